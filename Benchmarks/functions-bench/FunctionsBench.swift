@@ -1,0 +1,64 @@
+import ArgumentParser
+import Foundation
+
+/// Measures the host beside what it is compared with. Of use in a release build only.
+@main
+struct FunctionsBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "functions-bench",
+        abstract: "Measures the host beside what it is compared with.",
+        subcommands: [RunCommand.self, ReferenceCommand.self],
+        defaultSubcommand: RunCommand.self)
+}
+
+/// `functions-bench reference-http`
+struct ReferenceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reference-http", abstract: "Serves what callables are measured against.")
+
+    @Option(help: "The port to listen on.")
+    var port: Int
+
+    func run() async throws { try await ReferenceServer(port: port).run() }
+}
+
+/// `functions-bench`
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Runs the benchmarks and prints a table.")
+
+    private static let benchmarks: [any Benchmark.Type] = [
+        CallableBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self, PurchaseBenchmark.self,
+        DocumentBenchmark.self, QueryBenchmark.self,
+    ]
+
+    @Flag(help: "Measure for less time: under two minutes in all.")
+    var quick = false
+
+    @Option(parsing: .upToNextOption, help: "Only these: \(benchmarks.map { $0.name }.joined(separator: ", ")).")
+    var only: [String] = []
+
+    func validate() throws {
+        let known = Self.benchmarks.map { $0.name }
+        for name in only where !known.contains(name) {
+            throw ValidationError("there is no benchmark \"\(name)\"; there are \(known.joined(separator: ", "))")
+        }
+    }
+
+    func run() async throws {
+        RunningChildren.shared.endWithProgram()
+        var isWhole = true
+        for benchmark in Self.benchmarks where only.isEmpty || only.contains(benchmark.name) {
+            var section: Section
+            do {
+                section = try await benchmark.init(pace: Pace(isQuick: quick)).run()
+            } catch {
+                section = Section(benchmark.name)
+                section.fail("\(error)")
+            }
+            if section.isVoid { isWhole = false }
+            FileHandle.standardOutput.write(Data(section.text.utf8))
+        }
+        if !isWhole { throw ExitCode(1) }
+    }
+}

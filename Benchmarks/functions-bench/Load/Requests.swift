@@ -1,0 +1,19 @@
+import NIOCore
+
+/// Writes requests to one server, as whole as they go over the wire.
+struct Requests: Sendable {
+    var port: Int
+    /// Goes as `Authorization: Bearer …`; nil for none.
+    var token: String?
+
+    func get(_ path: String) -> ByteBuffer { request("GET", path, body: nil) }
+
+    func post(_ path: String, _ body: String) -> ByteBuffer { request("POST", path, body: body) }
+
+    private func request(_ method: String, _ path: String, body: String?) -> ByteBuffer {
+        var text = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+        if let token { text += "Authorization: Bearer \(token)\r\n" }
+        if let body { text += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
+        return ByteBuffer(string: text + "\r\n" + (body ?? ""))
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+/// A thing that is measured: it starts what it needs, in a directory of its own, and ends it.
+protocol Benchmark: Sendable {
+    /// How it is chosen on the command line.
+    static var name: String { get }
+
+    init(pace: Pace)
+
+    /// - Parameter directory: empty, and gone afterwards.
+    func run(in directory: URL) async throws -> Section
+}
+
+/// How long to measure.
+struct Pace: Sendable {
+    var isQuick: Bool
+
+    /// A load that goes on for a time.
+    var length: Load.Length {
+        isQuick
+            ? .init(warmUp: .milliseconds(500), measured: .seconds(1))
+            : .init(warmUp: .seconds(1), measured: .seconds(3))
+    }
+
+    /// How often ours and the reference take turns, so that a noisy minute meets both.
+    var rounds: Int { isQuick ? 2 : 4 }
+
+    func count(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
+}
+
+extension Benchmark {
+    /// Runs in a temporary directory.
+    func run() async throws -> Section {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("functions-bench-\(Self.name)-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        return try await run(in: directory)
+    }
+
+    /// A directory below the benchmark's.
+    func folder(_ name: String, in directory: URL) throws -> URL {
+        let folder = directory.appendingPathComponent(name)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+}
+
+extension HostProcess {
+    /// Starts a host, hands it to what needs it, and ends it, also where that fails.
+    static func with<Value: Sendable>(
+        _ bundles: [String], in directory: URL, _ body: (HostProcess) async throws -> Value
+    ) async throws -> Value {
+        let host = try await start(bundles: bundles, in: directory)
+        do {
+            let value = try await body(host)
+            await host.child.stop()
+            return value
+        } catch {
+            await host.child.stop()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+/// Durable purchases of 64 clients, beside the same reads and writes straight on SQLite.
+struct PurchaseBenchmark: Benchmark {
+    static let name = "purchase"
+
+    var pace: Pace
+
+    /// What the rounds of one kind of purchase add up to.
+    private struct Total {
+        var ours = LoadReport()
+        var reference = (operations: 0, elapsed: 0.0, cpu: 0.0)
+
+        var referenceRate: Double { Double(reference.operations) / reference.elapsed }
+        var referenceCPU: Double { reference.cpu / Double(reference.operations) }
+    }
+
+    func run(in directory: URL) async throws -> Section {
+        try await HostProcess.with(["ShopFunctions"], in: directory) { host in
+            let perClient = pace.count(60, quick: 20)
+            let floor = try await ShopFloor(host, buyersPerClient: perClient)
+            let direct = try SQLitePurchases(
+                file: directory.appendingPathComponent("direct.sqlite"), buyers: floor.buyers.count)
+            // Refused for their empty carts, but each token has been verified once, as a phone's is.
+            try await floor.purchase(expecting: 400).check()
+
+            var section = Section(
+                "Purchase, durable, \(ShopFloor.clients) clients",
+                notes: [
+                    "reference: the same reads and writes straight on SQLite, 64 in a commit, in one process",
+                    "ours: HTTP, a token, a worker and a serializable transaction for each",
+                ])
+            let watch = Task { try await peakMemory(of: host.child.tree) }
+            defer { watch.cancel() }
+            var totals: [ShopFloor.Products: Total] = [:]
+            for _ in 0..<pace.rounds {
+                for products in ShopFloor.Products.allCases {
+                    try await round(products, floor, direct, &totals[products, default: Total()])
+                }
+            }
+            for products in ShopFloor.Products.allCases {
+                guard let total = totals[products] else { continue }
+                add(products, total, to: &section)
+                let sold = try await floor.sold(products)
+                if sold != total.ours.operations {
+                    section.fail("\(products.rawValue): \(total.ours.operations) purchases, but \(sold) pieces sold")
+                }
+            }
+            if let separate = totals[.separate], let hot = totals[.hot] {
+                section.add(
+                    Row(
+                        "rate, hot beside separate", .perSecond(hot.ours.perSecond),
+                        beside: .perSecond(separate.ours.perSecond), aim: .ratioAtLeast(1.0 / 3)))
+            }
+            watch.cancel()
+            section.add(
+                Row(
+                    "memory under \(ShopFloor.clients) callers, at most", .bytes(try await watch.value),
+                    aim: .atMost(.bytes(200_000_000))))
+            return section
+        }
+    }
+
+    private func round(
+        _ products: ShopFloor.Products, _ floor: ShopFloor, _ direct: SQLitePurchases, _ total: inout Total
+    ) async throws {
+        try await floor.fillCarts(products)
+        total.ours.add(try await floor.purchase())
+        try direct.fillCarts(products)
+        let (elapsed, cpu) = try direct.purchase()
+        total.reference.operations += floor.buyers.count
+        total.reference.elapsed += elapsed
+        total.reference.cpu += cpu
+    }
+
+    private func add(_ products: ShopFloor.Products, _ total: Total, to section: inout Section) {
+        section.check(total.ours, products.rawValue)
+        section.add(
+            Row(
+                "\(products.rawValue): rate", .perSecond(total.ours.perSecond),
+                beside: .perSecond(total.referenceRate), aim: products == .separate ? .ratioAtLeast(0.5) : nil))
+        section.add(
+            Row(
+                "\(products.rawValue): CPU each", .microseconds(total.ours.cpuPerOperation),
+                beside: .microseconds(total.referenceCPU)))
+        for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+            section.add(Row("\(products.rawValue): \(name)", .milliseconds(total.ours.percentile(part))))
+        }
+    }
+
+    /// The most memory the processes had, looked at a few times a second until the task is cancelled.
+    private func peakMemory(of server: ProcessTree) async throws -> Int {
+        var peak = 0
+        while !Task.isCancelled {
+            peak = max(peak, try server.residentBytes())
+            try? await Task.sleep(for: .milliseconds(250))
+        }
+        return peak
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import NIOCore
+
+/// A `functions-host` with a data directory of its own, on free ports.
+struct HostProcess: Sendable {
+    struct Ports: Sendable {
+        var functions: Int
+        var firestore: Int
+        var auth: Int
+    }
+
+    static let project = "demo-shop"
+
+    let child: ChildProcess
+    let ports: Ports
+    /// From the start of the process until it had answered on each port.
+    let startTime: Duration
+
+    /// Starts it and waits until all ports answer.
+    ///
+    /// - Parameters:
+    ///   - bundles: products that stand beside this program.
+    ///   - directory: where its configuration and data are. What is there from a former start is used.
+    static func start(bundles: [String], in directory: URL) async throws -> HostProcess {
+        let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        let folder = (Bundle.main.executableURL ?? products).deletingLastPathComponent()
+        let host = folder.appendingPathComponent("functions-host").path
+        for program in [host] + bundles.map({ folder.appendingPathComponent($0).path })
+        where !FileManager.default.isExecutableFile(atPath: program) {
+            throw LoadError("\(program) is missing; build it: swift build -c release --product …")
+        }
+        let file = directory.appendingPathComponent("functions.json")
+        try configuration(bundles.map { folder.appendingPathComponent($0).path })
+            .write(to: file, atomically: true, encoding: .utf8)
+        let start = ContinuousClock.now
+        let child = try ChildProcess(
+            host, ["serve", "--config", file.path], log: directory.appendingPathComponent("host.log"))
+        do {
+            let ports = try await child.wait(for: "list of its ports") { Self.ports(child.output) }
+            for port in [ports.functions, ports.firestore, ports.auth] {
+                _ = try await Load.ask(Requests(port: port).get("/"), of: port)
+            }
+            return HostProcess(child: child, ports: ports, startTime: ContinuousClock.now - start)
+        } catch {
+            await child.stop()
+            throw error
+        }
+    }
+
+    private static func configuration(_ bundles: [String]) -> String {
+        let list = bundles.enumerated().map { #"{ "name": "bundle\#($0)", "executable": "\#($1)" }"# }
+        return """
+            {
+              "project": "\(project)",
+              "mode": "development",
+              "data": "data",
+              "listen": { "host": "127.0.0.1", "functions": 0, "firestore": 0, "auth": 0 },
+              "store": { "engine": "sqlite" },
+              "bundles": [ \(list.joined(separator: ", ")) ]
+            }
+            """
+    }
+
+    /// The ports in the greeting, once it is all there: `  auth       http://127.0.0.1:9099`.
+    private static func ports(_ output: String) -> Ports? {
+        func port(_ name: String) -> Int? {
+            let lines = output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            let line = lines.first { $0.hasPrefix("  \(name) ") && $0.contains("http://") }
+            return line?.split(separator: ":").last.flatMap { Int($0) }
+        }
+        guard let functions = port("functions"), let firestore = port("firestore"), let auth = port("auth") else {
+            return nil
+        }
+        return Ports(functions: functions, firestore: firestore, auth: auth)
+    }
+
+    /// The path of a function, without its host.
+    static func path(_ function: String) -> String { "/\(project)/asia-northeast1/\(function)" }
+
+    /// Signs up that many users.
+    func signUp(_ count: Int) async throws -> [User] {
+        let request = Requests(port: ports.auth)
+            .post("/identitytoolkit.googleapis.com/v1/accounts:signUp?key=bench", #"{"returnSecureToken":true}"#)
+        let users = Gathered<User>()
+        let callers = ListCaller.dealt(Array(repeating: request, count: count), to: min(16, count)) { answer in
+            guard let user = try? JSONDecoder().decode(User.self, from: Data(answer.body.readableBytesView)) else {
+                return false
+            }
+            users.append(user)
+            return true
+        }
+        try await Load.runToEnd(callers, to: ports.auth).check()
+        return users.all
+    }
+
+    /// A signed-up user.
+    struct User: Decodable, Sendable {
+        var localId: String
+        var idToken: String
+    }
+}
+
+extension LoadReport {
+    /// - Throws: ``LoadError`` where an operation failed.
+    func check() throws {
+        guard errors == 0 else { throw LoadError("\(errors) failed while preparing: \(firstError ?? "")") }
+    }
+}

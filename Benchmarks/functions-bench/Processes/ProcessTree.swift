@@ -1,0 +1,62 @@
+import Foundation
+
+/// A process and all that descend from it, seen through `/proc`.
+struct ProcessTree: Sendable {
+    /// The process that the others descend from.
+    var root: Int32
+
+    /// Seconds of CPU, user and system, of all that live now and of those they have reaped.
+    func cpuSeconds() throws -> Double {
+        var ticks = 0
+        for stat in try stats() {
+            // 14 to 17, counted from 1: utime, stime, and those of reaped children.
+            ticks += stat.fields[11...14].compactMap { Int($0) }.reduce(0, +)
+        }
+        return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// Bytes of memory of all of them, where a page that several share counts once.
+    func residentBytes() throws -> Int {
+        try stats().reduce(0) { sum, stat in
+            let text = (try? String(contentsOfFile: "/proc/\(stat.pid)/smaps_rollup", encoding: .utf8)) ?? ""
+            let line = text.split(separator: "\n").first { $0.hasPrefix("Pss:") }
+            let kilobytes = line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+            return sum + (kilobytes ?? 0) * 1024
+        }
+    }
+
+    /// How many processes there are.
+    func count() throws -> Int { try stats().count }
+
+    private struct Stat {
+        var pid: Int32
+        var parent: Int32
+        /// From the third field of `/proc/PID/stat` on.
+        var fields: [Substring]
+    }
+
+    private func stats() throws -> [Stat] {
+        let pids = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
+        let all = pids.compactMap { Self.stat($0) }
+        guard let first = all.first(where: { $0.pid == root }) else {
+            throw LoadError("the process \(root) has ended")
+        }
+        var found = [first]
+        var index = 0
+        while index < found.count {
+            found += all.filter { $0.parent == found[index].pid }
+            index += 1
+        }
+        return found
+    }
+
+    private static func stat(_ pid: Int32) -> Stat? {
+        guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+            // The second field is the program's name in parentheses, and may hold anything.
+            let end = text.lastIndex(of: ")")
+        else { return nil }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 20, let parent = Int32(fields[1]) else { return nil }
+        return Stat(pid: pid, parent: parent, fields: fields)
+    }
+}

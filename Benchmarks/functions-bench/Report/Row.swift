@@ -1,0 +1,54 @@
+import Foundation
+
+/// One line of the table: what was measured, beside what, and what is aimed at.
+struct Row: Sendable {
+    enum Aim: Sendable {
+        case ratioAtMost(Double)
+        case ratioAtLeast(Double)
+        case atMost(Quantity)
+    }
+
+    var what: String
+    var ours: Quantity
+    var reference: Quantity?
+    var aim: Aim?
+
+    init(_ what: String, _ ours: Quantity, beside reference: Quantity? = nil, aim: Aim? = nil) {
+        self.what = what
+        self.ours = ours
+        self.reference = reference
+        self.aim = aim
+    }
+
+    /// Ours in references.
+    var ratio: Double? {
+        guard let reference, reference.number > 0 else { return nil }
+        return ours.number / reference.number
+    }
+
+    /// Nil where nothing is aimed at, or where there is nothing to compare with.
+    var isMet: Bool? {
+        switch aim {
+        case nil: nil
+        case .ratioAtMost(let bound): ratio.map { $0 <= bound }
+        case .ratioAtLeast(let bound): ratio.map { $0 >= bound }
+        case .atMost(let bound): ours.number <= bound.number
+        }
+    }
+
+    func cells(isVoid: Bool) -> [String] {
+        let aimText =
+            switch aim {
+            case nil: ""
+            case .ratioAtMost(let bound): "≤ \(Self.text(bound)) ×"
+            case .ratioAtLeast(let bound): "≥ \(Self.text(bound)) ×"
+            case .atMost(let bound): "≤ \(bound.text)"
+            }
+        let verdict = isVoid ? "void" : isMet.map { $0 ? "met" : "missed" } ?? ""
+        return [what, ours.text, reference?.text ?? "", ratio.map { Self.text($0) + " ×" } ?? "", aimText, verdict]
+    }
+
+    private static func text(_ ratio: Double) -> String {
+        String(format: ratio >= 10 ? "%.0f" : ratio >= 0.1 ? "%.2f" : "%.3f", ratio)
+    }
+}

@@ -1,0 +1,27 @@
+#ifndef FUNCTIONS_SYSTEM_SHIMS_H
+#define FUNCTIONS_SYSTEM_SHIMS_H
+
+/* Calls of the system that Swift can't make itself: they take a variable number of arguments, their headers show them
+   only to programs that ask for GNU's extensions, or several of Swift's modules define their types. */
+
+/* A file's mode and owner. Returns 0, or -1 with errno. */
+int functions_file_status(const char *path, unsigned int *mode, unsigned int *owner);
+
+/* Has standard output written with every line, as to a terminal; a pipe would get it in blocks of some KiB, much later
+   or, where the process is killed, never. */
+void functions_write_output_by_line(void);
+
+#if defined(__linux__)
+#include <spawn.h>
+
+/* Has the kernel send SIGKILL to this process when the thread that started it ends. Returns 0 where it will. */
+int functions_die_with_parent(void);
+
+/* A pipe whose both ends are closed on exec. Returns 0, or -1 with errno. */
+int functions_pipe(int ends[2]);
+
+/* Has the started process close every descriptor from `first` on. Returns 0 or an error number. */
+int functions_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+#if defined(__linux__)
+#define _GNU_SOURCE
+#endif
+#include "system_shims.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+int functions_file_status(const char *path, unsigned int *mode, unsigned int *owner) {
+    struct stat status;
+    if (stat(path, &status) != 0) return -1;
+    *mode = status.st_mode;
+    *owner = status.st_uid;
+    return 0;
+}
+
+void functions_write_output_by_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+int functions_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
+
+int functions_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
+int functions_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+#endif

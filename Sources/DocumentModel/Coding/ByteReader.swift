@@ -1,0 +1,106 @@
+/// Reads what ``ByteWriter`` wrote, trusting nothing: every length is checked against what is left.
+public struct ByteReader: Sendable {
+    private let bytes: ArraySlice<UInt8>
+    private var position: Int
+
+    public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+    public init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        self.position = bytes.startIndex
+    }
+
+    public var remaining: Int { bytes.endIndex - position }
+
+    public mutating func byte() throws(DecodingFailure) -> UInt8 {
+        guard position < bytes.endIndex else { throw DecodingFailure("the bytes end too early") }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    public mutating func bool() throws(DecodingFailure) -> Bool {
+        switch try byte() {
+        case 0: false
+        case 1: true
+        default: throw DecodingFailure("a flag is neither 0 nor 1")
+        }
+    }
+
+    public mutating func varint() throws(DecodingFailure) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            let next = try byte()
+            guard shift < 63 || next <= 1 else { throw DecodingFailure("a number has more than 64 bits") }
+            value |= UInt64(next & 0x7F) << shift
+            if next < 0x80 { return value }
+            shift += 7
+        }
+    }
+
+    /// A count of things of at least one byte each, so it can't exceed what is left.
+    public mutating func count() throws(DecodingFailure) -> Int {
+        let value = try varint()
+        guard value <= UInt64(remaining) else { throw DecodingFailure("a length of \(value) exceeds what is left") }
+        return Int(value)
+    }
+
+    public mutating func signed() throws(DecodingFailure) -> Int64 {
+        let value = try varint()
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    public mutating func fixed() throws(DecodingFailure) -> UInt64 {
+        guard remaining >= 8 else { throw DecodingFailure("the bytes end too early") }
+        var value: UInt64 = 0
+        for byte in bytes[position..<position + 8] { value = value << 8 | UInt64(byte) }
+        position += 8
+        return value
+    }
+
+    public mutating func double() throws(DecodingFailure) -> Double { Double(bitPattern: try fixed()) }
+
+    public mutating func string() throws(DecodingFailure) -> String {
+        guard let string = String(validating: try slice(), as: UTF8.self) else {
+            throw DecodingFailure("a text isn't valid UTF-8")
+        }
+        return string
+    }
+
+    public mutating func blob() throws(DecodingFailure) -> [UInt8] { Array(try slice()) }
+
+    public mutating func list<Element>(
+        _ read: (inout ByteReader) throws(DecodingFailure) -> Element
+    ) throws(DecodingFailure) -> [Element] {
+        let count = try count()
+        var list: [Element] = []
+        // A lying count may not reserve more than it brings bytes for.
+        list.reserveCapacity(min(count, 1024))
+        for _ in 0..<count { list.append(try read(&self)) }
+        return list
+    }
+
+    public mutating func optional<Wrapped>(
+        _ read: (inout ByteReader) throws(DecodingFailure) -> Wrapped
+    ) throws(DecodingFailure) -> Wrapped? {
+        try bool() ? try read(&self) : nil
+    }
+
+    /// - Throws: where bytes are left over.
+    public func finish() throws(DecodingFailure) {
+        guard remaining == 0 else { throw DecodingFailure("\(remaining) bytes are left over") }
+    }
+
+    private mutating func slice() throws(DecodingFailure) -> ArraySlice<UInt8> {
+        let count = try count()
+        defer { position += count }
+        return bytes[position..<position + count]
+    }
+}
+
+/// Bytes that aren't what they should be: a damaged store or a broken peer.
+public struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    public var reason: String
+    public init(_ reason: String) { self.reason = reason }
+    public var description: String { reason }
+}

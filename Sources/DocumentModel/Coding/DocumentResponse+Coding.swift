@@ -1,0 +1,100 @@
+extension DocumentResponse {
+    public var encoded: [UInt8] {
+        var writer = ByteWriter(reservingCapacity: 512)
+        switch self {
+        case .documents(let documents, let readTime):
+            writer.write(byte: 1)
+            writer.write(documents) { $0.write(optional: $1) { $0.write($1) } }
+            writer.write(readTime)
+        case .results(let documents, let readTime):
+            writer.write(byte: 2)
+            writer.write(documents) { $0.write($1) }
+            writer.write(readTime)
+        case .began(let transaction, let prefetched):
+            writer.write(byte: 3)
+            writer.write(fixed: transaction.rawValue)
+            writer.write(prefetched) { $0.write($1) }
+        case .committed(let result):
+            writer.write(byte: 4)
+            writer.write(result.commitTime)
+            writer.write(result.writeResults) {
+                $0.write(optional: $1.updateTime) { $0.write($1) }
+                $0.write($1.transformResults) { $0.write($1) }
+            }
+        case .rolledBack: writer.write(byte: 5)
+        case .completed(let result):
+            writer.write(byte: 6)
+            writer.write(blob: result)
+        case .failed(let error):
+            writer.write(byte: 7)
+            writer.write(byte: error.code.rawValue)
+            writer.write(error.message)
+        }
+        return writer.bytes
+    }
+
+    public init(decoding bytes: [UInt8]) throws(DecodingFailure) {
+        var reader = ByteReader(bytes)
+        switch try reader.byte() {
+        case 1:
+            let documents = try reader.list { reader throws(DecodingFailure) in
+                try reader.optional { reader throws(DecodingFailure) in try reader.document() }
+            }
+            self = .documents(documents, readTime: try reader.timestamp())
+        case 2:
+            let documents = try reader.list { reader throws(DecodingFailure) in try reader.document() }
+            self = .results(documents, readTime: try reader.timestamp())
+        case 3:
+            let transaction = TransactionID(rawValue: try reader.fixed())
+            self = .began(
+                transaction,
+                prefetched: try reader.list { reader throws(DecodingFailure) in try reader.transactionRead() })
+        case 4:
+            let commitTime = try reader.timestamp()
+            let results = try reader.list { reader throws(DecodingFailure) in
+                WriteResult(
+                    updateTime: try reader.optional { reader throws(DecodingFailure) in try reader.timestamp() },
+                    transformResults: try reader.list { reader throws(DecodingFailure) in try reader.value() })
+            }
+            self = .committed(CommitResult(commitTime: commitTime, writeResults: results))
+        case 5: self = .rolledBack
+        case 6: self = .completed(try reader.blob())
+        case 7:
+            guard let code = StatusCode(rawValue: try reader.byte()) else {
+                throw DecodingFailure("an error has an unknown code")
+            }
+            self = .failed(DocumentError(code, try reader.string()))
+        case let tag: throw DecodingFailure("no answer to a document operation has the tag \(tag)")
+        }
+        try reader.finish()
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func write(_ read: TransactionRead) {
+        switch read {
+        case .document(let path, let document):
+            write(byte: 1)
+            write(path)
+            write(optional: document) { $0.write($1) }
+        case .query(let query, let documents):
+            write(byte: 2)
+            write(query)
+            write(documents) { $0.write($1) }
+        }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func transactionRead() throws(DecodingFailure) -> TransactionRead {
+        switch try byte() {
+        case 1:
+            let path = try path()
+            return .document(path, try optional { reader throws(DecodingFailure) in try reader.document() })
+        case 2:
+            let query = try query()
+            return .query(query, try list { reader throws(DecodingFailure) in try reader.document() })
+        case let tag: throw DecodingFailure("no read has the tag \(tag)")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// Firestore's limits on what is stored. Each is refused with `invalidArgument` and a message that names it.
+public enum DocumentLimits {
+    public static let maxDocumentBytes = 1_048_576
+    public static let maxDepth = 20
+    public static let maxTransforms = 500
+    public static let maxIndexEntries = 40_000
+    /// Of an index key; a longer value is cut there, and compared in full on the document.
+    public static let maxIndexedValueBytes = 1500
+    public static let maxFieldNameBytes = 1500
+    public static let maxRequestBytes = 10 * 1024 * 1024
+
+    /// Checks a document's fields as they would be stored.
+    public static func check(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
+        try check(fields, depth: 0, of: path)
+        let size = size(of: path) + size(of: fields) + 32
+        guard size <= maxDocumentBytes else {
+            throw .invalidArgument(
+                "document \"\(path)\" would have \(size) bytes, more than 1 MiB (1,048,576 bytes), the limit")
+        }
+        let entries = indexEntries(of: fields)
+        guard entries <= maxIndexEntries else {
+            throw .invalidArgument(
+                "document \"\(path)\" would have \(entries) index entries, more than 40,000, the limit")
+        }
+    }
+
+    /// Checks a name as it stands in a map or a field path.
+    public static func checkFieldName(_ name: String) throws(DocumentError) {
+        guard !name.isEmpty else { throw .invalidArgument("a field name must not be empty") }
+        guard name.utf8.count <= maxFieldNameBytes else {
+            throw .invalidArgument("a field name is longer than 1,500 bytes, the limit")
+        }
+        guard !(name.utf8.count >= 4 && name.hasPrefix("__") && name.hasSuffix("__")) else {
+            throw .invalidArgument("the field name \"\(name)\" has the reserved form __*__")
+        }
+    }
+
+    private static func check(
+        _ fields: [String: Value], depth: Int, of path: DocumentPath
+    ) throws(DocumentError) {
+        for (name, value) in fields {
+            try checkFieldName(name)
+            try check(value, depth: depth, inArray: false, of: path)
+        }
+    }
+
+    private static func check(
+        _ value: Value, depth: Int, inArray: Bool, of path: DocumentPath
+    ) throws(DocumentError) {
+        switch value {
+        case .null, .boolean, .integer, .double, .string, .bytes, .reference: return
+        case .timestamp(let time):
+            guard time.isInRange else {
+                throw .invalidArgument("a timestamp in \"\(path)\" is not within the years 1 to 9999")
+            }
+        case .geoPoint(let point):
+            guard point.isValid else {
+                throw .invalidArgument(
+                    "a geo point in \"\(path)\" is not within latitude -90...90 and longitude -180...180")
+            }
+        case .array(let values):
+            guard !inArray else { throw .invalidArgument("an array in \"\(path)\" directly contains an array") }
+            try checkDepth(depth + 1, of: path)
+            for value in values { try check(value, depth: depth + 1, inArray: true, of: path) }
+        case .map(let fields):
+            try checkDepth(depth + 1, of: path)
+            if let elements = value.vectorElements {
+                for element in elements where element.valueClass != .number {
+                    throw .invalidArgument("a vector in \"\(path)\" holds something that is not a number")
+                }
+            } else {
+                try check(fields, depth: depth + 1, of: path)
+            }
+        }
+    }
+
+    private static func checkDepth(_ depth: Int, of path: DocumentPath) throws(DocumentError) {
+        guard depth <= maxDepth else {
+            throw .invalidArgument("\"\(path)\" has maps or arrays nested deeper than 20 levels, the limit")
+        }
+    }
+}

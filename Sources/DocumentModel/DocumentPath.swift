@@ -1,0 +1,126 @@
+/// The path of a document relative to its database: `users/ada/orders/o1`.
+///
+/// Segments alternate between collection and document ids and are even in number.
+/// A path that exists is valid: `init` refuses what Firestore refuses.
+public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
+    /// The segments joined by `/`. Ids can't contain a slash, so this names the document uniquely.
+    public let string: String
+
+    /// - Throws: `invalidArgument` where the path isn't one of a document.
+    public init(_ string: String) throws(DocumentError) {
+        let count = try PathSegments.validate(string)
+        guard count % 2 == 0 else {
+            throw .invalidArgument(
+                "\"\(string)\" names a collection; a document path has an even number of segments, such as users/ada")
+        }
+        self.string = string
+    }
+
+    init(unchecked string: String) { self.string = string }
+
+    public var segments: [Substring] { string.split(separator: "/") }
+
+    /// The last segment.
+    public var id: String { String(string[PathSegments.lastSegment(of: string)]) }
+
+    public var parent: CollectionPath {
+        CollectionPath(unchecked: PathSegments.dropLast(string))
+    }
+
+    /// - Throws: `invalidArgument` where `id` is no valid segment.
+    public func collection(_ id: String) throws(DocumentError) -> CollectionPath {
+        try CollectionPath(string + "/" + id)
+    }
+
+    public static func == (a: DocumentPath, b: DocumentPath) -> Bool { PathSegments.equal(a.string, b.string) }
+
+    public func hash(into hasher: inout Hasher) { PathSegments.hash(string, into: &hasher) }
+
+    public var description: String { string }
+}
+
+/// The path of a collection relative to its database: `users/ada/orders`.
+public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
+    public let string: String
+
+    /// - Throws: `invalidArgument` where the path isn't one of a collection.
+    public init(_ string: String) throws(DocumentError) {
+        let count = try PathSegments.validate(string)
+        guard count % 2 == 1 else {
+            throw .invalidArgument(
+                "\"\(string)\" names a document; a collection path has an odd number of segments, such as users")
+        }
+        self.string = string
+    }
+
+    init(unchecked string: String) { self.string = string }
+
+    /// The collection's id: the last segment.
+    public var id: String { String(string[PathSegments.lastSegment(of: string)]) }
+
+    /// The document this collection is below; nil at the root.
+    public var parent: DocumentPath? {
+        let rest = PathSegments.dropLast(string)
+        return rest.isEmpty ? nil : DocumentPath(unchecked: rest)
+    }
+
+    /// - Throws: `invalidArgument` where `id` is no valid segment.
+    public func document(_ id: String) throws(DocumentError) -> DocumentPath {
+        try DocumentPath(string + "/" + id)
+    }
+
+    public static func == (a: CollectionPath, b: CollectionPath) -> Bool { PathSegments.equal(a.string, b.string) }
+
+    public func hash(into hasher: inout Hasher) { PathSegments.hash(string, into: &hasher) }
+
+    public var description: String { string }
+}
+
+/// What holds for the segments of any path, and Firestore's limits on them.
+enum PathSegments {
+    /// Ids are compared by their bytes: Swift's == on String would fold canonically equivalent ids into one.
+    static func equal(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }
+
+    static func hash(_ string: String, into hasher: inout Hasher) {
+        var string = string
+        string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    static let maxSegmentBytes = 1500
+    static let maxPathBytes = 6 * 1024
+
+    /// - Returns: the number of segments.
+    static func validate(_ string: String) throws(DocumentError) -> Int {
+        guard !string.isEmpty else { throw .invalidArgument("a path must not be empty") }
+        guard string.utf8.count <= maxPathBytes else {
+            throw .invalidArgument("a document name is longer than 6 KiB, the limit")
+        }
+        var count = 0
+        for segment in string.split(separator: "/", omittingEmptySubsequences: false) {
+            count += 1
+            guard !segment.isEmpty else {
+                throw .invalidArgument("\"\(string)\" has an empty segment")
+            }
+            guard segment.utf8.count <= maxSegmentBytes else {
+                throw .invalidArgument("a segment of a path is longer than 1,500 bytes, the limit")
+            }
+            guard segment != ".", segment != ".." else {
+                throw .invalidArgument("\"\(string)\" has a segment \"\(segment)\", which is not allowed")
+            }
+            guard !(segment.hasPrefix("__") && segment.hasSuffix("__") && segment.utf8.count >= 4) else {
+                throw .invalidArgument("\"\(string)\" has a segment of the reserved form __*__")
+            }
+        }
+        return count
+    }
+
+    static func lastSegment(of string: String) -> Range<String.Index> {
+        let slash = string.utf8.lastIndex(of: UInt8(ascii: "/"))
+        return (slash.map(string.utf8.index(after:)) ?? string.startIndex)..<string.endIndex
+    }
+
+    static func dropLast(_ string: String) -> String {
+        guard let slash = string.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return String(string[..<slash])
+    }
+}

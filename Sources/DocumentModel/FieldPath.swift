@@ -1,0 +1,74 @@
+/// The way to a field through maps: `address.city`.
+public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
+    public let segments: [String]
+
+    /// Segments taken as they are, dots and all.
+    /// - Precondition: there is at least one.
+    public init(segments: [String]) {
+        precondition(!segments.isEmpty, "a field path has at least one segment")
+        self.segments = segments
+    }
+
+    /// Reads the dotted form, in which a segment that isn't a plain identifier stands in backticks:
+    /// ``a.`b c`.d``, with `` \` `` and `\\` inside them.
+    ///
+    /// - Throws: `invalidArgument` where a segment is empty or a backtick isn't closed.
+    public init(_ dotted: String) throws(DocumentError) {
+        var segments: [String] = []
+        var bytes: [UInt8] = []
+        var quoted = false
+        var closed = false
+        var iterator = dotted.utf8.makeIterator()
+        func malformed(_ why: String) -> DocumentError { .invalidArgument("field path \"\(dotted)\" \(why)") }
+        func finish() throws(DocumentError) {
+            guard closed || !bytes.isEmpty else { throw malformed("has an empty segment") }
+            segments.append(String(decoding: bytes, as: UTF8.self))
+            bytes = []
+            closed = false
+        }
+        while let byte = iterator.next() {
+            switch byte {
+            case UInt8(ascii: "\\") where quoted:
+                guard let escaped = iterator.next() else { throw malformed("ends in a backslash") }
+                bytes.append(escaped)
+            case UInt8(ascii: "`") where quoted:
+                quoted = false
+                closed = true
+            case UInt8(ascii: "`"):
+                guard bytes.isEmpty, !closed else { throw malformed("has a backtick inside a segment") }
+                quoted = true
+            case UInt8(ascii: ".") where !quoted:
+                try finish()
+            default:
+                guard !closed else { throw malformed("goes on after a closing backtick") }
+                bytes.append(byte)
+            }
+        }
+        guard !quoted else { throw malformed("has a backtick that is not closed") }
+        try finish()
+        self.segments = segments
+    }
+
+    /// The document's own name as a field of queries: `__name__`.
+    public static let documentID = FieldPath(segments: ["__name__"])
+
+    public var isDocumentID: Bool { segments == ["__name__"] }
+
+    /// The dotted form, with backticks where they are needed.
+    public var description: String {
+        segments.map { segment in
+            Self.isIdentifier(segment)
+                ? segment
+                : "`"
+                    + segment.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\")
+                    .split(separator: "`", omittingEmptySubsequences: false).joined(separator: "\\`") + "`"
+        }.joined(separator: ".")
+    }
+
+    private static func isIdentifier(_ segment: String) -> Bool {
+        guard let first = segment.utf8.first, !(48...57).contains(first) else { return false }
+        return segment.utf8.allSatisfy {
+            (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == UInt8(ascii: "_")
+        }
+    }
+}

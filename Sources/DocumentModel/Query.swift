@@ -1,0 +1,70 @@
+/// Which documents, in which order, from where to where.
+///
+/// The words are those of Firestore's structured query.
+public struct Query: Hashable, Sendable {
+    /// The document whose collection is asked; nil for one at the root.
+    public var parent: DocumentPath?
+    public var collectionID: String
+    /// Whether collections of that id at any depth below `parent` count: a collection group.
+    public var allDescendants: Bool
+    public var filter: Filter?
+    public var orderBy: [Order]
+    public var start: Cursor?
+    public var end: Cursor?
+    public var offset: Int
+    public var limit: Int?
+    /// The fields to answer; nil for all. `__name__` alone answers documents without fields.
+    public var projection: [FieldPath]?
+
+    public init(parent: DocumentPath? = nil, collectionID: String, allDescendants: Bool = false) {
+        self.parent = parent
+        self.collectionID = collectionID
+        self.allDescendants = allDescendants
+        self.filter = nil
+        self.orderBy = []
+        self.start = nil
+        self.end = nil
+        self.offset = 0
+        self.limit = nil
+        self.projection = nil
+    }
+
+    public struct Order: Hashable, Sendable {
+        public var field: FieldPath
+        public var descending: Bool
+
+        public init(_ field: FieldPath, descending: Bool = false) {
+            self.field = field
+            self.descending = descending
+        }
+    }
+
+    /// A place in the order: values for its first fields.
+    public struct Cursor: Hashable, Sendable {
+        public var values: [Value]
+        /// Whether the place is just before the documents with these values, else just after them:
+        /// startAt and endBefore are before, startAfter and endAt are not.
+        public var before: Bool
+
+        public init(values: [Value], before: Bool) {
+            self.values = values
+            self.before = before
+        }
+    }
+
+    public indirect enum Filter: Hashable, Sendable {
+        case and([Filter])
+        case or([Filter])
+        case field(FieldPath, Operator, Value)
+        case unary(FieldPath, UnaryOperator)
+    }
+
+    public enum Operator: UInt8, Hashable, Sendable, CaseIterable {
+        case equal = 1, notEqual, lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
+        case `in`, notIn, arrayContains, arrayContainsAny
+    }
+
+    public enum UnaryOperator: UInt8, Hashable, Sendable, CaseIterable {
+        case isNull = 1, isNotNull, isNaN, isNotNaN
+    }
+}

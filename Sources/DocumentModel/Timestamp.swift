@@ -1,0 +1,43 @@
+/// A point in time, to the nanosecond in memory and to the microsecond once stored.
+///
+/// Years 1 to 9999, as Firestore has it.
+public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Seconds since 1970-01-01T00:00:00Z, without leap seconds; negative before.
+    public let seconds: Int64
+    /// 0..<1_000_000_000, always counted forward from `seconds`.
+    public let nanoseconds: Int32
+
+    static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+
+    /// - Precondition: `nanoseconds` is in 0..<1_000_000_000.
+    public init(seconds: Int64, nanoseconds: Int32) {
+        precondition((0..<1_000_000_000).contains(nanoseconds), "nanoseconds must be in 0..<1_000_000_000")
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Microseconds since 1970, what commit and update times are counted in.
+    public init(microseconds: Int64) {
+        let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        self.init(
+            seconds: remainder < 0 ? quotient - 1 : quotient,
+            nanoseconds: Int32((remainder < 0 ? remainder + 1_000_000 : remainder) * 1000))
+    }
+
+    /// Microseconds since 1970; what is finer is cut off.
+    public var microseconds: Int64 { seconds * 1_000_000 + Int64(nanoseconds / 1000) }
+
+    /// Whether the year is between 1 and 9999.
+    public var isInRange: Bool { Self.secondsRange.contains(seconds) }
+
+    /// The same instant cut to the microsecond, as it is stored.
+    public var truncatedToMicroseconds: Timestamp {
+        Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1000 * 1000)
+    }
+
+    public static func < (a: Timestamp, b: Timestamp) -> Bool {
+        (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
+    }
+
+    public var description: String { rfc3339 }
+}

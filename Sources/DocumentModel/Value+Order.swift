@@ -1,0 +1,160 @@
+/// How one thing stands to another in Firestore's order.
+public enum ValueOrder: Int, Sendable, Hashable {
+    case ascending = -1, same = 0, descending = 1
+
+    /// The order of two things the other way round.
+    public var reversed: ValueOrder {
+        switch self {
+        case .ascending: .descending
+        case .same: .same
+        case .descending: .ascending
+        }
+    }
+
+    init<Element: Comparable>(_ a: Element, _ b: Element) {
+        self = a < b ? .ascending : b < a ? .descending : .same
+    }
+}
+
+/// The classes of values whose members compare with each other, in the order in which the classes sort.
+public enum ValueClass: UInt8, Sendable, Hashable, Comparable, CaseIterable {
+    case null = 1, boolean, number, timestamp, string, bytes, reference, geoPoint, array, vector, map
+
+    public static func < (a: ValueClass, b: ValueClass) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension Value {
+    public var valueClass: ValueClass {
+        switch self {
+        case .null: .null
+        case .boolean: .boolean
+        case .integer, .double: .number
+        case .timestamp: .timestamp
+        case .string: .string
+        case .bytes: .bytes
+        case .reference: .reference
+        case .geoPoint: .geoPoint
+        case .array: .array
+        case .map: vectorElements == nil ? .map : .vector
+        }
+    }
+
+    /// The elements of a vector, which is a map of the form `{__type__: "__vector__", value: […]}`; nil for all else.
+    public var vectorElements: [Value]? {
+        guard case .map(let fields) = self, fields.count == 2,
+            case .string("__vector__") = fields["__type__"], case .array(let elements) = fields["value"]
+        else { return nil }
+        return elements
+    }
+
+    /// Firestore's total order of all values.
+    ///
+    /// Classes first, as ``ValueClass`` has them. NaN is the first number, and integers and doubles compare by their
+    /// exact value. Texts and bytes compare byte by byte, vectors by length and then by element, maps by their sorted
+    /// entries.
+    public static func compare(_ a: Value, _ b: Value) -> ValueOrder {
+        switch (a, b) {
+        case (.integer(let a), .integer(let b)): return ValueOrder(a, b)
+        case (.double(let a), .double(let b)): return compare(a, b)
+        case (.integer(let a), .double(let b)): return compare(a, b)
+        case (.double(let a), .integer(let b)): return compare(b, a).reversed
+        case (.string(let a), .string(let b)): return compare(a.utf8, b.utf8)
+        default: break
+        }
+        let (classA, classB) = (a.valueClass, b.valueClass)
+        guard classA == classB else { return ValueOrder(classA, classB) }
+        switch (a, b) {
+        case (.boolean(let a), .boolean(let b)): return ValueOrder(a ? 1 : 0, b ? 1 : 0)
+        case (.timestamp(let a), .timestamp(let b)): return ValueOrder(a, b)
+        case (.bytes(let a), .bytes(let b)): return compare(a, b)
+        case (.reference(let a), .reference(let b)): return compare(a, b)
+        case (.geoPoint(let a), .geoPoint(let b)):
+            let byLatitude = compare(a.latitude, b.latitude)
+            return byLatitude == .same ? compare(a.longitude, b.longitude) : byLatitude
+        case (.array(let a), .array(let b)): return compare(a, b)
+        case (.map(let fieldsA), .map(let fieldsB)):
+            if let elementsA = a.vectorElements, let elementsB = b.vectorElements {
+                let byLength = ValueOrder(elementsA.count, elementsB.count)
+                return byLength == .same ? compare(elementsA, elementsB) : byLength
+            }
+            return compare(fieldsA, fieldsB)
+        default: return .same
+        }
+    }
+
+    /// Whether both are one value to queries and array operations: 1 and 1.0 are, NaN and NaN too.
+    public static func equivalent(_ a: Value, _ b: Value) -> Bool { compare(a, b) == .same }
+
+    private static func compare(_ a: Double, _ b: Double) -> ValueOrder {
+        if a.isNaN || b.isNaN { return ValueOrder(a.isNaN ? 0 : 1, b.isNaN ? 0 : 1) }
+        return ValueOrder(a, b)
+    }
+
+    private static func compare(_ a: Int64, _ b: Double) -> ValueOrder {
+        if b.isNaN { return .descending }
+        if b >= 0x1p63 { return .ascending }
+        if b < -0x1p63 { return .descending }
+        let whole = b.rounded(.towardZero)
+        let byWhole = ValueOrder(a, Int64(whole))
+        return byWhole == .same ? ValueOrder(whole, b) : byWhole
+    }
+
+    private static func compare(_ a: DocumentName, _ b: DocumentName) -> ValueOrder {
+        let byProject = compare(a.database.project.utf8, b.database.project.utf8)
+        if byProject != .same { return byProject }
+        let byDatabase = compare(a.database.database.utf8, b.database.database.utf8)
+        return byDatabase == .same ? DocumentPath.compare(a.path, b.path) : byDatabase
+    }
+
+    private static func compare(_ a: [Value], _ b: [Value]) -> ValueOrder {
+        for (a, b) in zip(a, b) {
+            let order = compare(a, b)
+            if order != .same { return order }
+        }
+        return ValueOrder(a.count, b.count)
+    }
+
+    private static func compare(_ a: [String: Value], _ b: [String: Value]) -> ValueOrder {
+        let sortedA = a.sorted { compare($0.key.utf8, $1.key.utf8) == .ascending }
+        let sortedB = b.sorted { compare($0.key.utf8, $1.key.utf8) == .ascending }
+        for (a, b) in zip(sortedA, sortedB) {
+            let byName = compare(a.key.utf8, b.key.utf8)
+            if byName != .same { return byName }
+            let byValue = compare(a.value, b.value)
+            if byValue != .same { return byValue }
+        }
+        return ValueOrder(sortedA.count, sortedB.count)
+    }
+
+    static func compare(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> ValueOrder {
+        var (a, b) = (a.makeIterator(), b.makeIterator())
+        while true {
+            switch (a.next(), b.next()) {
+            case (nil, nil): return .same
+            case (nil, _): return .ascending
+            case (_, nil): return .descending
+            case (let a?, let b?): if a != b { return ValueOrder(a, b) }
+            }
+        }
+    }
+}
+
+extension DocumentPath {
+    /// The order of `__name__`: segment by segment, each by its bytes.
+    public static func compare(_ a: DocumentPath, _ b: DocumentPath) -> ValueOrder {
+        var (a, b) = (a.string.utf8.makeIterator(), b.string.utf8.makeIterator())
+        let slash = UInt8(ascii: "/")
+        while true {
+            switch (a.next(), b.next()) {
+            case (nil, nil): return .same
+            case (nil, _): return .ascending
+            case (_, nil): return .descending
+            case (let a?, let b?) where a != b:
+                // A slash ends a segment, so it sorts before every byte that a segment can hold.
+                if a == slash { return .ascending }
+                return b == slash ? .descending : ValueOrder(a, b)
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import DocumentModel
+
+/// How a document stands in its table: a format byte, both times in microseconds, the fields.
+enum StoredDocument {
+    private static let format: UInt8 = 1
+
+    static func encode(_ document: Document) -> [UInt8] {
+        var writer = ByteWriter(reservingCapacity: 256)
+        writer.write(byte: format)
+        writer.write(fixed: UInt64(bitPattern: document.createTime.microseconds))
+        writer.write(fixed: UInt64(bitPattern: document.updateTime.microseconds))
+        writer.write(fields: document.fields)
+        return writer.bytes
+    }
+
+    static func decode(_ bytes: [UInt8], path: DocumentPath) throws(DecodingFailure) -> Document {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == format else { throw DecodingFailure("\(path) has an unknown format") }
+        let created = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
+        let updated = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
+        let fields = try reader.fields()
+        try reader.finish()
+        return Document(path: path, fields: fields, createTime: created, updateTime: updated)
+    }
+}
+
+/// The documents of a storage view, with some replaced by what they were before.
+struct DocumentView {
+    let storage: any StorageReader
+    /// Documents as they were at an earlier version; nil where there was none.
+    var past: [DocumentPath: Document?]
+
+    init(_ storage: any StorageReader, past: [DocumentPath: Document?] = [:]) {
+        self.storage = storage
+        self.past = past
+    }
+
+    func document(_ path: DocumentPath) throws -> Document? {
+        if let earlier = past[path] { return earlier }
+        return try storage.get(.documents, DocumentKeys.key(of: path)).map {
+            try StoredDocument.decode($0, path: path)
+        }
+    }
+}

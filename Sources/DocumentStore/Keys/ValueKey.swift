@@ -1,0 +1,103 @@
+import DocumentModel
+
+/// A value as bytes that sort as ``Value/compare(_:_:)`` does.
+///
+/// No key is a prefix of another, so that keys can be followed by more. Equivalent values have equal keys.
+enum ValueKey {
+    /// The whole key, however long.
+    static func encode(_ value: Value) -> [UInt8] {
+        var key: [UInt8] = []
+        append(value, to: &key, limit: .max)
+        return key
+    }
+
+    /// The key cut to the indexed length, and whether something was cut off.
+    static func indexed(_ value: Value) -> (key: [UInt8], truncated: Bool) {
+        var key: [UInt8] = []
+        append(value, to: &key, limit: DocumentLimits.maxIndexedValueBytes)
+        guard key.count > DocumentLimits.maxIndexedValueBytes else { return (key, false) }
+        return (Array(key.prefix(DocumentLimits.maxIndexedValueBytes)), true)
+    }
+
+    /// The bytes that all keys of a class start with.
+    static func prefix(of valueClass: ValueClass) -> UInt8 { valueClass.rawValue + 1 }
+
+    /// Writes at least `limit` + 1 bytes where the key is longer than `limit`, but need not write all of it.
+    private static func append(_ value: Value, to key: inout [UInt8], limit: Int) {
+        key.append(prefix(of: value.valueClass))
+        switch value {
+        case .null: break
+        case .boolean(let flag): key.append(flag ? 1 : 0)
+        case .integer(let number): append(number, to: &key)
+        case .double(let number):
+            append(number, to: &key)
+            appendResidual(0, to: &key)
+        case .timestamp(let time):
+            KeyBytes.append(UInt64(bitPattern: time.seconds) ^ (1 << 63), to: &key)
+            KeyBytes.append(UInt64(time.nanoseconds), to: &key)
+        case .string(let text): append(text.utf8, to: &key, limit: limit)
+        case .bytes(let bytes): append(bytes, to: &key, limit: limit)
+        case .reference(let name):
+            KeyBytes.append(name.database.project.utf8, to: &key)
+            KeyBytes.append(name.database.database.utf8, to: &key)
+            DocumentKeys.append(name.path.string, to: &key)
+            key.append(0)
+        case .geoPoint(let point):
+            append(point.latitude, to: &key)
+            append(point.longitude, to: &key)
+        case .array(let elements): append(elements, to: &key, limit: limit)
+        case .map(let fields):
+            if let elements = value.vectorElements {
+                KeyBytes.append(UInt64(elements.count), to: &key)
+                append(elements, to: &key, limit: limit)
+            } else {
+                append(fields, to: &key, limit: limit)
+            }
+        }
+    }
+
+    private static func append(_ elements: [Value], to key: inout [UInt8], limit: Int) {
+        for element in elements {
+            append(element, to: &key, limit: limit)
+            if key.count > limit { return }
+        }
+        key.append(0)
+    }
+
+    private static func append(_ fields: [String: Value], to key: inout [UInt8], limit: Int) {
+        for (name, value) in fields.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            key.append(1)
+            KeyBytes.append(name.utf8, to: &key)
+            append(value, to: &key, limit: limit)
+            if key.count > limit { return }
+        }
+        key.append(0)
+    }
+
+    private static func append(_ content: some Collection<UInt8>, to key: inout [UInt8], limit: Int) {
+        if content.count > limit {
+            KeyBytes.appendOpen(content.prefix(limit + 1), to: &key)
+        } else {
+            KeyBytes.append(content, to: &key)
+        }
+    }
+
+    /// The nearest double, and by how much the integer differs from it: at most 512, next to 2^63.
+    private static func append(_ number: Int64, to key: inout [UInt8]) {
+        let nearest = Double(number)
+        append(nearest, to: &key)
+        appendResidual(Int(Int128(number) - Int128(nearest)), to: &key)
+    }
+
+    private static func appendResidual(_ residual: Int, to key: inout [UInt8]) {
+        let biased = UInt16(residual + 0x8000)
+        key.append(UInt8(biased >> 8))
+        key.append(UInt8(truncatingIfNeeded: biased))
+    }
+
+    private static func append(_ number: Double, to key: inout [UInt8]) {
+        guard !number.isNaN else { return KeyBytes.append(0, to: &key) }
+        let bits = (number == 0 ? 0 : number).bitPattern
+        KeyBytes.append(bits >> 63 == 1 ? ~bits : bits | 1 << 63, to: &key)
+    }
+}

@@ -1,0 +1,97 @@
+import DocumentModel
+
+/// A query that was checked and has all of its implicit orders.
+struct NormalizedQuery: Sendable {
+    let query: Query
+    /// The collection's path; for a group its id, with `query.parent` as the document they must lie below.
+    let collection: CollectionPath
+    /// Ends in `__name__`, so that no two documents are at one place.
+    let orders: [Query.Order]
+    /// Each a conjunction; a document matches where one of them does. One empty one where there is no filter.
+    let disjuncts: [[QueryLeaf]]
+
+    /// - Throws: `invalidArgument` with what the query breaks.
+    init(_ query: Query) throws(DocumentError) {
+        self.query = query
+        let path = query.allDescendants ? query.collectionID : Self.path(query)
+        self.collection = try CollectionPath(path)
+        guard !query.collectionID.utf8.contains(UInt8(ascii: "/")) else {
+            throw .invalidArgument("a collection id must not contain a slash, and \"\(query.collectionID)\" does")
+        }
+        disjuncts = try QueryLeaf.disjuncts(of: query.filter)
+        orders = try Self.orders(query)
+        let sizes = 0...Int(Int32.max)
+        guard sizes.contains(query.limit ?? 0), sizes.contains(query.offset) else {
+            throw .invalidArgument("a query's limit and offset must be within 0...2,147,483,647")
+        }
+        for cursor in [query.start, query.end] {
+            guard let cursor else { continue }
+            guard cursor.values.count <= orders.count else {
+                throw .invalidArgument("a cursor has more values than the query has orders")
+            }
+            for (value, order) in zip(cursor.values, orders) where order.field.isDocumentID {
+                _ = try name(value)
+            }
+        }
+        try checkNames()
+    }
+
+    private static func path(_ query: Query) -> String {
+        query.parent.map { $0.string + "/" + query.collectionID } ?? query.collectionID
+    }
+
+    private static func orders(_ query: Query) throws(DocumentError) -> [Query.Order] {
+        var orders = query.orderBy
+        guard Set(orders.map(\.field)).count == orders.count else {
+            throw .invalidArgument("a query orders by one field twice")
+        }
+        for order in orders {
+            if !order.field.isDocumentID { try QueryLeaf.check(order.field) }
+        }
+        let descending = orders.last?.descending ?? false
+        let inequalities = QueryLeaf.inequalityFields(of: query.filter)
+            .filter { field in !field.isDocumentID && !orders.contains { $0.field == field } }
+            .sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
+        if !orders.contains(where: \.field.isDocumentID) || !inequalities.isEmpty {
+            let nameOrder = orders.firstIndex(where: \.field.isDocumentID).map { orders[$0] }
+            if nameOrder == nil {
+                orders += inequalities.map { Query.Order($0, descending: descending) }
+                orders.append(Query.Order(.documentID, descending: descending))
+            } else {
+                // Behind the name nothing orders any more, but the fields must exist.
+                orders += inequalities.map { Query.Order($0, descending: descending) }
+            }
+        }
+        return orders
+    }
+
+    private func checkNames() throws(DocumentError) {
+        for leaf in disjuncts.joined() where leaf.field.isDocumentID {
+            switch leaf.test {
+            case .compare(.arrayContains, _), .null, .notNull, .nan, .notNaN:
+                throw .invalidArgument("__name__ can only be compared with document names")
+            case .compare(_, let value): _ = try name(value)
+            case .none(let values):
+                for value in values { _ = try name(value) }
+            }
+        }
+    }
+
+    /// The document that a value names: a reference, or an id or path relative to what is queried.
+    func name(_ value: Value) throws(DocumentError) -> DocumentPath {
+        switch value {
+        case .reference(let name): return name.path
+        case .string(let text):
+            if query.allDescendants { return try DocumentPath(text) }
+            return try DocumentPath(collection.string + "/" + text)
+        default: throw .invalidArgument("__name__ can only be compared with document names")
+        }
+    }
+
+    /// Whether the query looks at the place where this document is.
+    func covers(_ path: DocumentPath) -> Bool {
+        guard query.allDescendants else { return path.parent == collection }
+        guard path.parent.id.utf8.elementsEqual(query.collectionID.utf8) else { return false }
+        return query.parent.map { path.string.utf8.starts(with: ($0.string + "/").utf8) } ?? true
+    }
+}

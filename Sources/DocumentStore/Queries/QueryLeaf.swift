@@ -1,0 +1,157 @@
+import DocumentModel
+
+/// One condition on one field.
+struct QueryLeaf: Hashable, Sendable {
+    enum Test: Hashable, Sendable {
+        /// Any operator but `in`, `arrayContainsAny` and `notIn`.
+        case compare(Query.Operator, Value)
+        /// None of them.
+        case none([Value])
+        case null, notNull, nan, notNaN
+    }
+
+    static let maxDisjuncts = 30
+    static let maxIn = 30
+    static let maxNotIn = 10
+
+    var field: FieldPath
+    var test: Test
+
+    var isInequality: Bool {
+        switch test {
+        case .compare(.equal, _), .compare(.arrayContains, _), .null, .nan: false
+        default: true
+        }
+    }
+
+    /// The one value that the field must have, where there is such.
+    var equalValue: Value? {
+        switch test {
+        case .compare(.equal, let value): value
+        case .null: .null
+        case .nan: .double(.nan)
+        default: nil
+        }
+    }
+
+    static func inequalityFields(of filter: Query.Filter?) -> Set<FieldPath> {
+        switch filter {
+        case nil: return []
+        case .and(let filters), .or(let filters):
+            return filters.reduce(into: []) { $0.formUnion(inequalityFields(of: $1)) }
+        case .field(let field, let comparison, _):
+            switch comparison {
+            case .equal, .in, .arrayContains, .arrayContainsAny: return []
+            default: return [field]
+            }
+        case .unary(let field, .isNotNull), .unary(let field, .isNotNaN): return [field]
+        case .unary: return []
+        }
+    }
+
+    /// The filter as a disjunction of conjunctions.
+    ///
+    /// - Throws: `invalidArgument` where that takes more than 30, or a part of it is not allowed.
+    static func disjuncts(of filter: Query.Filter?) throws(DocumentError) -> [[QueryLeaf]] {
+        guard let filter else { return [[]] }
+        guard try count(filter) <= maxDisjuncts else {
+            throw .invalidArgument("a query has more than 30 disjunctions, the limit")
+        }
+        var negations = 0
+        countNegations(filter, &negations)
+        guard negations <= 1 else {
+            throw .invalidArgument("a query has more than one of != and not-in")
+        }
+        let disjuncts = expand(filter)
+        for leaves in disjuncts {
+            let contains = leaves.filter {
+                if case .compare(.arrayContains, _) = $0.test { true } else { false }
+            }
+            guard contains.count <= 1 else {
+                throw .invalidArgument("a query has more than one array-contains in a conjunction")
+            }
+        }
+        return disjuncts
+    }
+
+    static func check(_ field: FieldPath) throws(DocumentError) {
+        guard !field.isDocumentID else { return }
+        for segment in field.segments { try DocumentLimits.checkFieldName(segment) }
+    }
+
+    private static func count(_ filter: Query.Filter) throws(DocumentError) -> Int {
+        switch filter {
+        case .and(let filters):
+            guard !filters.isEmpty else { throw .invalidArgument("a composite filter has no parts") }
+            var product = 1
+            for filter in filters { product = min(product * (try count(filter)), maxDisjuncts + 1) }
+            return product
+        case .or(let filters):
+            guard !filters.isEmpty else { throw .invalidArgument("a composite filter has no parts") }
+            var sum = 0
+            for filter in filters { sum = min(sum + (try count(filter)), maxDisjuncts + 1) }
+            return sum
+        case .field(let field, let comparison, let value):
+            try check(field)
+            switch comparison {
+            case .in: return try elements(value, "in", atMost: maxIn).count
+            case .arrayContainsAny: return try elements(value, "array-contains-any", atMost: maxIn).count
+            case .notIn:
+                _ = try elements(value, "not-in", atMost: maxNotIn)
+                return 1
+            default: return 1
+            }
+        case .unary(let field, _):
+            try check(field)
+            return 1
+        }
+    }
+
+    private static func elements(
+        _ value: Value, _ name: String, atMost limit: Int
+    ) throws(DocumentError) -> [Value] {
+        guard case .array(let values) = value, !values.isEmpty else {
+            throw .invalidArgument("\(name) takes an array that is not empty")
+        }
+        guard values.count <= limit else {
+            throw .invalidArgument("\(name) takes at most \(limit) values, the limit, and has \(values.count)")
+        }
+        return values
+    }
+
+    private static func countNegations(_ filter: Query.Filter, _ count: inout Int) {
+        switch filter {
+        case .and(let filters), .or(let filters): for filter in filters { countNegations(filter, &count) }
+        case .field(_, .notEqual, _), .field(_, .notIn, _): count += 1
+        case .unary(_, .isNotNull), .unary(_, .isNotNaN): count += 1
+        default: break
+        }
+    }
+
+    private static func expand(_ filter: Query.Filter) -> [[QueryLeaf]] {
+        switch filter {
+        case .and(let filters):
+            return filters.reduce([[]]) { product, filter in
+                let parts = expand(filter)
+                return product.flatMap { leaves in parts.map { leaves + $0 } }
+            }
+        case .or(let filters): return filters.flatMap(expand)
+        case .field(let field, .in, .array(let values)):
+            return values.map { [QueryLeaf(field: field, test: .compare(.equal, $0))] }
+        case .field(let field, .arrayContainsAny, .array(let values)):
+            return values.map { [QueryLeaf(field: field, test: .compare(.arrayContains, $0))] }
+        case .field(let field, .notIn, .array(let values)):
+            return [[QueryLeaf(field: field, test: .none(values))]]
+        case .field(let field, .notEqual, .null): return [[QueryLeaf(field: field, test: .notNull)]]
+        case .field(let field, let comparison, let value):
+            return [[QueryLeaf(field: field, test: .compare(comparison, value))]]
+        case .unary(let field, let test):
+            switch test {
+            case .isNull: return [[QueryLeaf(field: field, test: .null)]]
+            case .isNotNull: return [[QueryLeaf(field: field, test: .notNull)]]
+            case .isNaN: return [[QueryLeaf(field: field, test: .nan)]]
+            case .isNotNaN: return [[QueryLeaf(field: field, test: .notNaN)]]
+            }
+        }
+    }
+}

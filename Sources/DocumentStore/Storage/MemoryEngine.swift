@@ -1,0 +1,54 @@
+import Synchronization
+
+/// An engine without a file, for tests: as strict as the one with.
+package final class MemoryEngine: StorageEngine {
+    /// What is durable. Readers take a copy, which shares its storage until the next write.
+    private let durable = Mutex([SortedTable](repeating: SortedTable(), count: StorageTable.allCases.count))
+    /// One writer at a time, without keeping readers out.
+    private let writing = Mutex(())
+
+    package init() {}
+
+    package func makeReadSession() throws -> any ReadSession { Session(engine: self) }
+
+    package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try writing.withLock { _ throws -> Result in
+            let batch = Tables(durable.withLock { $0 })
+            let result = try body(batch)
+            durable.withLock { $0 = batch.tables }
+            return result
+        }
+    }
+
+    package func close() throws {}
+
+    private final class Session: ReadSession {
+        let engine: MemoryEngine
+
+        init(engine: MemoryEngine) { self.engine = engine }
+
+        func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
+            try body(Tables(engine.durable.withLock { $0 }))
+        }
+    }
+
+    private final class Tables: StorageWriter {
+        var tables: [SortedTable]
+
+        init(_ tables: [SortedTable]) { self.tables = tables }
+
+        func get(_ table: StorageTable, _ key: [UInt8]) -> [UInt8]? { tables[table.rawValue][key] }
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws {
+            try tables[table.rawValue].scan(range, reverse: reverse, body)
+        }
+
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) {
+            tables[table.rawValue].put(key, value)
+        }
+
+        func delete(_ table: StorageTable, _ key: [UInt8]) { tables[table.rawValue].delete(key) }
+    }
+}

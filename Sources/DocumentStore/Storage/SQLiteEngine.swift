@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+
+/// The embedded engine: one SQLite file, one writer, readers beside it.
+///
+/// WAL with a sync at each commit. The process owns the file while the engine is open.
+package final class SQLiteEngine: StorageEngine {
+    private let file: String
+    private let queue: DatabaseQueue
+    // Touched only inside `queue`, which runs one closure at a time.
+    private nonisolated(unsafe) let tables: SQLiteTables
+
+    /// Opens the file, creates it where it is missing, and migrates an older one.
+    ///
+    /// - Throws: `StorageError` where the file is damaged, was written by a newer version or can't be used.
+    package init(file: String) throws {
+        self.file = file
+        do {
+            if FileManager.default.fileExists(atPath: file) {
+                // A log that has still to be played in may hold what the file lacks.
+                try SQLiteFileCheck.check(file, complete: !Self.hasLog(file))
+            } else {
+                try Self.create(file)
+            }
+            queue = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
+            try queue.writeWithoutTransaction { try Self.adopt($0, file: file) }
+            try SQLiteFileCheck.check(file, complete: true)
+            try SQLiteSchema.migrator.migrate(queue)
+            tables = try queue.writeWithoutTransaction { database in
+                let tables = SQLiteTables(database, file: file)
+                for table in StorageTable.allCases { _ = try tables.get(table, []) }
+                return tables
+            }
+        } catch {
+            throw StorageError(error, file: file)
+        }
+    }
+
+    package func makeReadSession() throws -> any ReadSession {
+        do {
+            return try SQLiteReadSession(file: file, configuration: Self.configuration(readonly: true))
+        } catch {
+            throw StorageError(error, file: file)
+        }
+    }
+
+    package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try queue.writeWithoutTransaction { database in
+            try tables.run("BEGIN IMMEDIATE")
+            do {
+                let result = try body(tables)
+                try tables.run("COMMIT")
+                return result
+            } catch {
+                // Some failures have ended the transaction already.
+                if database.isInsideTransaction { try? tables.run("ROLLBACK") }
+                throw error
+            }
+        }
+    }
+
+    package func close() throws {
+        do { try queue.close() } catch { throw StorageError(error, file: file) }
+    }
+
+    private static func configuration(readonly: Bool) -> Configuration {
+        var configuration = Configuration()
+        configuration.readonly = readonly
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { database in
+            if !readonly {
+                try database.execute(sql: """
+                    PRAGMA journal_mode = WAL;
+                    PRAGMA synchronous = FULL;
+                    PRAGMA wal_autocheckpoint = 4000;
+                    PRAGMA journal_size_limit = 67108864;
+                    """)
+            }
+            try database.execute(sql: "PRAGMA cache_size = -16384; PRAGMA cell_size_check = ON")
+        }
+        return configuration
+    }
+
+    /// Plays in the log and refuses files that aren't ours or are newer.
+    private static func adopt(_ database: Database, file: String) throws {
+        let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        guard version <= SQLiteSchema.version else {
+            throw StorageError(
+                .newer,
+                "the store's file \(file) has version \(version), newer than \(SQLiteSchema.version), the newest "
+                    + "that this program knows; use a newer program")
+        }
+        _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    /// Makes the file under another name first, so that one with the real name is always whole.
+    private static func create(_ file: String) throws {
+        let unfinished = file + ".unfinished"
+        for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: unfinished + suffix) {
+            try FileManager.default.removeItem(atPath: unfinished + suffix)
+        }
+        let queue = try DatabaseQueue(path: unfinished, configuration: configuration(readonly: false))
+        try SQLiteSchema.migrator.migrate(queue)
+        // Closing the last connection plays the log in and removes it.
+        try queue.close()
+        try FileManager.default.moveItem(atPath: unfinished, toPath: file)
+    }
+
+    private static func hasLog(_ file: String) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file + "-wal")
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0 > 0
+    }
+}

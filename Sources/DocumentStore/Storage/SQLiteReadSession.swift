@@ -1,0 +1,23 @@
+import GRDB
+
+/// One reading connection.
+final class SQLiteReadSession: ReadSession {
+    private let queue: DatabaseQueue
+    private let tables: SQLiteTables
+
+    init(file: String, configuration: Configuration) throws {
+        queue = try DatabaseQueue(path: file, configuration: configuration)
+        tables = queue.writeWithoutTransaction { SQLiteTables($0, file: file) }
+    }
+
+    func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
+        try queue.writeWithoutTransaction { database in
+            try tables.run("BEGIN")
+            defer {
+                // Nothing was changed, so a failing end loses nothing; the next read would report it.
+                if database.isInsideTransaction { try? tables.run("COMMIT") }
+            }
+            return try body(tables)
+        }
+    }
+}

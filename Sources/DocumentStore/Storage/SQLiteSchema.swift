@@ -1,0 +1,39 @@
+import GRDB
+
+/// What a database file holds, and how older files get there.
+enum SQLiteSchema {
+    /// "fnst": tells our files from others'.
+    static let applicationID = 0x666E_7374
+
+    /// The version that the last migration leads to. A file with a higher one is refused.
+    static let version = 1
+
+    /// Named and append-only: a migration that has shipped is never changed.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 tables") { database in
+            // Documents can be large, and rows of a WITHOUT ROWID table should not be.
+            try database.execute(sql: """
+                CREATE TABLE documents (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+                CREATE TABLE "index" (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                CREATE TABLE completions (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                CREATE TABLE meta (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                PRAGMA application_id = \(applicationID);
+                PRAGMA user_version = 1;
+                """)
+        }
+        return migrator
+    }
+}
+
+extension StorageTable {
+    /// The table's name as SQL has it.
+    var sqlName: String {
+        switch self {
+        case .documents: "documents"
+        case .index: "\"index\""
+        case .completions: "completions"
+        case .meta: "meta"
+        }
+    }
+}

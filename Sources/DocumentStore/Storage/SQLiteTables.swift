@@ -1,0 +1,119 @@
+import GRDB
+import GRDBSQLite
+
+/// The four tables seen through one connection, with its compiled statements.
+///
+/// Belongs to its connection: used only inside that connection's queue.
+final class SQLiteTables: StorageWriter {
+    private let database: Database
+    private let file: String
+    /// Compiled statements that nobody uses at the moment; a nested scan takes another one.
+    private var idle: [String: [Statement]] = [:]
+    private let sql: [TableSQL]
+
+    init(_ database: Database, file: String) {
+        self.database = database
+        self.file = file
+        self.sql = StorageTable.allCases.map(TableSQL.init)
+    }
+
+    func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+        try using(sql[table.rawValue].get) { statement in
+            bind(key, at: 1, of: statement)
+            return try step(statement) ? blob(statement, 0) : nil
+        }
+    }
+
+    func scan(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+    ) throws {
+        guard !range.isEmpty else { return }
+        let sql = sql[table.rawValue]
+        let bounded = range.upper != nil
+        let text = reverse
+            ? (bounded ? sql.scanDown : sql.scanDownOpen) : (bounded ? sql.scanUp : sql.scanUpOpen)
+        try using(text) { statement in
+            bind(range.lower, at: 1, of: statement)
+            if let upper = range.upper { bind(upper, at: 2, of: statement) }
+            while try step(statement) {
+                guard try body(blob(statement, 0), blob(statement, 1)) else { return }
+            }
+        }
+    }
+
+    func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
+        try using(sql[table.rawValue].put) { statement in
+            bind(key, at: 1, of: statement)
+            bind(value, at: 2, of: statement)
+            _ = try step(statement)
+        }
+    }
+
+    func delete(_ table: StorageTable, _ key: [UInt8]) throws {
+        try using(sql[table.rawValue].delete) { statement in
+            bind(key, at: 1, of: statement)
+            _ = try step(statement)
+        }
+    }
+
+    /// Runs a statement without parameters, such as `BEGIN`.
+    func run(_ sql: String) throws {
+        try using(sql) { _ = try step($0) }
+    }
+
+    private func using<Result>(_ sql: String, _ body: (OpaquePointer) throws -> Result) throws -> Result {
+        let statement: Statement
+        if let cached = idle[sql]?.popLast() {
+            statement = cached
+        } else {
+            do { statement = try database.makeStatement(sql: sql) } catch { throw StorageError(error, file: file) }
+        }
+        defer {
+            sqlite3_reset(statement.sqliteStatement)
+            idle[sql, default: []].append(statement)
+        }
+        return try body(statement.sqliteStatement)
+    }
+
+    private func step(_ statement: OpaquePointer) throws -> Bool {
+        let code = sqlite3_step(statement)
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default: throw StorageError(sqliteCode: code, file: file)
+        }
+    }
+
+    private func bind(_ bytes: [UInt8], at index: Int32, of statement: OpaquePointer) {
+        // A null pointer would bind NULL.
+        guard !bytes.isEmpty else {
+            sqlite3_bind_zeroblob(statement, index, 0)
+            return
+        }
+        // SQLite copies the bytes: the destructor of that meaning is -1 in its header, a macro Swift doesn't see.
+        let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        _ = bytes.withUnsafeBytes { sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), copied) }
+    }
+
+    private func blob(_ statement: OpaquePointer, _ column: Int32) -> [UInt8] {
+        guard let start = sqlite3_column_blob(statement, column) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
+    }
+}
+
+/// The statements of one table, written once so that looking up a compiled one builds no text.
+private struct TableSQL {
+    let get, put, delete, scanUp, scanDown, scanUpOpen, scanDownOpen: String
+
+    init(_ table: StorageTable) {
+        let name = table.sqlName
+        get = "SELECT value FROM \(name) WHERE key = ?1"
+        put = "INSERT INTO \(name) (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        delete = "DELETE FROM \(name) WHERE key = ?1"
+        let scan = "SELECT key, value FROM \(name) WHERE key >= ?1"
+        scanUp = scan + " AND key < ?2 ORDER BY key"
+        scanDown = scan + " AND key < ?2 ORDER BY key DESC"
+        scanUpOpen = scan + " ORDER BY key"
+        scanDownOpen = scan + " ORDER BY key DESC"
+    }
+}

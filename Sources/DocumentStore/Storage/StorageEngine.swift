@@ -1,0 +1,59 @@
+/// The closed set of tables an engine keeps.
+package enum StorageTable: Int, CaseIterable, Sendable {
+    case documents, index, completions, meta
+}
+
+/// Keys from `lower` up to but without `upper`; without an upper bound to the table's end.
+package struct KeyRange: Hashable, Sendable {
+    package var lower: [UInt8]
+    package var upper: [UInt8]?
+
+    package init(lower: [UInt8], upper: [UInt8]?) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    /// All keys that start with these bytes.
+    package init(prefix: [UInt8]) { self.init(lower: prefix, upper: KeyBytes.successor(ofPrefix: prefix)) }
+
+    package var isEmpty: Bool { upper.map { !lower.lexicographicallyPrecedes($0) } ?? false }
+}
+
+/// A consistent view of all tables.
+package protocol StorageReader {
+    /// - Throws: `StorageError`.
+    func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]?
+
+    /// Visits entries by key, bytewise, until the body answers false. The body may read, and scan again.
+    ///
+    /// - Throws: `StorageError`, or what the body throws.
+    func scan(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+    ) throws
+}
+
+/// The one writer's view: it sees its own changes.
+package protocol StorageWriter: StorageReader {
+    func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws
+    /// Removes a key; one that isn't there is fine.
+    func delete(_ table: StorageTable, _ key: [UInt8]) throws
+}
+
+/// One reader's access; used by one thread at a time.
+package protocol ReadSession: AnyObject {
+    /// Runs the body on one snapshot of what is durable.
+    func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result
+}
+
+/// An ordered key-value store with atomic, durable batches and snapshot reads.
+package protocol StorageEngine: Sendable {
+    func makeReadSession() throws -> any ReadSession
+
+    /// Runs the body as the only writer and returns once its changes are durable.
+    ///
+    /// - Throws: what the body throws, or `StorageError`; then nothing of it is kept.
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result
+
+    /// Lets go of files. Sessions must no longer be in use.
+    func close() throws
+}

@@ -1,0 +1,84 @@
+import DocumentModel
+
+/// The answer that was given under an idempotency key.
+///
+/// The table holds each record under its key (after a 1), and its key under the time it expires (after a 2).
+struct CompletionRecord: Hashable {
+    var fingerprint: [UInt8]
+    /// Microseconds since 1970.
+    var expires: Int64
+    var answer: [UInt8]
+
+    private static let sweepLimit = 100
+
+    /// - Returns: nil where there is none, or its time is over.
+    static func find(_ key: CompletionKey, in storage: any StorageReader, at now: Timestamp) throws -> Self? {
+        guard let bytes = try storage.get(.completions, storageKey(key)) else { return nil }
+        let record = try decode(bytes)
+        return record.expires > now.microseconds ? record : nil
+    }
+
+    /// The answer to somebody who comes with the key; nil where the work is still to be done.
+    static func response(
+        to key: CompletionKey, in storage: any StorageReader, at now: Timestamp
+    ) throws -> DocumentResponse? {
+        guard let record = try find(key, in: storage, at: now) else { return nil }
+        guard record.fingerprint == key.fingerprint else {
+            return .failed(.invalidArgument("this Idempotency-Key was used with other data"))
+        }
+        return .completed(record.answer)
+    }
+
+    static func store(
+        _ answer: [UInt8], for key: CompletionKey, in storage: any StorageWriter, at now: Timestamp
+    ) throws {
+        let storageKey = storageKey(key)
+        if let old = try storage.get(.completions, storageKey) {
+            try storage.delete(.completions, expiryKey(try decode(old).expires, storageKey))
+        }
+        let kept = key.keptFor.components
+        let expires = now.microseconds + kept.seconds * 1_000_000 + kept.attoseconds / 1_000_000_000_000
+        var writer = ByteWriter(reservingCapacity: answer.count + 64)
+        writer.write(blob: key.fingerprint)
+        writer.write(signed: expires)
+        writer.write(blob: answer)
+        try storage.put(.completions, storageKey, writer.bytes)
+        try storage.put(.completions, expiryKey(expires, storageKey), [])
+    }
+
+    /// Removes records whose time is over, a bounded number at a time.
+    static func sweep(_ storage: any StorageWriter, at now: Timestamp) throws {
+        var expired: [[UInt8]] = []
+        var end: [UInt8] = [2]
+        KeyBytes.append(UInt64(bitPattern: now.microseconds) ^ 1 << 63, to: &end)
+        try storage.scan(.completions, KeyRange(lower: [2], upper: end), reverse: false) { key, _ in
+            expired.append(key)
+            return expired.count < sweepLimit
+        }
+        for key in expired {
+            try storage.delete(.completions, key)
+            try storage.delete(.completions, Array(key[9...]))
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws(DecodingFailure) -> Self {
+        var reader = ByteReader(bytes)
+        let record = CompletionRecord(
+            fingerprint: try reader.blob(), expires: try reader.signed(), answer: try reader.blob())
+        try reader.finish()
+        return record
+    }
+
+    private static func storageKey(_ key: CompletionKey) -> [UInt8] {
+        var bytes: [UInt8] = [1]
+        KeyBytes.append(key.scope.utf8, to: &bytes)
+        KeyBytes.append(key.key.utf8, to: &bytes)
+        return bytes
+    }
+
+    private static func expiryKey(_ expires: Int64, _ storageKey: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = [2]
+        KeyBytes.append(UInt64(bitPattern: expires) ^ 1 << 63, to: &bytes)
+        return bytes + storageKey
+    }
+}

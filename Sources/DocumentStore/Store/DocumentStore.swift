@@ -1,0 +1,99 @@
+package import DocumentModel
+import Foundation
+import Synchronization
+
+/// Documents with transactions, queries and idempotency keys, on a storage engine.
+///
+/// Reads run on reader threads, many in one snapshot. All commits run on one writer thread, many in one durable batch:
+/// one sync carries them all, and none is answered before it.
+package final class DocumentStore: Sendable {
+    let engine: any StorageEngine
+    let now: @Sendable () -> Timestamp
+    let elapsed: @Sendable () -> Duration
+    let configuration: StoreConfiguration
+    let transactions: Mutex<TransactionTable>
+    let reads = JobQueue<ReadJob>()
+    let writes = JobQueue<WriteJob>()
+    private let threads = Mutex(StoreThreads())
+
+    /// - Parameters:
+    ///   - now: the wall clock, which commit times and expiries are taken from.
+    ///   - elapsed: a clock that never goes back, for the bounds of transactions and turns.
+    /// - Throws: `StorageError`.
+    package init(
+        engine: any StorageEngine, now: @escaping @Sendable () -> Timestamp,
+        elapsed: (@Sendable () -> Duration)? = nil, configuration: StoreConfiguration = StoreConfiguration()
+    ) throws {
+        self.engine = engine
+        self.now = now
+        let start = ContinuousClock.now
+        self.elapsed = elapsed ?? { start.duration(to: .now) }
+        self.configuration = configuration
+        let version = try engine.write { storage in
+            let version = try StoreVersion.read(storage)
+            guard version == 0 else { return version }
+            let first = now().microseconds
+            try StoreVersion.write(first, to: storage)
+            return first
+        }
+        transactions = Mutex(TransactionTable(version: version, configuration: configuration))
+    }
+
+    /// Starts the threads. What was asked for before waits for this.
+    ///
+    /// - Throws: `StorageError` where a reader can't be opened.
+    package func start() throws {
+        let readers = try (0..<max(configuration.readerThreads, 1)).map { _ in
+            StoreReader(store: self, session: try engine.makeReadSession())
+        }
+        let writer = StoreWriter(
+            store: self, version: try engine.write { try StoreVersion.read($0) })
+        threads.withLock { threads in
+            for reader in readers { threads.start("documents.reader") { reader.run() } }
+            threads.start("documents.writer") { writer.run() }
+        }
+    }
+
+    /// Finishes what was asked for, refuses what comes now, and ends the threads. The engine stays open.
+    package func shutdown() async {
+        // Readers may hand work to the writer, so they end first.
+        reads.close()
+        await threads.withLock { $0.ends("documents.reader") }.wait()
+        writes.close()
+        await threads.withLock { $0.ends("documents.writer") }.wait()
+    }
+
+    /// Does an operation, without ever blocking the caller.
+    ///
+    /// - Parameter completion: called once, on a thread of the store, and must not block there; on the caller's where
+    ///   the store is shut down.
+    package func perform(
+        _ request: DocumentRequest, in context: OperationContext = OperationContext(),
+        completion: @escaping @Sendable (DocumentResponse) -> Void
+    ) {
+        let operation = StoreOperation(request: request, context: context, completion: completion)
+        let taken = switch request {
+        case .get, .query, .begin(.readOnly), .begin(.readWrite(nil)): reads.put(.operation(operation))
+        case .begin(.readWrite), .commit, .rollback: writes.put(.operation(operation))
+        }
+        if !taken { completion(.failed(Self.shutDown)) }
+    }
+
+    /// Does an operation.
+    package func perform(
+        _ request: DocumentRequest, in context: OperationContext = OperationContext()
+    ) async -> DocumentResponse {
+        await withCheckedContinuation { continuation in
+            perform(request, in: context) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Rolls back all transactions that were begun under an owner: its client is gone.
+    package func release(owner: UInt64) {
+        let ended = transactions.withLock { $0.release(owner: owner) }
+        // Where the queue is closed there are no turns any more.
+        _ = writes.put(.release(owner: owner, ended))
+    }
+
+    static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
+}

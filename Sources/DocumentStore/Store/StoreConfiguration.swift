@@ -1,0 +1,21 @@
+/// The bounds within which a store works.
+package struct StoreConfiguration: Sendable {
+    package var readerThreads = 2
+    /// A transaction's whole life, and the time between two of its operations.
+    package var transactionLifetime: Duration = .seconds(270)
+    package var transactionIdle: Duration = .seconds(60)
+    package var maxTransactions = 20_000
+    /// How long a transaction that is tried again keeps its turn.
+    package var turnLimit: Duration = .seconds(2)
+    /// For how long, and how many, aborted transactions are remembered.
+    package var ticketLifetime: Duration = .seconds(60)
+    package var maxTickets = 10_000
+    /// How much of the past transactions can be validated against.
+    package var maxRecentChanges = 50_000
+    package var maxRecentBytes = 32 * 1024 * 1024
+    /// How long a commit group stays open for transactions that were given their turn in it: in all, and without news.
+    package var groupLimit: Duration = .milliseconds(4)
+    package var groupPause: Duration = .microseconds(500)
+
+    package init() {}
+}

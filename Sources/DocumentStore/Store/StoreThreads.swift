@@ -1,0 +1,56 @@
+import Foundation
+import Synchronization
+
+/// The threads of a store, by what they do.
+struct StoreThreads: Sendable {
+    private var latches: [String: Latch] = [:]
+
+    mutating func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let latch = latches[name] ?? Latch()
+        latches[name] = latch
+        latch.enter()
+        let thread = Thread {
+            body()
+            latch.leave()
+        }
+        thread.name = name
+        // Values nest up to 64 deep while they are decoded.
+        thread.stackSize = 2 << 20
+        thread.start()
+    }
+
+    /// Open once all threads of a name have ended.
+    func ends(_ name: String) -> Latch { latches[name] ?? Latch() }
+}
+
+/// Waits until everyone who entered has left.
+final class Latch: Sendable {
+    private struct State {
+        var inside = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func enter() { state.withLock { $0.inside += 1 } }
+
+    func leave() {
+        let waiters = state.withLock { state in
+            state.inside -= 1
+            guard state.inside == 0 else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.inside > 0 { state.waiters.append(continuation) }
+                return state.inside == 0
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}

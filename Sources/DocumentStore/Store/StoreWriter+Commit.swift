@@ -1,0 +1,98 @@
+import DocumentModel
+import Synchronization
+
+extension StoreWriter {
+    /// Validates and applies one commit of the open batch.
+    ///
+    /// - Returns: the answer, for when the batch is durable. A refused commit leaves no trace in the batch.
+    /// - Throws: where storing failed half-way, and the batch must not be kept.
+    func commit(
+        _ writes: [Write], _ id: TransactionID?, completing answer: [UInt8]?, _ context: OperationContext,
+        _ storage: any StorageWriter
+    ) throws -> DocumentResponse {
+        var transaction: OpenTransaction?
+        do {
+            if let id {
+                let time = store.elapsed()
+                transaction = try store.transactions.withLock { table throws(DocumentError) in
+                    try table.end(id, owner: context.owner, at: time)
+                }
+            }
+            let now = store.now()
+            let key = context.completion ?? transaction?.completion
+            if let key, answer != nil, let earlier = try CompletionRecord.response(to: key, in: storage, at: now) {
+                finish(transaction)
+                return earlier
+            }
+            if transaction?.isReadOnly ?? false, !writes.isEmpty {
+                throw DocumentError.invalidArgument("a read-only transaction can't write")
+            }
+            // What only reads has seen one state, and needs no more than that.
+            if let transaction, !writes.isEmpty,
+                let conflict = store.transactions.withLock({ $0.conflict(of: transaction) })
+            {
+                throw conflict
+            }
+            let version = max(now.microseconds, lastVersion + 1)
+            let view = DocumentView(storage)
+            let computation = try WriteComputation(
+                writes, at: Timestamp(microseconds: version), policy: context.policy, read: view.document)
+            if let transaction, turns.blocks(computation.changes, of: transaction) {
+                throw DocumentError(
+                    .aborted, "another transaction has its turn on the same documents; try the transaction again")
+            }
+            return try apply(computation, version, key.flatMap { key in answer.map { (key, $0) } }, now, storage) {
+                finish(transaction)
+            }
+        } catch let failure as BatchFailure {
+            throw failure.underlying
+        } catch let error as StorageError where error.kind != .damaged {
+            // SQLite may have given up the whole batch.
+            throw error
+        } catch {
+            let error = DocumentError(from: error)
+            refuse(transaction, error)
+            return .failed(error)
+        }
+    }
+
+    private func apply(
+        _ computation: WriteComputation, _ version: Int64, _ completion: (key: CompletionKey, answer: [UInt8])?,
+        _ now: Timestamp, _ storage: any StorageWriter, _ finish: () -> Void
+    ) throws(BatchFailure) -> DocumentResponse {
+        do {
+            for change in computation.changes { try storage.apply(change) }
+            if let completion {
+                try CompletionRecord.store(completion.answer, for: completion.key, in: storage, at: now)
+            }
+        } catch {
+            throw BatchFailure(underlying: error)
+        }
+        if !computation.changes.isEmpty {
+            lastVersion = version
+            appliedVersion = version
+            store.transactions.withLock { $0.applied(computation.changes, version: version) }
+        }
+        finish()
+        return .committed(
+            CommitResult(
+                commitTime: Timestamp(microseconds: appliedVersion), writeResults: computation.results))
+    }
+
+    private func finish(_ transaction: OpenTransaction?) {
+        if let transaction { turns.leave(transaction.id) }
+    }
+
+    /// An aborted transaction may be tried again, and keeps the turn it had until then.
+    private func refuse(_ transaction: OpenTransaction?, _ error: DocumentError) {
+        guard let transaction else { return }
+        guard error.code == .aborted else { return turns.leave(transaction.id) }
+        let time = store.elapsed()
+        store.transactions.withLock { $0.issueTicket(for: transaction, at: time) }
+    }
+}
+
+/// Storing failed between a commit's first change and its last.
+private struct BatchFailure: Error {
+    var underlying: any Error
+}

@@ -1,0 +1,82 @@
+import DocumentModel
+import Synchronization
+
+extension StoreWriter {
+    /// Begins a transaction that tries an aborted one again. It is answered once it has its turn.
+    func begin(_ operation: StoreOperation, _ storage: any StorageReader) {
+        do {
+            if let response = try completed(operation, storage) { return operation.completion(response) }
+            guard case .begin(.readWrite(let retrying?)) = operation.request else {
+                throw DocumentError(.internal, "a begin without an earlier transaction was asked of the writer")
+            }
+            let time = store.elapsed()
+            let ticket = store.transactions.withLock {
+                $0.takeTicket(retrying, owner: operation.context.owner, at: time)
+            }
+            guard let ticket else {
+                // Forgotten or never aborted: an ordinary begin.
+                let id = try store.transactions.withLock { table throws(DocumentError) in
+                    try table.begin(isReadOnly: false, context: operation.context, at: time)
+                }
+                return operation.completion(.began(id, prefetched: []))
+            }
+            turns.join(
+                WriterTurns.Waiter(operation: operation, reads: ticket.reads), retrying: retrying)
+        } catch {
+            operation.completion(.failed(DocumentError(from: error)))
+        }
+    }
+
+    /// Answers those whose turn has come, with what they had read as it is now.
+    func startTurns(_ storage: any StorageReader) throws {
+        while let (id, waiter) = turns.nextGranted() {
+            do {
+                try startTurn(id, waiter, storage)
+            } catch {
+                turns.leave(id)
+                store.transactions.withLock { table in
+                    _ = try? table.end(id, owner: waiter.operation.context.owner, at: store.elapsed())
+                }
+                waiter.operation.completion(.failed(DocumentError(from: error)))
+                if let error = error as? StorageError, error.kind != .damaged { throw error }
+            }
+        }
+    }
+
+    private func startTurn(
+        _ id: TransactionID, _ waiter: WriterTurns.Waiter, _ storage: any StorageReader
+    ) throws {
+        let context = waiter.operation.context
+        // Whoever was ahead may have done the very same work.
+        if let response = try completed(waiter.operation, storage) {
+            turns.leave(id)
+            return waiter.operation.completion(response)
+        }
+        let view = DocumentView(storage)
+        let access = store.accessView(view)
+        var prefetched: [TransactionRead] = []
+        for path in waiter.reads.documents {
+            let document = try view.document(path)
+            try context.policy?.check(.get(path, document), in: access)
+            prefetched.append(.document(path, document))
+        }
+        for (query, normalized) in waiter.reads.queries {
+            try context.policy?.check(.list(query), in: access)
+            prefetched.append(.query(query, try normalized.run(in: view)))
+        }
+        let time = store.elapsed()
+        try store.transactions.withLock { table throws(DocumentError) in
+            _ = try table.begin(id, isReadOnly: false, context: context, at: time)
+            table.prefetched(id, waiter.reads, version: appliedVersion)
+        }
+        turns.started(id, waiter, until: waiter.deadline ?? time + store.configuration.turnLimit)
+        waiter.operation.completion(.began(id, prefetched: prefetched))
+    }
+
+    private func completed(
+        _ operation: StoreOperation, _ storage: any StorageReader
+    ) throws -> DocumentResponse? {
+        guard let key = operation.context.completion else { return nil }
+        return try CompletionRecord.response(to: key, in: storage, at: store.now())
+    }
+}

@@ -1,0 +1,135 @@
+import DocumentModel
+import Synchronization
+
+/// The writer thread: takes what is waiting, applies it in order in one durable batch, and answers then.
+final class StoreWriter: @unchecked Sendable {
+    // Everything here is used by the one thread that calls `run`.
+    let store: DocumentStore
+    /// The highest version ever given out, kept or not.
+    var lastVersion: Int64
+    /// The version of the state as the open batch has it, and of what is durable.
+    var appliedVersion: Int64
+    private var durableVersion: Int64
+    var turns = WriterTurns()
+    /// Answers of the open batch, held back until it is durable.
+    private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
+    private var sweptAt: Duration?
+
+    init(store: DocumentStore, version: Int64) {
+        self.store = store
+        lastVersion = version
+        appliedVersion = version
+        durableVersion = version
+    }
+
+    func run() {
+        while let jobs = store.writes.take(within: turns.timeout(at: store.elapsed())) { group(jobs) }
+        turns.refuseAll(DocumentStore.shutDown)
+    }
+
+    /// One durable batch.
+    private func group(_ first: [WriteJob]) {
+        var jobs = first
+        var next = 0
+        do {
+            try store.engine.write { storage in
+                turns.startGroup()
+                turns.expire(at: store.elapsed())
+                let start = ContinuousClock.now
+                while true {
+                    while next < jobs.count {
+                        next += 1
+                        try process(jobs[next - 1], storage)
+                    }
+                    try startTurns(storage)
+                    // Whoever was just given a turn comes back soon, and can have this sync too.
+                    guard turns.awaitsNews, ContinuousClock.now - start < store.configuration.groupLimit,
+                        let more = store.writes.take(within: store.configuration.groupPause), !more.isEmpty
+                    else { break }
+                    jobs += more
+                }
+                if appliedVersion != durableVersion { try StoreVersion.write(appliedVersion, to: storage) }
+                try sweep(storage)
+            }
+            durableVersion = appliedVersion
+            for answer in answers { answer.completion(answer.response) }
+            answers = []
+        } catch {
+            fail(DocumentError(from: error), jobs[next...])
+        }
+    }
+
+    /// Nothing of the batch was kept: all who were in it are told, and the state is what is durable.
+    private func fail(_ error: DocumentError, _ rest: ArraySlice<WriteJob>) {
+        appliedVersion = durableVersion
+        store.transactions.withLock { $0.rollBack(to: durableVersion) }
+        for answer in answers { answer.completion(.failed(error)) }
+        answers = []
+        for job in rest {
+            switch job {
+            case .operation(let operation): operation.completion(.failed(error))
+            case .release(let owner, let ended): turns.release(owner: owner, ended)
+            }
+        }
+    }
+
+    /// - Throws: where the batch can't go on.
+    private func process(_ job: WriteJob, _ storage: any StorageWriter) throws {
+        switch job {
+        case .release(let owner, let ended): turns.release(owner: owner, ended)
+        case .operation(let operation):
+            switch operation.request {
+            case .get, .query: read(operation, storage)
+            case .begin: begin(operation, storage)
+            case .rollback(let id): answers.append((operation.completion, rollBack(id, operation.context)))
+            case .commit(let writes, let transaction, let answer):
+                let response: DocumentResponse
+                do {
+                    response = try commit(
+                        writes, transaction, completing: answer, operation.context, storage)
+                } catch {
+                    answers.append((operation.completion, .failed(DocumentError(from: error))))
+                    throw error
+                }
+                answers.append((operation.completion, response))
+            }
+        }
+    }
+
+    /// A read of a transaction that has seen what no snapshot holds yet.
+    private func read(_ operation: StoreOperation, _ storage: any StorageReader) {
+        do {
+            let response = try store.read(operation, DocumentView(storage), version: appliedVersion)
+            operation.completion(response ?? .failed(DocumentError(.aborted, "the transaction's state was not kept")))
+        } catch {
+            operation.completion(.failed(DocumentError(from: error)))
+        }
+    }
+
+    private func rollBack(_ id: TransactionID, _ context: OperationContext) -> DocumentResponse {
+        let time = store.elapsed()
+        do {
+            let transaction = try store.transactions.withLock { table throws(DocumentError) in
+                // Aborted before; the turn it may have stays for its second try.
+                if table.hasTicket(id, owner: context.owner) { return nil as OpenTransaction? }
+                let transaction = try table.end(id, owner: context.owner, at: time)
+                // A client that gives up may still try again, and then names this one.
+                table.issueTicket(for: transaction, at: time)
+                return transaction
+            }
+            if let transaction { turns.leave(transaction.id) }
+            return .rolledBack
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Removes answers that nobody may ask for any more, now and then.
+    private func sweep(_ storage: any StorageWriter) throws {
+        let time = store.elapsed()
+        if let sweptAt, time - sweptAt < .seconds(1) { return }
+        sweptAt = time
+        store.transactions.withLock { $0.expire(at: time) }
+        try CompletionRecord.sweep(storage, at: store.now())
+    }
+}

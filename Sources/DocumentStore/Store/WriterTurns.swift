@@ -1,0 +1,111 @@
+import DocumentModel
+
+/// The turns that the writer gives: who waits, who has one, and until when.
+struct WriterTurns {
+    /// A begin that is answered when its turn comes.
+    struct Waiter {
+        var operation: StoreOperation
+        var reads: ReadSet
+        /// The end of the turn that it goes on with.
+        var deadline: Duration?
+    }
+
+    private struct Turn {
+        var owner: UInt64?
+        var reads: ReadSet
+        var deadline: Duration
+    }
+
+    private var queue = TurnQueue()
+    private var waiters: [TransactionID: Waiter] = [:]
+    private var turns: [TransactionID: Turn] = [:]
+    /// Granted, and not answered yet.
+    private var granted: [TransactionID] = []
+    /// Answered in the open batch, and not heard of since.
+    private var fresh: Set<TransactionID> = []
+
+    var awaitsNews: Bool { !fresh.isEmpty }
+
+    mutating func startGroup() { fresh = [] }
+
+    /// How long the writer may sleep; nil for as long as nobody comes.
+    func timeout(at now: Duration) -> Duration? {
+        // Left over from a batch that failed.
+        guard granted.isEmpty else { return .milliseconds(100) }
+        guard let first = turns.values.map(\.deadline).min() else { return nil }
+        return max(first - now, .milliseconds(1))
+    }
+
+    /// - Parameter retrying: the transaction that was aborted; if it still has its turn, it goes on with that.
+    mutating func join(_ waiter: Waiter, retrying: TransactionID) {
+        let id = TransactionTable.makeID()
+        var waiter = waiter
+        fresh.remove(retrying)
+        if let turn = turns.removeValue(forKey: retrying) { waiter.deadline = turn.deadline }
+        waiters[id] = waiter
+        perform(queue.continue(retrying, as: id, keys: waiter.reads.turnKeys))
+    }
+
+    /// The next whose turn has come.
+    mutating func nextGranted() -> (TransactionID, Waiter)? {
+        while !granted.isEmpty {
+            let id = granted.removeFirst()
+            if let waiter = waiters.removeValue(forKey: id) { return (id, waiter) }
+        }
+        return nil
+    }
+
+    mutating func started(_ id: TransactionID, _ waiter: Waiter, until deadline: Duration) {
+        turns[id] = Turn(owner: waiter.operation.context.owner, reads: waiter.reads, deadline: deadline)
+        fresh.insert(id)
+    }
+
+    mutating func leave(_ id: TransactionID) {
+        turns[id] = nil
+        fresh.remove(id)
+        perform(queue.leave(id))
+    }
+
+    /// Ends turns whose time is over. Their transactions go on without.
+    mutating func expire(at now: Duration) {
+        for id in turns.filter({ $0.value.deadline <= now }).keys { leave(id) }
+    }
+
+    /// An owner is gone: nobody waits for its answers, and its turns are free.
+    mutating func release(owner: UInt64, _ ended: [TransactionID]) {
+        for (id, waiter) in waiters where waiter.operation.context.owner == owner {
+            waiters[id] = nil
+            leave(id)
+            waiter.operation.completion(.failed(DocumentError(.cancelled, "the client of the transaction is gone")))
+        }
+        for (id, turn) in turns where turn.owner == owner { leave(id) }
+        for id in ended { leave(id) }
+    }
+
+    mutating func refuseAll(_ error: DocumentError) {
+        for waiter in waiters.values { waiter.operation.completion(.failed(error)) }
+        self = WriterTurns()
+    }
+
+    /// Whether changes of a transaction would take something from under another's turn.
+    ///
+    /// Only what the transaction also read is held back: writes that depend on nothing pass.
+    func blocks(_ changes: [DocumentChange], of transaction: OpenTransaction) -> Bool {
+        for (id, turn) in turns where id != transaction.id {
+            for change in changes {
+                if transaction.reads.documents.contains(change.path), turn.reads.documents.contains(change.path) {
+                    return true
+                }
+                let wasRead = transaction.reads.documents.contains(change.path)
+                    || transaction.reads.queries.values.contains { $0.covers(change.path) }
+                guard wasRead else { continue }
+                if turn.reads.queries.values.contains(where: { $0.isChanged(by: change) }) { return true }
+            }
+        }
+        return false
+    }
+
+    private mutating func perform(_ actions: [TurnQueue.Action]) {
+        for case .grant(let id) in actions { granted.append(id) }
+    }
+}

@@ -1,0 +1,100 @@
+import DocumentModel
+
+/// Something that transactions take turns on.
+enum TurnKey: Hashable, Sendable {
+    case document(DocumentPath)
+    /// The collection that a query asks, or the id of a group.
+    case collection(String, isGroup: Bool)
+}
+
+/// Who is next on which documents: a pure state machine.
+///
+/// Each member wants all its keys at once and holds none before. Arrival decides: a member gets its turn when no
+/// earlier one waits for one of its keys and nobody holds one. The earliest member therefore never waits for a later
+/// one, except for holders, who wait for nobody: no deadlock, and everyone's turn comes.
+struct TurnQueue: Sendable {
+    enum Action: Hashable, Sendable {
+        case grant(TransactionID)
+    }
+
+    private struct Member {
+        var arrival: UInt64
+        var keys: Set<TurnKey>
+        var holds: Bool
+    }
+
+    private var members: [TransactionID: Member] = [:]
+    /// Who wants a key, in the order of arrival.
+    private var lines: [TurnKey: [TransactionID]] = [:]
+    private var arrivals: UInt64 = 0
+
+    var isEmpty: Bool { members.isEmpty }
+
+    func holds(_ id: TransactionID) -> Bool { members[id]?.holds ?? false }
+
+    func contains(_ id: TransactionID) -> Bool { members[id] != nil }
+
+    /// Who has its turn on a key.
+    func holder(of key: TurnKey) -> TransactionID? {
+        lines[key]?.first { members[$0]?.holds ?? false }
+    }
+
+    /// A transaction asks for its turn.
+    mutating func join(_ id: TransactionID, keys: Set<TurnKey>) -> [Action] {
+        arrivals += 1
+        insert(id, Member(arrival: arrivals, keys: keys, holds: false))
+        return grant(among: [id])
+    }
+
+    /// A member is tried again as another transaction, which keeps its place and may want more.
+    mutating func `continue`(_ old: TransactionID, as new: TransactionID, keys: Set<TurnKey>) -> [Action] {
+        guard let member = members[old] else { return join(new, keys: keys) }
+        remove(old)
+        insert(new, Member(arrival: member.arrival, keys: member.keys.union(keys), holds: false))
+        return grant(among: [new])
+    }
+
+    /// A member ends, gives up or has held its turn for too long.
+    mutating func leave(_ id: TransactionID) -> [Action] {
+        guard let member = members[id] else { return [] }
+        remove(id)
+        var next: Set<TransactionID> = []
+        for key in member.keys { next.formUnion(lines[key] ?? []) }
+        return grant(among: next)
+    }
+
+    private mutating func grant(among candidates: Set<TransactionID>) -> [Action] {
+        let waiting = candidates.compactMap { id in members[id].map { (id: id, member: $0) } }
+            .filter { !$0.member.holds }
+            .sorted { $0.member.arrival < $1.member.arrival }
+        var actions: [Action] = []
+        for (id, member) in waiting where member.keys.allSatisfy({ isNext(id, on: $0) }) {
+            members[id]?.holds = true
+            actions.append(.grant(id))
+        }
+        return actions
+    }
+
+    private func isNext(_ id: TransactionID, on key: TurnKey) -> Bool {
+        guard let line = lines[key], line.first == id else { return false }
+        return !line.contains { $0 != id && members[$0]?.holds ?? false }
+    }
+
+    private mutating func insert(_ id: TransactionID, _ member: Member) {
+        members[id] = member
+        for key in member.keys {
+            var line = lines[key] ?? []
+            let place = line.firstIndex { (members[$0]?.arrival ?? 0) > member.arrival } ?? line.count
+            line.insert(id, at: place)
+            lines[key] = line
+        }
+    }
+
+    private mutating func remove(_ id: TransactionID) {
+        guard let member = members.removeValue(forKey: id) else { return }
+        for key in member.keys {
+            lines[key]?.removeAll { $0 == id }
+            if lines[key]?.isEmpty ?? false { lines[key] = nil }
+        }
+    }
+}

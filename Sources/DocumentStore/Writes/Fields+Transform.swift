@@ -1,0 +1,66 @@
+import DocumentModel
+
+extension FieldTransform {
+    /// - Throws: `invalidArgument` where the operand is of the wrong kind.
+    func check() throws(DocumentError) {
+        for segment in field.segments { try DocumentLimits.checkFieldName(segment) }
+        switch operation {
+        case .increment(let operand), .maximum(let operand), .minimum(let operand):
+            guard operand.valueClass == .number else {
+                throw .invalidArgument("a transform of \"\(field)\" needs a number")
+            }
+        case .serverTimestamp, .arrayUnion, .arrayRemove: break
+        }
+    }
+
+    /// What the field holds after the transform, and what the client is told.
+    func apply(to current: Value?, at time: Timestamp) -> (value: Value, result: Value) {
+        switch operation {
+        case .serverTimestamp: return (.timestamp(time), .timestamp(time))
+        case .increment(let operand):
+            let sum = Self.add(current, operand)
+            return (sum, sum)
+        case .maximum(let operand): return extreme(current, operand, keeping: .descending)
+        case .minimum(let operand): return extreme(current, operand, keeping: .ascending)
+        case .arrayUnion(let additions):
+            var elements = Self.elements(current)
+            for addition in additions where !elements.contains(where: { Value.equivalent($0, addition) }) {
+                elements.append(addition)
+            }
+            return (.array(elements), .null)
+        case .arrayRemove(let removals):
+            let elements = Self.elements(current).filter { element in
+                !removals.contains { Value.equivalent($0, element) }
+            }
+            return (.array(elements), .null)
+        }
+    }
+
+    /// What isn't a number gives way to the operand; of equal numbers the present one stays. NaN wins always.
+    private func extreme(_ current: Value?, _ operand: Value, keeping kept: ValueOrder) -> (Value, Value) {
+        guard let current, current.valueClass == .number else { return (operand, operand) }
+        let nan = Value.double(.nan)
+        let order = Value.compare(current, operand)
+        let keeps = Value.equivalent(current, nan)
+            || (!Value.equivalent(operand, nan) && (order == .same || order == kept))
+        let value = keeps ? current : operand
+        return (value, value)
+    }
+
+    private static func add(_ current: Value?, _ operand: Value) -> Value {
+        switch (current, operand) {
+        case (.integer(let a), .integer(let b)):
+            let (sum, overflows) = a.addingReportingOverflow(b)
+            return .integer(overflows ? (b < 0 ? .min : .max) : sum)
+        case (.integer(let a), .double(let b)): return .double(Double(a) + b)
+        case (.double(let a), .integer(let b)): return .double(a + Double(b))
+        case (.double(let a), .double(let b)): return .double(a + b)
+        default: return operand
+        }
+    }
+
+    private static func elements(_ value: Value?) -> [Value] {
+        guard case .array(let elements) = value else { return [] }
+        return elements
+    }
+}

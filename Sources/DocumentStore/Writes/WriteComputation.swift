@@ -1,0 +1,161 @@
+import DocumentModel
+
+/// What a list of writes would change, worked out in full before anything is stored.
+struct WriteComputation {
+    /// Of each document once, in the order of their first write, without those that end as they began.
+    private(set) var changes: [DocumentChange] = []
+    private(set) var results: [WriteResult] = []
+
+    private let time: Timestamp
+    private let policy: (any AccessPolicy)?
+    private let read: (DocumentPath) throws -> Document?
+    private var order: [DocumentPath] = []
+    private var before: [DocumentPath: Document?] = [:]
+    private var after: [DocumentPath: Document?] = [:]
+    private var transforms: [DocumentPath: Int] = [:]
+
+    /// - Parameters:
+    ///   - time: the commit's time.
+    ///   - read: documents as they are now.
+    /// - Throws: `DocumentError` where a precondition, the policy or a limit refuses a write.
+    init(
+        _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?,
+        read: @escaping (DocumentPath) throws -> Document?
+    ) throws {
+        self.time = time
+        self.policy = policy
+        self.read = read
+        try Self.checkSize(of: writes)
+        var decisions: [Access] = []
+        for write in writes {
+            let (result, access) = try compute(write)
+            results.append(result)
+            if policy != nil { decisions.append(access) }
+        }
+        try decide(decisions)
+        for path in order {
+            let (old, new) = (before[path] ?? nil, after[path] ?? nil)
+            guard old != new else { continue }
+            changes.append(DocumentChange(path: path, before: old, after: new))
+        }
+    }
+
+    /// The policy sees all after-images, whatever the order of the writes.
+    private func decide(_ decisions: [Access]) throws {
+        guard let policy else { return }
+        let view = AccessView(
+            time: time,
+            document: { [before, read] path in
+                if let known = before[path] { return known }
+                return try read(path)
+            },
+            documentAfter: { [after, read] path in
+                if let known = after[path] { return known }
+                return try read(path)
+            })
+        for access in decisions { try policy.check(access, in: view) }
+    }
+
+    private mutating func compute(_ write: Write) throws -> (WriteResult, Access) {
+        let path = write.path
+        let current: Document?
+        if let known = after[path] {
+            current = known
+        } else {
+            current = try read(path)
+            order.append(path)
+            before[path] = .some(current)
+        }
+        try check(write.precondition, of: path, current)
+        var fields: [String: Value]
+        switch write.operation {
+        case .delete, .verify:
+            guard write.transforms.isEmpty else {
+                throw DocumentError.invalidArgument("a delete or verify of \"\(path)\" can't have transforms")
+            }
+            if case .verify = write.operation {
+                after[path] = .some(current)
+                return (WriteResult(updateTime: current?.updateTime, transformResults: []), .get(path, current))
+            }
+            after[path] = .some(nil)
+            return (WriteResult(updateTime: nil, transformResults: []), .delete(path, current))
+        case .set(let new): fields = new
+        case .update(let new, let mask):
+            fields = current?.fields ?? [:]
+            try merge(new, mask: mask, into: &fields)
+        }
+        fields = fields.mapValues(\.truncatedToMicroseconds)
+        let transformResults = try transform(write, &fields)
+        try DocumentLimits.check(fields, of: path)
+        var document = Document(
+            path: path, fields: fields, createTime: current?.createTime ?? time, updateTime: time)
+        if let current, current.fields == fields { document.updateTime = current.updateTime }
+        after[path] = .some(document)
+        let access: Access = current.map { .update(from: $0, to: document) } ?? .create(document)
+        return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
+    }
+
+    private func merge(
+        _ new: [String: Value], mask: [FieldPath], into fields: inout [String: Value]
+    ) throws(DocumentError) {
+        let sorted = mask.sorted { a, b in
+            a.segments.lexicographicallyPrecedes(b.segments) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        }
+        for (field, next) in zip(sorted, sorted.dropFirst()) where next.segments.starts(with: field.segments) {
+            throw .invalidArgument("an update's mask names \"\(field)\" and \"\(next)\", which overlap")
+        }
+        for field in mask {
+            for segment in field.segments { try DocumentLimits.checkFieldName(segment) }
+            fields.set(Value.map(new)[field], at: field.segments[...])
+        }
+    }
+
+    private mutating func transform(_ write: Write, _ fields: inout [String: Value]) throws(DocumentError) -> [Value] {
+        guard !write.transforms.isEmpty else { return [] }
+        transforms[write.path, default: 0] += write.transforms.count
+        guard transforms[write.path, default: 0] <= DocumentLimits.maxTransforms else {
+            throw .invalidArgument(
+                "a commit has more than 500 transforms of the document \"\(write.path)\", the limit")
+        }
+        var results: [Value] = []
+        for transform in write.transforms {
+            try transform.check()
+            let (value, result) = transform.apply(to: Value.map(fields)[transform.field], at: time)
+            fields.set(value.truncatedToMicroseconds, at: transform.field.segments[...])
+            results.append(result)
+        }
+        return results
+    }
+
+    private func check(
+        _ precondition: Write.Precondition?, of path: DocumentPath, _ current: Document?
+    ) throws(DocumentError) {
+        switch precondition {
+        case nil: return
+        case .exists(true):
+            guard current != nil else { throw DocumentError(.notFound, "there is no document \"\(path)\" to update") }
+        case .exists(false):
+            guard current == nil else { throw DocumentError(.alreadyExists, "document \"\(path)\" already exists") }
+        case .updateTime(let expected):
+            guard current?.updateTime == expected.truncatedToMicroseconds else {
+                let found = current.map { "was updated at \($0.updateTime)" } ?? "does not exist"
+                throw DocumentError(
+                    .failedPrecondition, "document \"\(path)\" \(found), and the commit expects \(expected)")
+            }
+        }
+    }
+
+    private static func checkSize(of writes: [Write]) throws(DocumentError) {
+        var size = 0
+        for write in writes {
+            size += DocumentLimits.size(of: write.path)
+            switch write.operation {
+            case .set(let fields), .update(let fields, _): size += DocumentLimits.size(of: fields)
+            case .delete, .verify: break
+            }
+        }
+        guard size <= DocumentLimits.maxRequestBytes else {
+            throw .invalidArgument("a commit has \(size) bytes, more than 10 MiB, the limit")
+        }
+    }
+}

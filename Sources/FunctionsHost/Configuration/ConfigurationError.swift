@@ -1,0 +1,36 @@
+/// Everything that is wrong with one configuration file, in the order of its lines.
+///
+/// Printed one problem a line: `functions.json:12:7: functions.purchase.memory: "1Gb" is no memory size; …`.
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var file: String
+    package private(set) var problems: [Problem]
+
+    package init(file: String, problems: [Problem]) {
+        self.file = file
+        self.problems = problems.sorted { ($0.place ?? Self.start, $0.key) < ($1.place ?? Self.start, $1.key) }
+    }
+
+    package struct Problem: Hashable, Sendable {
+        /// Nil where the whole file is meant, such as one that can't be read.
+        package var place: ConfigurationPlaces.Place?
+        /// The dotted key; empty where no key is meant.
+        package var key: String
+        package var message: String
+
+        package init(place: ConfigurationPlaces.Place?, key: String, message: String) {
+            self.place = place
+            self.key = key
+            self.message = message
+        }
+    }
+
+    package var description: String {
+        problems.map { problem in
+            let place = problem.place.map { ":\($0.line):\($0.column)" } ?? ""
+            let key = problem.key.isEmpty ? "" : "\(problem.key): "
+            return "\(file)\(place): \(key)\(problem.message)"
+        }.joined(separator: "\n")
+    }
+
+    private static let start = ConfigurationPlaces.Place(line: 0, column: 0)
+}

@@ -1,0 +1,41 @@
+/// The keys `functions.json` knows, as the reader and the published schema have them.
+enum ConfigurationKeys {
+    static let root = [
+        "$schema", "project", "mode", "data", "listen", "store", "rules", "bundles", "functions", "limits",
+        "environments",
+    ]
+    static let listen = ["host", "functions", "firestore", "auth"]
+    static let store = ["engine"]
+    static let bundle = ["name", "product", "executable"]
+    static let function = ["region", "memory", "timeout", "minInstances", "maxInstances", "concurrency", "cpu"]
+    static let limits = ["requestBody", "queue", "connections", "shutdownGrace", "eventDepth"]
+
+    /// Keys that make sense once for a whole file, not for one of its environments.
+    static let fileOnly = ["$schema", "environments"]
+
+    /// The name meant by one that is not there: within two changes, and fewer for a short name.
+    static func nearest(to name: String, in known: [String]) -> String? {
+        let bound = min(2, max(1, name.count / 3))
+        return known.map { ($0, distance(name.lowercased(), $0.lowercased())) }
+            .filter { $0.1 <= bound }
+            .min { $0.1 < $1.1 }?.0
+    }
+
+    /// How many letters must be changed, added, dropped or swapped with their neighbour.
+    private static func distance(_ a: String, _ b: String) -> Int {
+        let a = Array(a.prefix(64)), b = Array(b.prefix(64))
+        var beforeLast: [Int] = []
+        var last = Array(0...b.count)
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                var cost = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, beforeLast[j - 1] + 1) }
+                row.append(cost)
+            }
+            beforeLast = last
+            last = row
+        }
+        return last[b.count]
+    }
+}

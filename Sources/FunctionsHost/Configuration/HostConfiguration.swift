@@ -1,0 +1,118 @@
+/// What `functions.json` says, checked: a value of this type can be started with.
+///
+/// Paths are absolute; what the file left out has its default.
+package struct HostConfiguration: Hashable, Sendable {
+    /// The Firebase project id.
+    package var project: String
+    package var mode: Mode
+    /// The data directory.
+    package var data: String
+    package var listen: Listen
+    package var store: Store
+    /// The file of the security rules; nil where none is named.
+    package var rules: String?
+    /// In the file's order; names are unique.
+    package var bundles: [Bundle]
+    /// What the operator sets over the author's options, by function name. Whether there is such a function is known
+    /// only with the bundles' manifests: see ``problem(at:_:)``.
+    package var functions: [String: FunctionOverrides]
+    package var limits: Limits
+    /// Where each key stands in the file.
+    package var places: ConfigurationPlaces
+
+    package init(
+        project: String, mode: Mode, data: String, listen: Listen = Listen(), store: Store = Store(),
+        rules: String? = nil, bundles: [Bundle] = [], functions: [String: FunctionOverrides] = [:],
+        limits: Limits = Limits(), places: ConfigurationPlaces
+    ) {
+        self.project = project
+        self.mode = mode
+        self.data = data
+        self.listen = listen
+        self.store = store
+        self.rules = rules
+        self.bundles = bundles
+        self.functions = functions
+        self.limits = limits
+        self.places = places
+    }
+
+    /// Development has its helpers, its unsigned tokens and its admin; production has none of them.
+    package enum Mode: String, Hashable, Sendable, CaseIterable {
+        case development, production
+    }
+
+    /// The address and the ports. Port 0 takes any free one.
+    package struct Listen: Hashable, Sendable {
+        package var host = "127.0.0.1"
+        package var functions = 5001
+        package var firestore = 8080
+        package var auth = 9099
+
+        package init() {}
+    }
+
+    package struct Store: Hashable, Sendable {
+        package var engine = Engine.sqlite
+
+        package init() {}
+
+        package enum Engine: String, Hashable, Sendable, CaseIterable {
+            case sqlite
+        }
+    }
+
+    /// One executable that holds functions.
+    package struct Bundle: Hashable, Sendable {
+        package var name: String
+        package var source: Source
+
+        package init(name: String, source: Source) {
+            self.name = name
+            self.source = source
+        }
+
+        package enum Source: Hashable, Sendable {
+            /// An executable product of the Swift package that `functions.json` stands in.
+            case product(String, package: String)
+            /// An executable file.
+            case executable(String)
+        }
+    }
+
+    /// What an operator sets for one function; nil leaves the author's choice.
+    package struct FunctionOverrides: Hashable, Sendable {
+        package var region: String?
+        package var memory: MemorySize?
+        /// Seconds, 1...3600. Events and schedules have lower bounds, which only the manifest can tell.
+        package var timeout: Int?
+        package var minInstances: Int?
+        package var maxInstances: Int?
+        package var concurrency: Int?
+        package var cpu: Int?
+
+        package init() {}
+    }
+
+    /// Bounds that keep one caller from taking the whole host.
+    package struct Limits: Hashable, Sendable {
+        /// Bytes of one request's body.
+        package var requestBody = 10 * 1024 * 1024
+        /// Invocations that may wait for a worker, for each function.
+        package var queue = 1000
+        /// Open connections on each port.
+        package var connections = 10_000
+        /// Seconds that work in progress gets to end when the host stops.
+        package var shutdownGrace = 10
+        /// How deep a chain of events that cause events may become before it is taken for a loop.
+        package var eventDepth = 16
+
+        package init() {}
+    }
+
+    /// The error of a key whose value turns out impossible once more is known, such as a function no bundle has:
+    /// `problem(at: "functions.purchas", "no bundle has a function \"purchas\"")`.
+    package func problem(at key: String, _ message: String) -> ConfigurationError {
+        ConfigurationError(file: places.file, problems: [.init(place: places[key], key: key, message: message)])
+    }
+}

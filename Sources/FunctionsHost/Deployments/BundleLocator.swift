@@ -1,0 +1,32 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Finds the executable that a bundle's entry in the configuration means.
+struct BundleLocator {
+    /// The directory of the running host: a product built with it stands beside it.
+    var hostDirectory: String
+
+    /// - Throws: ``BundleError`` that says where it was looked for.
+    func executable(of bundle: HostConfiguration.Bundle) throws(BundleError) -> String {
+        switch bundle.source {
+        case .executable(let path):
+            guard FileManager.default.isExecutableFile(atPath: path) else {
+                throw BundleError(executable: path, reason: "there is no executable file at this path")
+            }
+            return path
+        case .product(let product, let package):
+            let candidates = [hostDirectory, package + "/.build/release", package + "/.build/debug"]
+                .map { $0 + "/" + product }
+            guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
+                throw BundleError(
+                    executable: product,
+                    reason: "it isn't built; run swift build --product \(product) in \(package). Looked for "
+                        + candidates.joined(separator: ", "))
+            }
+            return found
+        }
+    }
+}

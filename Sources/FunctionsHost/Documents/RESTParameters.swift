@@ -1,0 +1,121 @@
+import DocumentModel
+
+/// A URL's query parameters, read strictly: what no route asks for is refused.
+struct RESTParameters: Sendable {
+    private let values: [(name: String, value: String)]
+
+    /// What any request to Google's APIs may carry, and what changes nothing here.
+    private static let ignored: Set<String> = ["key", "alt", "prettyPrint", "$alt", "$prettyPrint"]
+
+    /// - Parameter known: the names that the route reads.
+    /// - Throws: `invalidArgument` that names an unknown parameter.
+    init(_ query: String?, known: Set<String>) throws(DocumentError) {
+        var values: [(name: String, value: String)] = []
+        for pair in (query ?? "").split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
+                PercentEncoding.decoded(
+                    part.split(separator: "+", omittingEmptySubsequences: false).joined(separator: " "))
+            }
+            guard let name = parts[0], let value = parts.count == 2 ? parts[1] : "" else {
+                throw .invalidArgument("the query parameter \"\(pair)\" is not well encoded")
+            }
+            guard !Self.ignored.contains(name) else { continue }
+            guard known.contains(name) else { throw .invalidArgument("unknown query parameter \"\(name)\"") }
+            values.append((name, value))
+        }
+        self.values = values
+    }
+
+    /// The last one of this name.
+    subscript(_ name: String) -> String? { values.last { $0.name == name }?.value }
+
+    /// Nil where there is none of this name.
+    func fieldPaths(_ name: String) throws(DocumentError) -> [FieldPath]? {
+        let texts = values.filter { $0.name == name }.map(\.value)
+        guard !texts.isEmpty else { return nil }
+        var paths: [FieldPath] = []
+        for text in texts { paths.append(try FieldPath(text)) }
+        return paths
+    }
+
+    func transaction() throws(DocumentError) -> TransactionID? {
+        guard self["readTime"] == nil else { throw .pastReadsUnavailable }
+        guard let text = self["transaction"] else { return nil }
+        guard let id = RESTBase64.bytes(text).flatMap(TransactionID.init(restBytes:)) else {
+            throw .invalidArgument("transaction: \"\(text)\" is no transaction")
+        }
+        return id
+    }
+
+    func boolean(_ name: String) throws(DocumentError) -> Bool? {
+        switch self[name] {
+        case nil: return nil
+        case "true"?: return true
+        case "false"?: return false
+        case let text?: throw .invalidArgument("\(name): \"\(text)\" is neither true nor false")
+        }
+    }
+
+    func precondition() throws(DocumentError) -> Write.Precondition? {
+        let exists = try boolean("currentDocument.exists")
+        guard let text = self["currentDocument.updateTime"] else { return exists.map { .exists($0) } }
+        guard exists == nil else {
+            throw .invalidArgument("currentDocument: exists and updateTime exclude each other")
+        }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw .invalidArgument("currentDocument.updateTime: \"\(text)\" is no time")
+        }
+        return .updateTime(time)
+    }
+}
+
+extension DocumentError {
+    static let pastReadsUnavailable = DocumentError(
+        .unimplemented, "readTime: reading documents as of a past time is not available")
+}
+
+/// A transaction's id as clients hold it: eight bytes, the high one first.
+extension TransactionID {
+    init?(restBytes bytes: [UInt8]) {
+        guard bytes.count == 8 else { return nil }
+        self.init(rawValue: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    var restBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: rawValue >> (56 - 8 * UInt64($0))) } }
+}
+
+extension JSONNode {
+    func transaction() throws(JSONProblem) -> TransactionID {
+        guard let id = TransactionID(restBytes: try bytes()) else { throw problem("\(summary) is no transaction") }
+        return id
+    }
+
+    /// Reads `TransactionOptions`; empty is a read-write transaction.
+    func transactionMode() throws(JSONProblem) -> TransactionMode {
+        var mode: TransactionMode?
+        for member in try members() {
+            guard mode == nil else {
+                throw JSONProblem(offset: member.offset, message: "readOnly and readWrite exclude each other")
+            }
+            switch member.key {
+            case "readOnly":
+                for member in try member.value.members() {
+                    guard member.key == "readTime" else { throw member.unknown }
+                    throw JSONProblem(
+                        offset: member.offset, message: "reading documents as of a past time is not available")
+                }
+                mode = .readOnly
+            case "readWrite":
+                var retrying: TransactionID?
+                for member in try member.value.members() {
+                    guard member.key == "retryTransaction" else { throw member.unknown }
+                    // An empty id is how some clients write none.
+                    retrying = try member.value.bytes().isEmpty ? nil : try member.value.transaction()
+                }
+                mode = .readWrite(retrying: retrying)
+            default: throw member.unknown
+            }
+        }
+        return mode ?? .readWrite(retrying: nil)
+    }
+}

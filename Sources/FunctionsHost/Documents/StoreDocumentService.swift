@@ -1,0 +1,52 @@
+import DocumentModel
+import DocumentStore
+
+/// The document store as the public surfaces reach it.
+struct StoreDocumentService: DocumentService {
+    private static let clearBatch = 500
+
+    private let store: DocumentStore
+    private let database: DatabaseID
+
+    init(_ store: DocumentStore, database: DatabaseID) {
+        self.store = store
+        self.database = database
+    }
+
+    func perform(_ request: DocumentRequest, as principal: Principal) async -> DocumentResponse {
+        await store.perform(request, in: context(principal))
+    }
+
+    func collectionIDs(below parent: DocumentPath?, as principal: Principal) async throws(DocumentError) -> [String] {
+        guard principal == .admin else {
+            throw DocumentError(.permissionDenied, "Missing or insufficient permissions.")
+        }
+        return try await withCheckedContinuation { continuation in
+            store.listCollectionIDs(parent: parent) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    func clear() async throws(DocumentError) {
+        while true {
+            let paths = try await withCheckedContinuation { continuation in
+                store.paths(atMost: Self.clearBatch) { continuation.resume(returning: $0) }
+            }.get()
+            guard !paths.isEmpty else { return }
+            let deletes = paths.map { Write(path: $0, operation: .delete) }
+            if case .failed(let error) = await store.perform(.commit(deletes, transaction: nil, completing: nil)) {
+                throw error
+            }
+        }
+    }
+
+    /// A client's transactions are its own: nobody else's token can use or end them.
+    private func context(_ principal: Principal) -> OperationContext {
+        switch principal {
+        case .admin: OperationContext()
+        case .client(let client):
+            OperationContext(
+                owner: UInt64(truncatingIfNeeded: (client?.uid).hashValue) | 1 << 63,
+                policy: ClientAccess(database: database, client: client))
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import DocumentModel
+import DocumentStore
+import Logging
+import NIOCore
+import NIOHTTP1
+import WorkerProtocol
+
+/// A call of a callable function: the protocol's checks in their order, then the invocation, then its answer.
+final class CallableExchange: Exchange, InvocationClient {
+    private let request: GatewayRequest
+    private let trigger: TriggerManifest.CallableTrigger
+    private let loop: GatewayLoop
+    private unowned let connection: GatewayHandler
+    private var invocation: Invocation?
+    private var hasLeft = false
+    /// What the request's body counts for among the loop's, until it has left the gateway.
+    private var heldBytes: Int
+    private let stream: EventStream?
+
+    private var function: ServedFunction { request.match.function }
+    private var headers: HTTPHeaders { request.head.headers }
+
+    init(
+        _ request: GatewayRequest, _ trigger: TriggerManifest.CallableTrigger, loop: GatewayLoop,
+        connection: GatewayHandler
+    ) {
+        self.request = request
+        self.trigger = trigger
+        self.loop = loop
+        self.connection = connection
+        heldBytes = request.body.readableBytes
+        // Exactly this value: a browser's list of accepted types doesn't ask for a stream.
+        stream =
+            request.head.headers.first(name: "Accept") == "text/event-stream"
+            ? EventStream(connection: connection, loop: loop.eventLoop) : nil
+    }
+
+    func begin() {
+        if request.head.method == .OPTIONS {
+            releaseBody()
+            let answer = CORSHeaders.preflight(headers, policy: trigger.cors, methods: "POST")
+            return connection.send(.noContent, answer, body: ByteBuffer())
+        }
+        let data: ByteBuffer
+        do throws(EnvelopeScanner.Failure) {
+            guard request.head.method == .POST, isJSON else {
+                log("a request is no call", reason: "it must be a POST of application/json")
+                return fail(.badRequest)
+            }
+            data = try EnvelopeScanner.data(in: request.body)
+        } catch {
+            log("a request is no call", reason: error.description)
+            return fail(.badRequest)
+        }
+        TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in
+            admit(data, result)
+        }
+    }
+
+    func clientLeft() {
+        hasLeft = true
+        releaseBody()
+        stream?.stop()
+        if let invocation { loop.invocations.clientLeft(invocation) }
+    }
+
+    // MARK: Admission
+
+    private var isJSON: Bool {
+        guard let type = headers.first(name: "Content-Type") else { return false }
+        if type == "application/json" { return true }
+        let essence = type.prefix { $0 != ";" }.lowercased()
+        return essence.split(whereSeparator: \.isWhitespace) == ["application/json"]
+    }
+
+    private func admit(_ data: ByteBuffer, _ tokens: TokenCheck.Result) {
+        guard !hasLeft else { return }
+        var identities: (auth: InvocationHead.VerifiedIdentity?, app: InvocationHead.VerifiedIdentity?)
+        switch tokens.idToken {
+        case .absent: identities.auth = nil
+        case .valid(let identity): identities.auth = identity
+        case .invalid(let reason):
+            log("an ID token was refused", reason: reason)
+            return fail(.unauthenticated)
+        case .unavailable:
+            return fail(.keysUnavailable)
+        }
+        switch tokens.appCheck {
+        case .valid(let identity): identities.app = identity
+        case .absent where trigger.enforceAppCheck:
+            log("a call was refused", reason: "it has no App Check token")
+            return fail(.unauthenticated)
+        case .invalid(let reason):
+            log("an App Check token was refused", reason: reason)
+            if trigger.enforceAppCheck { return fail(.unauthenticated) }
+        case .unavailable where trigger.enforceAppCheck:
+            return fail(.keysUnavailable)
+        case .absent, .unavailable: break
+        }
+        submit(data, identities.auth, identities.app)
+    }
+
+    private func submit(
+        _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?
+    ) {
+        let executionID = ExecutionID.random()
+        let head = InvocationHead(
+            executionID: executionID, timeLeft: 0, auth: auth, app: app, streams: stream != nil,
+            headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
+        let invocation = Invocation(
+            id: loop.invocations.nextID(), pool: function.pool, head: head, body: data,
+            deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)),
+            completionKey: completionKey(data, uid: auth?.id), client: self)
+        self.invocation = invocation
+        stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
+        loop.invocations.submit(invocation)
+    }
+
+    /// A transactional function's answer is kept under the key, for this caller and this data.
+    private func completionKey(_ data: ByteBuffer, uid: String?) -> CompletionKey? {
+        guard function.manifest.isTransactional, let key = headers.first(name: "Idempotency-Key"), !key.isEmpty else {
+            return nil
+        }
+        return CompletionKey(
+            scope: "\(function.manifest.name)/\(uid ?? "")", key: key, fingerprint: Fingerprint.of(data))
+    }
+
+    /// On the loop, not on the connection: that may be gone by now.
+    private func releaseBody() {
+        loop.bodyBytes -= heldBytes
+        heldBytes = 0
+    }
+
+    // MARK: Answer
+
+    func invocationSent(_ head: HTTPAnswerHead) {}
+
+    func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) {
+        guard let stream else { return taken() }
+        stream.send("message", chunk, taken: taken)
+    }
+
+    func invocationEnded(_ outcome: InvocationOutcome) {
+        switch outcome {
+        case .failure(let failure): fail(failure)
+        case .result(let result):
+            releaseBody()
+            if let stream { return stream.end("result", result) }
+            var body = ByteBuffer()
+            body.reserveCapacity(result.readableBytes + 11)
+            body.writeStaticString("{\"result\":")
+            body.writeImmutableBuffer(result)
+            body.writeStaticString("}")
+            connection.send(.ok, answerHeaders(), body: body)
+        }
+    }
+
+    private func fail(_ failure: InvocationFailure) {
+        releaseBody()
+        var body = ByteBuffer()
+        ErrorBody.write(failure, to: &body)
+        if let stream {
+            stream.begin(headers: answerHeaders(), heartbeat: nil)
+            return stream.end(body)
+        }
+        connection.send(.init(statusCode: failure.code.httpStatus), answerHeaders(), body: body)
+    }
+
+    private func answerHeaders() -> HTTPHeaders {
+        var answer = HTTPHeaders()
+        answer.reserveCapacity(6)
+        answer.add(
+            name: "Content-Type", value: stream == nil ? "application/json; charset=utf-8" : "text/event-stream")
+        CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
+        return answer
+    }
+
+    private func log(_ message: StaticString, reason: String) {
+        loop.logger.info(
+            "\(message)", metadata: ["function": "\(function.manifest.name)", "reason": "\(reason)"])
+    }
+}

@@ -1,0 +1,87 @@
+import NIOCore
+import NIOHTTP1
+
+/// A callable's answer as server-sent events.
+///
+/// It shows life by opening the next event early and sending spaces before its JSON: the comment lines that others use
+/// for that end the stream on iOS and are an error on Android.
+final class EventStream {
+    private let connection: GatewayHandler
+    private let loop: any EventLoop
+    private var hasBegun = false
+    private var isEventOpen = false
+    private var hasSentSinceBeat = false
+    private var beat: RepeatedTask?
+
+    init(connection: GatewayHandler, loop: any EventLoop) {
+        self.connection = connection
+        self.loop = loop
+    }
+
+    /// - Parameter heartbeat: seconds; nil for none.
+    func begin(headers: HTTPHeaders, heartbeat: Int?) {
+        guard !hasBegun else { return }
+        hasBegun = true
+        var headers = headers
+        headers.add(name: "Cache-Control", value: "no-cache")
+        connection.sendHead(.ok, headers)
+        guard let heartbeat else { return }
+        let interval = TimeAmount.seconds(Int64(heartbeat))
+        let this = NIOLoopBound(WeakReference(self), eventLoop: loop)
+        beat = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in this.value.target?.showLife() }
+    }
+
+    func send(_ key: StaticString, _ json: ByteBuffer, taken: (() -> Void)?) {
+        hasSentSinceBeat = true
+        var event = ByteBuffer()
+        open(&event)
+        event.writeStaticString("{\"")
+        event.writeStaticString(key)
+        event.writeStaticString("\":")
+        event.writeImmutableBuffer(json)
+        event.writeStaticString("}\n\n")
+        isEventOpen = false
+        connection.sendChunk(event, taken: taken)
+    }
+
+    func end(_ key: StaticString, _ json: ByteBuffer) {
+        stop()
+        send(key, json, taken: nil)
+        connection.sendEnd()
+    }
+
+    /// Ends with an event that is whole already.
+    func end(_ json: ByteBuffer) {
+        stop()
+        var event = ByteBuffer()
+        open(&event)
+        event.writeImmutableBuffer(json)
+        event.writeStaticString("\n\n")
+        connection.sendChunk(event, taken: nil)
+        connection.sendEnd()
+    }
+
+    func stop() {
+        beat?.cancel()
+        beat = nil
+    }
+
+    private func open(_ event: inout ByteBuffer) {
+        if !isEventOpen { event.writeStaticString("data: ") }
+    }
+
+    private func showLife() {
+        defer { hasSentSinceBeat = false }
+        guard !hasSentSinceBeat else { return }
+        var bytes = ByteBuffer()
+        if isEventOpen { bytes.writeStaticString(" ") } else { open(&bytes) }
+        isEventOpen = true
+        connection.sendChunk(bytes, taken: {})
+    }
+}
+
+private struct WeakReference {
+    weak var target: EventStream?
+
+    init(_ target: EventStream) { self.target = target }
+}

@@ -1,0 +1,239 @@
+import DocumentModel
+import Logging
+import NIOCore
+import NIOHTTP1
+import WorkerProtocol
+
+/// One connection of a client: reads a request, hands it to an exchange, and sends what that answers.
+///
+/// Requests of one connection come one at a time; the pipeline holds back the next until the answer is sent.
+final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum State {
+        case idle
+        case receiving(HTTPRequestHead, ByteBuffer)
+        /// Answered already; what is left of the request is thrown away, and the connection closes with its end.
+        case discarding
+        case answering(any Exchange)
+    }
+
+    private let loop: GatewayLoop
+    private var state = State.idle
+    private var context: ChannelHandlerContext?
+    private var keepsAlive = true
+    private var hasSentHead = false
+    /// When the last answer is with the system.
+    private var sent: EventLoopFuture<Void>?
+    /// When the connection counts as stale in the state it is in.
+    private(set) var deadline: NIODeadline
+
+    init(loop: GatewayLoop) {
+        self.loop = loop
+        deadline = .now() + loop.limits.idleTimeout
+    }
+
+    var isIdle: Bool { if case .idle = state { true } else { false } }
+
+    func closeStale() { context?.close(promise: nil) }
+
+    /// Closes once the last answer is out: closing at once would throw away what isn't written yet.
+    func closeWhenSent() {
+        guard let sent else { return closeStale() }
+        sent.assumeIsolated().whenComplete { [weak self] _ in self?.closeStale() }
+    }
+
+    // MARK: In
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.context = context
+        guard loop.connectionCount < loop.limits.connections else {
+            loop.logger.warning("a connection was refused", metadata: ["connections": "\(loop.connectionCount)"])
+            return context.close(promise: nil)
+        }
+        loop.add(self)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        loop.remove(self)
+        self.context = nil
+        switch state {
+        case .receiving(_, let body): loop.bodyBytes -= body.readableBytes
+        case .answering(let exchange): exchange.clientLeft()
+        case .idle, .discarding: break
+        }
+        state = .idle
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): begin(head, context)
+        case .body(let bytes): receive(bytes)
+        case .end: finish()
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        keepsAlive = head.isKeepAlive && !loop.isStopping
+        hasSentHead = false
+        deadline = .now() + loop.limits.transferTimeout
+        state = .receiving(head, ByteBuffer())
+        if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
+            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
+        }
+        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+            context.writeAndFlush(wrapOutboundOut(.head(.init(version: head.version, status: .continue))), promise: nil)
+        }
+    }
+
+    private func receive(_ bytes: ByteBuffer) {
+        guard case .receiving(let head, var body) = state else { return }
+        state = .discarding
+        guard body.readableBytes + bytes.readableBytes <= loop.limits.requestBody else {
+            loop.bodyBytes -= body.readableBytes
+            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
+        }
+        loop.bodyBytes += bytes.readableBytes
+        guard loop.bodyBytes <= loop.limits.allBodies else {
+            loop.bodyBytes -= body.readableBytes + bytes.readableBytes
+            return refuse(.tooManyBodies, status: .serviceUnavailable)
+        }
+        if body.readableBytes == 0 { body = bytes } else { body.writeImmutableBuffer(bytes) }
+        state = .receiving(head, body)
+    }
+
+    private func finish() {
+        guard case .receiving(let head, let body) = state else {
+            if case .discarding = state { closeWhenSent() }
+            return
+        }
+        deadline = .distantFuture
+        guard !loop.isStopping else {
+            loop.bodyBytes -= body.readableBytes
+            state = .idle
+            return refuse(.stopping, status: .serviceUnavailable)
+        }
+        let exchange = makeExchange(head, body)
+        state = .answering(exchange)
+        exchange.begin()
+    }
+
+    private func makeExchange(_ head: HTTPRequestHead, _ body: ByteBuffer) -> any Exchange {
+        guard let match = loop.routes.match(uri: head.uri, host: head.headers.first(name: "Host")) else {
+            return PlainExchange.notFound(head, body, loop: loop, connection: self)
+        }
+        let request = GatewayRequest(head: head, body: body, match: match)
+        switch match.function.manifest.trigger {
+        case .callable(let trigger):
+            return CallableExchange(request, trigger, loop: loop, connection: self)
+        case .http(let trigger):
+            return HTTPExchange(request, trigger, loop: loop, connection: self)
+        case .document, .schedule:
+            return PlainExchange.notFound(head, body, loop: loop, connection: self)
+        }
+    }
+
+    /// Answers, and closes. In the middle of a request what is still to come is read and thrown away first: a
+    /// connection closed with unread bytes is reset, and the client would lose the answer.
+    private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus) {
+        if case .receiving(_, let body) = state {
+            loop.bodyBytes -= body.readableBytes
+            state = .discarding
+        }
+        keepsAlive = false
+        var body = ByteBuffer()
+        ErrorBody.write(failure, to: &body)
+        send(status, ["Content-Type": "application/json; charset=utf-8"], body: body)
+    }
+
+    // MARK: Out
+
+    /// Sends a whole answer.
+    /// - Parameter isHead: whether the request was HEAD: the body's length is told, and the body left out.
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer, isHead: Bool = false) {
+        var headers = headers
+        let mayHaveBody = status != .noContent && status != .notModified
+        if mayHaveBody { headers.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)") }
+        sendHead(status, headers)
+        if mayHaveBody && !isHead && body.readableBytes > 0 { sendChunk(body, taken: nil) }
+        sendEnd()
+    }
+
+    /// Answers HEAD where the body's length isn't known. Closing is what frames such an answer.
+    func sendHeadAlone(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
+        guard let context else { return }
+        keepsAlive = false
+        sendHead(status, headers)
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        sent = promise.futureResult
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))), promise: promise)
+        closeWhenSent()
+    }
+
+    func sendHead(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
+        guard let context, !hasSentHead else { return }
+        hasSentHead = true
+        var headers = headers
+        if !headers.contains(name: "Date") { headers.add(name: "Date", value: loop.date()) }
+        if !keepsAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
+        context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
+    }
+
+    /// - Parameter taken: called once the bytes are out, or never will be.
+    func sendChunk(_ bytes: ByteBuffer, taken: (() -> Void)?) {
+        guard let context else {
+            taken?()
+            return
+        }
+        guard let taken else { return context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil) }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { _ in taken() }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: promise)
+    }
+
+    func sendEnd() {
+        guard let context else { return }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        sent = promise.futureResult
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
+        if case .discarding = state {
+            deadline = .now() + loop.limits.discardTimeout
+            return
+        }
+        state = .idle
+        deadline = .now() + loop.limits.idleTimeout
+        if !keepsAlive { closeWhenSent() }
+    }
+
+    /// Ends an answer that can't be completed: the client sees it cut off.
+    func breakOff() { context?.close(promise: nil) }
+
+    /// The request's body has left the gateway.
+    func released(_ bytes: Int) { loop.bodyBytes -= bytes }
+}
+
+/// A request with the function it is for.
+struct GatewayRequest {
+    let head: HTTPRequestHead
+    let body: ByteBuffer
+    let match: RouteTable.Match
+}
+
+/// One request and its answer.
+protocol Exchange: AnyObject {
+    func begin()
+    /// The connection is gone: nobody waits for the answer.
+    func clientLeft()
+}
+
+extension InvocationFailure {
+    static func bodyTooLarge(limit: Int) -> InvocationFailure {
+        InvocationFailure(code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
+    }
+
+    static let tooManyBodies = InvocationFailure(
+        code: .unavailable, message: "The server holds too many request bodies at the moment.")
+}

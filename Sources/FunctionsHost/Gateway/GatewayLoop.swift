@@ -1,0 +1,104 @@
+import DocumentModel
+import Logging
+import NIOCore
+import NIOHTTP1
+import WorkerProtocol
+
+/// What the connections of one event loop share.
+///
+/// `@unchecked Sendable`: every member but the constants is touched on the loop only.
+final class GatewayLoop: @unchecked Sendable {
+    let invocations: InvocationLoop
+    let verifiers: TokenVerifiers
+    let limits: GatewayLimits
+    let logger: Logger
+    var routes: RouteTable
+    /// Bytes of request bodies held by the loop's connections.
+    var bodyBytes = 0
+    var isStopping = false
+    private var connections: [ObjectIdentifier: GatewayHandler] = [:]
+    private var dateText = ""
+    private var dateSecond: Int64 = 0
+
+    var eventLoop: any EventLoop { invocations.eventLoop }
+
+    init(
+        invocations: InvocationLoop, verifiers: TokenVerifiers, limits: GatewayLimits, logger: Logger,
+        routes: RouteTable
+    ) {
+        self.invocations = invocations
+        self.verifiers = verifiers
+        self.limits = limits
+        self.logger = logger
+        self.routes = routes
+    }
+
+    var connectionCount: Int { connections.count }
+
+    func add(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = handler }
+
+    func remove(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = nil }
+
+    /// Closes connections that have been silent in the middle of something, or idle, for too long.
+    func closeStaleConnections(now: NIODeadline) {
+        for handler in Array(connections.values) where handler.deadline <= now { handler.closeStale() }
+    }
+
+    /// Closes idle connections; the others close with their answer.
+    func beginStopping() {
+        isStopping = true
+        for handler in Array(connections.values) where handler.isIdle { handler.closeWhenSent() }
+    }
+
+    func closeAll() { for handler in Array(connections.values) { handler.closeStale() } }
+
+    /// The `Date` header, written once a second.
+    func date() -> String {
+        let now = WallClockDate.now
+        if now != dateSecond {
+            dateSecond = now
+            dateText = WallClockDate.http(now)
+        }
+        return dateText
+    }
+}
+
+/// Bounds of the gateway.
+struct GatewayLimits: Sendable {
+    /// Bytes of one body.
+    var requestBody: Int
+    /// Bytes of all bodies that are held on one loop.
+    var allBodies: Int
+    /// Connections on one loop.
+    var connections: Int
+    /// How long a request may take to arrive, and an answer to be read.
+    var transferTimeout: TimeAmount
+    /// How long a connection without a request is kept.
+    var idleTimeout: TimeAmount
+    /// How long the rest of a request that was refused is read and thrown away.
+    var discardTimeout: TimeAmount
+
+    init(
+        requestBody: Int = 10 * 1024 * 1024, allBodies: Int = 256 * 1024 * 1024, connections: Int = 10_000,
+        transferTimeout: TimeAmount = .seconds(60), idleTimeout: TimeAmount = .seconds(75),
+        discardTimeout: TimeAmount = .seconds(10)
+    ) {
+        self.requestBody = requestBody
+        self.allBodies = allBodies
+        self.connections = connections
+        self.transferTimeout = transferTimeout
+        self.idleTimeout = idleTimeout
+        self.discardTimeout = discardTimeout
+    }
+}
+
+/// Verifies the two tokens a call may bring.
+struct TokenVerifiers: Sendable {
+    var idToken: TokenVerifier
+    var appCheck: TokenVerifier
+
+    init(idToken: TokenVerifier, appCheck: TokenVerifier) {
+        self.idToken = idToken
+        self.appCheck = appCheck
+    }
+}

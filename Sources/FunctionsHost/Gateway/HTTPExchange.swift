@@ -1,0 +1,144 @@
+import DocumentModel
+import NIOCore
+import NIOHTTP1
+import WorkerProtocol
+
+/// A request to an HTTP function and its answer.
+final class HTTPExchange: Exchange, InvocationClient {
+    private let request: GatewayRequest
+    private let trigger: TriggerManifest.HTTPTrigger
+    private let loop: GatewayLoop
+    private unowned let connection: GatewayHandler
+    private var invocation: Invocation?
+    private var hasLeft = false
+    /// What the request's body counts for among the loop's, until it has left the gateway.
+    private var heldBytes: Int
+    /// The answer's head, until its first part or its end tells whether it is streamed.
+    private var head: HTTPAnswerHead?
+    private var isStreaming = false
+    /// Whether parts of a body came that this answer must not have.
+    private var hasDroppedParts = false
+
+    private var headers: HTTPHeaders { request.head.headers }
+
+    init(
+        _ request: GatewayRequest, _ trigger: TriggerManifest.HTTPTrigger, loop: GatewayLoop,
+        connection: GatewayHandler
+    ) {
+        self.request = request
+        self.trigger = trigger
+        self.loop = loop
+        self.connection = connection
+        heldBytes = request.body.readableBytes
+    }
+
+    func begin() {
+        if request.head.method == .OPTIONS && trigger.cors != .off {
+            releaseBody()
+            let answer = CORSHeaders.preflight(
+                headers, policy: trigger.cors, methods: "GET,HEAD,PUT,PATCH,POST,DELETE")
+            return connection.send(.noContent, answer, body: ByteBuffer())
+        }
+        TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] in submit($0) }
+    }
+
+    func clientLeft() {
+        hasLeft = true
+        releaseBody()
+        if let invocation { loop.invocations.clientLeft(invocation) }
+    }
+
+    private func submit(_ tokens: TokenCheck.Result) {
+        guard !hasLeft else { return }
+        let function = request.match.function
+        var head = InvocationHead(executionID: ExecutionID.random(), timeLeft: 0)
+        // The header may be used for anything here: a token that is none of ours is not this function's caller.
+        if case .valid(let identity) = tokens.idToken { head.auth = identity }
+        if case .valid(let identity) = tokens.appCheck { head.app = identity }
+        head.method = request.head.method.rawValue
+        head.target = request.match.target
+        head.headers = HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) })
+        let invocation = Invocation(
+            id: loop.invocations.nextID(), pool: function.pool, head: head, body: request.body,
+            deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil, client: self)
+        self.invocation = invocation
+        loop.invocations.submit(invocation)
+    }
+
+    /// On the loop, not on the connection: that may be gone by now.
+    private func releaseBody() {
+        loop.bodyBytes -= heldBytes
+        heldBytes = 0
+    }
+
+    // MARK: Answer
+
+    func invocationSent(_ head: HTTPAnswerHead) { self.head = head }
+
+    /// Whether the answer ends with its head.
+    private var isBodiless: Bool {
+        request.head.method == .HEAD || head.map { $0.status == 204 || $0.status == 304 } ?? false
+    }
+
+    func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) {
+        guard !isBodiless else {
+            hasDroppedParts = true
+            return taken()
+        }
+        if !isStreaming, let head {
+            isStreaming = true
+            connection.sendHead(.init(statusCode: Int(head.status)), answerHeaders(head))
+        }
+        connection.sendChunk(chunk, taken: taken)
+    }
+
+    func invocationEnded(_ outcome: InvocationOutcome) {
+        releaseBody()
+        switch outcome {
+        case .result(let body) where isStreaming:
+            if body.readableBytes > 0 { connection.sendChunk(body, taken: nil) }
+            connection.sendEnd()
+        case .result(let body):
+            let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
+            let status = HTTPResponseStatus(statusCode: Int(head.status))
+            let isHead = request.head.method == .HEAD
+            guard !(isHead && hasDroppedParts) else { return connection.sendHeadAlone(status, answerHeaders(head)) }
+            connection.send(status, answerHeaders(head), body: body, isHead: isHead)
+        case .failure where isStreaming:
+            // Its status is with the client already; a cut-off body is the only sign left.
+            connection.breakOff()
+        case .failure(let failure):
+            var body = ByteBuffer()
+            ErrorBody.write(failure, to: &body)
+            var answer: HTTPHeaders = ["Content-Type": "application/json; charset=utf-8"]
+            CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
+            connection.send(
+                .init(statusCode: failure.code.httpStatus), answer, body: body, isHead: request.head.method == .HEAD)
+        }
+    }
+
+    /// What the function set, less what is the gateway's own business.
+    private func answerHeaders(_ head: HTTPAnswerHead) -> HTTPHeaders {
+        var answer = HTTPHeaders()
+        CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
+        for (name, value) in head.headers.pairs {
+            switch name.lowercased() {
+            case "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade": continue
+            default: if HTTPText.isField(name, value) { answer.add(name: name, value: value) }
+            }
+        }
+        return answer
+    }
+}
+
+/// What may stand in a header.
+enum HTTPText {
+    /// Whether name and value can be sent: no control characters, by which a function's input could forge headers.
+    static func isField(_ name: String, _ value: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !Self.separators.contains($0) }
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    private static let separators = Set("()<>@,;:\\\"/[]?={}".utf8)
+}

@@ -1,0 +1,256 @@
+import DocumentModel
+import DocumentStore
+import Hummingbird
+package import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+package import UnixSignals
+import Synchronization
+import WorkerProtocol
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The whole host, built from its configuration. All wiring stands here, for the command line and for tests.
+package final class HostServer: Sendable {
+    /// Where the host listens.
+    package struct Addresses: Sendable, Equatable {
+        package var host: String
+        package var functions: Int
+        package var firestore: Int
+        package var auth: Int
+    }
+
+    let functions: [FunctionManifest]
+    private let configuration: HostConfiguration
+    private let parts: HostParts
+    private let pools: [WorkerPool]
+    private let gateway: Gateway
+    private let logger: Logger
+
+    /// Opens the data directory, asks the bundles for their functions and takes the functions port.
+    ///
+    /// - Parameters:
+    ///   - hostDirectory: where the running program stands, and products built with it.
+    ///   - isEphemeral: whether the data go when the host ends, in place of `configuration.data`.
+    /// - Throws: an error whose description is a sentence for the operator. Nothing is left open then.
+    package init(
+        _ configuration: HostConfiguration, hostDirectory: String, isEphemeral: Bool = false, logger: Logger
+    ) async throws {
+        self.configuration = configuration
+        self.logger = logger
+        let parts = try HostParts(configuration, isEphemeral: isEphemeral, logger: logger)
+        self.parts = parts
+        do {
+            let releases = try await Self.releases(configuration, hostDirectory: hostDirectory)
+            let plan = try FunctionPlan(releases, configuration: configuration)
+            functions = plan.entries.map(\.manifest)
+            let served = plan.entries.map { entry in
+                ServedFunction(
+                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts))
+            }
+            pools = served.map(\.pool)
+            let routes = RouteTable(project: configuration.project, functions: served)
+            gateway = try await Self.gateway(configuration, parts: parts, routes: routes, logger: logger)
+        } catch {
+            await parts.close()
+            throw error
+        }
+    }
+
+    /// Serves until a graceful shutdown is over.
+    ///
+    /// - Parameters:
+    ///   - gracefulShutdownSignals: which signals begin the shutdown.
+    ///   - onReady: called once all three ports answer.
+    /// - Throws: an error whose description is a sentence for the operator.
+    package func run(
+        gracefulShutdownSignals: [UnixSignal] = [], onReady: @escaping @Sendable (Addresses) -> Void
+    ) async throws {
+        let listen = configuration.listen
+        let functionsPort = gateway.port
+        let readiness = Readiness(hosts: 2) { ports in
+            onReady(
+                Addresses(
+                    host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
+                    auth: ports["auth"] ?? 0))
+        }
+        let services: [any Service] =
+            parts.keyCaches + [
+                firestoreServer(readiness), authServer(readiness), gateway,
+            ]
+        for pool in pools { pool.begin() }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
+                logger: logger))
+        let result: Result<Void, any Error>
+        do {
+            try await group.run()
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        for pool in pools { pool.stop() }
+        for pool in pools { await pool.kill() }
+        await parts.close()
+        try result.get()
+    }
+
+    /// A line on each function, for people.
+    package var functionSummaries: [String] {
+        functions.map { function in
+            let urls = function.regions.map { "/\(configuration.project)/\($0)/\(function.name)" }
+            return "\(function.name)  \(function.trigger.summary(urls: urls))"
+        }
+    }
+
+    // MARK: Parts
+
+    private static func releases(
+        _ configuration: HostConfiguration, hostDirectory: String
+    ) async throws -> [Release] {
+        let locator = BundleLocator(hostDirectory: hostDirectory)
+        var releases: [Release] = []
+        for bundle in configuration.bundles {
+            let executable = try locator.executable(of: bundle)
+            let environment = WorkerLaunch.environment(configuration, function: nil, release: bundle.name)
+            let manifest = try await BundleInspector().manifest(of: executable, environment: environment)
+            releases.append(Release(bundle: bundle.name, id: "local", executable: executable, manifest: manifest))
+        }
+        return releases
+    }
+
+    private static func pool(
+        _ entry: FunctionPlan.Entry, configuration: HostConfiguration, parts: HostParts
+    ) -> WorkerPool {
+        let manifest = entry.manifest
+        let limits = WorkerPoolState.Limits(
+            concurrency: manifest.concurrency, minInstances: manifest.minInstances,
+            maxInstances: manifest.maxInstances, queue: configuration.limits.queue)
+        let environment = WorkerLaunch.environment(
+            configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
+        return WorkerPool(
+            name: manifest.name, limits: limits,
+            launch: WorkerLaunch(executable: entry.release.executable, environment: environment),
+            services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
+    }
+
+    private static func gateway(
+        _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, logger: Logger
+    ) async throws -> Gateway {
+        let limits = GatewayLimits(
+            requestBody: configuration.limits.requestBody,
+            connections: max(1, configuration.limits.connections / parts.invocationLoops.count))
+        let loops = parts.invocationLoops.map {
+            GatewayLoop(
+                invocations: $0, verifiers: parts.verifiers, limits: limits, logger: logger, routes: routes)
+        }
+        do {
+            return try await Gateway.start(
+                group: parts.group, loops: loops, services: parts.invocationServices,
+                host: configuration.listen.host, port: configuration.listen.functions,
+                grace: .seconds(Int64(configuration.limits.shutdownGrace)))
+        } catch {
+            throw HostError.listening(on: configuration.listen.functions, name: "functions", configuration, error)
+        }
+    }
+
+    private func firestoreServer(_ readiness: Readiness) -> any Service {
+        let verifier = parts.verifiers.idToken
+        let principals = PrincipalReader(mode: configuration.mode) { token in
+            switch await verifier.verifyAfterFetch(token) {
+            case .valid(let token):
+                return ClientIdentity(uid: token.subject)
+            case .invalid(let rejection): throw rejection
+            case .needsKeys, .unavailable:
+                throw DocumentError(.unavailable, "the keys to verify tokens can't be had at the moment")
+            }
+        }
+        let responder = DocumentREST(
+            database: parts.database, service: StoreDocumentService(parts.store, database: parts.database), mode: configuration.mode,
+            principals: principals, maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+        return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
+    }
+
+    private func authServer(_ readiness: Readiness) -> any Service {
+        let router = Router()
+        IdentityToolkit(
+            project: configuration.project, policy: configuration.mode.tokenPolicy, key: parts.signingKey,
+            users: parts.users
+        ).addRoutes(to: router)
+        return server(router.buildResponder(), port: configuration.listen.auth, name: "auth", readiness)
+    }
+
+    private func server<Responder: HTTPResponder>(
+        _ responder: Responder, port: Int, name: String, _ readiness: Readiness
+    ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        let application = Application(
+            responder: responder,
+            configuration: .init(address: .hostname(configuration.listen.host, port: port), serverName: nil),
+            onServerRunning: { channel in readiness.isRunning(name, port: channel.localAddress?.port ?? port) },
+            eventLoopGroupProvider: .shared(parts.group), logger: logger)
+        return PortService(application: application, port: port, name: name, configuration: configuration)
+    }
+}
+
+/// Calls back once every server listens.
+private final class Readiness: Sendable {
+    private let missing: Mutex<(count: Int, ports: [String: Int])>
+    private let onReady: @Sendable ([String: Int]) -> Void
+
+    init(hosts: Int, onReady: @escaping @Sendable ([String: Int]) -> Void) {
+        missing = Mutex((hosts, [:]))
+        self.onReady = onReady
+    }
+
+    func isRunning(_ name: String, port: Int) {
+        let ports: [String: Int]? = missing.withLock { state in
+            state.count -= 1
+            state.ports[name] = port
+            return state.count == 0 ? state.ports : nil
+        }
+        if let ports { onReady(ports) }
+    }
+}
+
+/// A server on a port, whose failure to get it is told as a sentence.
+private struct PortService<Application: ApplicationProtocol>: Service {
+    let application: Application
+    let port: Int
+    let name: String
+    let configuration: HostConfiguration
+
+    func run() async throws {
+        do {
+            try await application.run()
+        } catch {
+            throw HostError.listening(on: port, name: name, configuration, error)
+        }
+    }
+}
+
+extension HostError {
+    static func listening(
+        on port: Int, name: String, _ configuration: HostConfiguration, _ error: any Error
+    ) -> HostError {
+        let place = "\(configuration.listen.host):\(port)"
+        let change = "change listen.\(name) in \(configuration.places.file)"
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE:
+            return HostError("the \(name) address \(place) is taken by another program; end it, or \(change)")
+        case EACCES:
+            return HostError("this user may not listen on \(place); use a port above 1023: \(change)")
+        case EADDRNOTAVAIL:
+            return HostError("this machine has no address \(configuration.listen.host); change listen.host")
+        default:
+            return HostError("the host can't listen on \(place): \(error)")
+        }
+    }
+}

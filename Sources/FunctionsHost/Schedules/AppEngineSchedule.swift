@@ -1,0 +1,123 @@
+/// `every N (hours|minutes|mins) [from HH:MM to HH:MM | synchronized]`
+struct IntervalSchedule: Equatable, Sendable {
+    var minutes: Int
+    var anchor: Anchor
+
+    enum Anchor: Equatable, Sendable {
+        /// Counted from the end of the run before.
+        case lastRun
+        /// Counted from midnight, at multiples of the interval.
+        case synchronized
+        /// Counted from the first time of day, up to the second; both in minutes.
+        case window(from: Int, to: Int)
+    }
+
+    /// - Parameter words: in lower case, beginning with `every` and a number.
+    init(_ words: [String]) throws(ScheduleError) {
+        guard words.count >= 3, let count = Int(words[1]), count >= 1 else {
+            throw ScheduleError("write how often, such as \"every 5 minutes\"")
+        }
+        switch words[2] {
+        case "minutes", "mins", "minute", "min": minutes = count
+        case "hours", "hour": minutes = count * 60
+        default: throw ScheduleError("\"\(words[2])\" is no unit; write minutes or hours")
+        }
+        guard minutes <= 24 * 60 * 31 else { throw ScheduleError("the interval is longer than 31 days") }
+        let rest = Array(words.dropFirst(3))
+        if rest.isEmpty {
+            anchor = .lastRun
+        } else if rest == ["synchronized"] {
+            guard 24 * 60 % minutes == 0 else {
+                throw ScheduleError("a synchronized interval must divide a day, such as 5 minutes or 6 hours")
+            }
+            anchor = .synchronized
+        } else if rest.count == 4, rest[0] == "from", rest[2] == "to" {
+            anchor = .window(from: try TimeOfDay.minutes(rest[1]), to: try TimeOfDay.minutes(rest[3]))
+        } else {
+            throw ScheduleError(
+                "\"\(rest.joined(separator: " "))\" can't follow; write \"from HH:MM to HH:MM\" or \"synchronized\"")
+        }
+    }
+}
+
+/// `every day 03:00`, `every mon,tue 09:00`, `1st,third mon of jan,apr 12:00`, `1,15 of month 00:00`
+struct DaySchedule: Equatable, Sendable {
+    var days: Days
+    var months: Set<Int>
+    /// In minutes.
+    var timeOfDay: Int
+
+    enum Days: Equatable, Sendable {
+        case daysOfMonth(Set<Int>)
+        /// The ordinals (1...5) of weekdays (0 is Sunday) in a month, or in a quarter where `perQuarter`.
+        case weekdays(ordinals: Set<Int>, weekdays: Set<Int>, perQuarter: Bool)
+    }
+
+    private static let ordinals = [
+        "1st": 1, "first": 1, "2nd": 2, "second": 2, "3rd": 3, "third": 3, "4th": 4, "fourth": 4, "5th": 5, "fifth": 5,
+    ]
+    private static let longWeekdays = [
+        "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
+    ]
+    private static let longMonths = [
+        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+        "december",
+    ]
+    private static let form = "write it as \"every day 03:00\", \"1st mon of jan 12:00\" or \"1,15 of month 00:00\""
+
+    /// - Parameter words: in lower case.
+    init(_ words: [String]) throws(ScheduleError) {
+        guard let time = words.last, words.count >= 3 else { throw ScheduleError("it has too few words; \(Self.form)") }
+        timeOfDay = try TimeOfDay.minutes(time)
+        let rest = Array(words.dropLast())
+        let split = rest.firstIndex(of: "of")
+        let dayWords = Array(rest[..<(split ?? rest.count)])
+        let monthWords = split.map { Array(rest[($0 + 1)...]) }
+        guard monthWords.map({ $0.count == 1 }) ?? true else { throw ScheduleError("after \"of\" months stand; \(Self.form)") }
+        let monthText = monthWords?[0] ?? "month"
+        months = try Self.months(monthText)
+        if dayWords.count == 1, let numbers = try Self.daysOfMonth(dayWords[0]) {
+            days = .daysOfMonth(numbers)
+            return
+        }
+        guard dayWords.count == 2 else { throw ScheduleError("its days can't be read; \(Self.form)") }
+        let isEvery = dayWords[0] == "every"
+        guard isEvery || split != nil else { throw ScheduleError("it lacks \"of\" and a month; \(Self.form)") }
+        let ordinals = isEvery ? Set(1...5) : try Self.list(dayWords[0], "ordinal") { Self.ordinals[$0] }
+        let weekdays: Set<Int> =
+            dayWords[1] == "day"
+            ? Set(0...6)
+            : try Self.list(dayWords[1], "weekday") { word in
+                CalendarNames.weekdays.firstIndex(of: word) ?? Self.longWeekdays.firstIndex(of: word)
+            }
+        days = .weekdays(ordinals: ordinals, weekdays: weekdays, perQuarter: monthText == "quarter")
+    }
+
+    /// Nil where the word names no days of the month at all.
+    private static func daysOfMonth(_ word: String) throws(ScheduleError) -> Set<Int>? {
+        guard word.first?.isNumber == true, ordinals[String(word.prefix { $0 != "," })] == nil else { return nil }
+        return try list(word, "day of the month") { Int($0).flatMap { (1...31).contains($0) ? $0 : nil } }
+    }
+
+    private static func months(_ word: String) throws(ScheduleError) -> Set<Int> {
+        switch word {
+        case "month": Set(1...12)
+        case "quarter": [1, 4, 7, 10]
+        default:
+            try list(word, "month") { word in
+                (CalendarNames.months.firstIndex(of: word) ?? longMonths.firstIndex(of: word)).map { $0 + 1 }
+            }
+        }
+    }
+
+    private static func list(
+        _ word: String, _ kind: String, _ read: (String) -> Int?
+    ) throws(ScheduleError) -> Set<Int> {
+        var values: Set<Int> = []
+        for item in word.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let value = read(String(item)) else { throw ScheduleError("\"\(item)\" is no \(kind); \(form)") }
+            values.insert(value)
+        }
+        return values
+    }
+}

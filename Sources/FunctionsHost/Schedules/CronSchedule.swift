@@ -1,0 +1,86 @@
+/// A unix-cron schedule: the sets of minutes, hours, days and months in which it runs.
+struct CronSchedule: Equatable, Sendable {
+    var minutes: Set<Int>
+    var hours: Set<Int>
+    var daysOfMonth: Set<Int>
+    var months: Set<Int>
+    /// 0 is Sunday.
+    var daysOfWeek: Set<Int>
+    /// Where both days are restricted a day matches by either of them, as cron has it.
+    var restrictsDaysOfMonth: Bool
+    var restrictsDaysOfWeek: Bool
+
+    /// - Parameter words: the five fields, in lower case.
+    init(_ words: [String]) throws(ScheduleError) {
+        minutes = try CronField.minute.values(words[0])
+        hours = try CronField.hour.values(words[1])
+        daysOfMonth = try CronField.dayOfMonth.values(words[2])
+        months = try CronField.month.values(words[3])
+        daysOfWeek = Set(try CronField.dayOfWeek.values(words[4]).map { $0 % 7 })
+        restrictsDaysOfMonth = !words[2].hasPrefix("*")
+        restrictsDaysOfWeek = !words[4].hasPrefix("*")
+        // Every month has a day that the schedule can mean, or it would never run.
+        guard restrictsDaysOfWeek || daysOfMonth.contains(where: { day in months.contains { day <= Self.length($0) } })
+        else { throw ScheduleError("no month of the schedule has such a day, so it would never run") }
+    }
+
+    private static func length(_ month: Int) -> Int { month == 2 ? 29 : [4, 6, 9, 11].contains(month) ? 30 : 31 }
+}
+
+/// One field of a cron expression: `*`, numbers or names, ranges `a-b`, lists, and `/step` behind a range or `*`.
+private struct CronField {
+    let name: String
+    let range: ClosedRange<Int>
+    var names: [String] = []
+    var firstName = 0
+
+    static let minute = CronField(name: "minute", range: 0...59)
+    static let hour = CronField(name: "hour", range: 0...23)
+    static let dayOfMonth = CronField(name: "day of month", range: 1...31)
+    static let month = CronField(name: "month", range: 1...12, names: CalendarNames.months, firstName: 1)
+    static let dayOfWeek = CronField(name: "day of week", range: 0...7, names: CalendarNames.weekdays)
+
+    func values(_ text: String) throws(ScheduleError) -> Set<Int> {
+        var values: Set<Int> = []
+        for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = item.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            var step = 1
+            if parts.count == 2 {
+                guard let given = Int(parts[1]), given >= 1, given <= range.upperBound else {
+                    throw error("\"\(parts[1])\" is no step; write a number from 1 to \(range.upperBound)")
+                }
+                step = given
+            }
+            let span = try span(parts[0], hasStep: parts.count == 2)
+            values.formUnion(stride(from: span.lowerBound, through: span.upperBound, by: step))
+        }
+        return values
+    }
+
+    private func span(_ text: Substring, hasStep: Bool) throws(ScheduleError) -> ClosedRange<Int> {
+        // A week has seven days, though Sunday may be written as 0 and as 7.
+        if text == "*" { return range.lowerBound...(name == "day of week" ? 6 : range.upperBound) }
+        let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        let first = try number(ends[0])
+        guard ends.count == 2 else { return first...(hasStep ? range.upperBound : first) }
+        let last = try number(ends[1])
+        guard first <= last else { throw error("the range \"\(text)\" runs backwards") }
+        return first...last
+    }
+
+    private func number(_ text: Substring) throws(ScheduleError) -> Int {
+        if let index = names.firstIndex(of: String(text)) { return index + firstName }
+        guard let number = Int(text), range.contains(number) else {
+            let alternatives = names.isEmpty ? "" : " or \(names[0].uppercased())-\(names[names.count - 1].uppercased())"
+            throw error("\"\(text)\" isn't one of \(range.lowerBound)-\(range.upperBound)\(alternatives)")
+        }
+        return number
+    }
+
+    private func error(_ reason: String) -> ScheduleError { ScheduleError("in the field for the \(name): \(reason)") }
+}
+
+enum CalendarNames {
+    static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+    static let weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+}

@@ -1,0 +1,39 @@
+/// When a scheduled job runs, in wall-clock time of its zone.
+enum Schedule: Equatable, Sendable {
+    /// unix-cron: `0 3 * * MON-FRI`.
+    case cron(CronSchedule)
+    /// App Engine: `every 5 minutes`, in which runs are spaced evenly.
+    case interval(IntervalSchedule)
+    /// App Engine: `1st,third mon of jan,apr 12:00` or `every day 03:00`, at one time of certain days.
+    case days(DaySchedule)
+
+    /// - Throws: ``ScheduleError`` that says what can't be read and what would be right.
+    init(_ text: String) throws(ScheduleError) {
+        let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+        guard let first = words.first else { throw ScheduleError("the schedule is empty") }
+        if first == "every", words.count >= 2, words[1].first?.isNumber == true {
+            self = .interval(try IntervalSchedule(words))
+        } else if words.count == 5, first != "every", !words.contains("of") {
+            self = .cron(try CronSchedule(words))
+        } else {
+            self = .days(try DaySchedule(words))
+        }
+    }
+}
+
+/// Why a schedule can't be read.
+struct ScheduleError: Error, Equatable, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// A time of day in minutes, as `HH:MM` writes it.
+enum TimeOfDay {
+    static func minutes(_ text: String) throws(ScheduleError) -> Int {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...2).contains(parts[0].count), parts[1].count == 2, let hour = Int(parts[0]),
+            let minute = Int(parts[1]), (0..<24).contains(hour), (0..<60).contains(minute)
+        else { throw ScheduleError("\"\(text)\" is no time of day; write HH:MM, such as 03:00") }
+        return hour * 60 + minute
+    }
+}

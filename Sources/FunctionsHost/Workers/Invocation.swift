@@ -1,0 +1,74 @@
+import DocumentStore
+import NIOCore
+import WorkerProtocol
+
+/// One run of a handler, as the host sees it. Lives on one loop.
+final class Invocation {
+    enum State {
+        case queued
+        case running(WorkerLink)
+        /// Answered before its handler ended: the deadline passed or the client left. Its place in the worker stays
+        /// taken until the handler ends or, after `giveUpAt`, the worker is given up.
+        case unwanted(WorkerLink, giveUpAt: NIODeadline)
+        case abandoned(WorkerLink)
+        case ended
+    }
+
+    let id: UInt64
+    let pool: WorkerPool
+    let head: InvocationHead
+    let deadline: NIODeadline
+    /// Under what the answer of a transactional function is kept.
+    let completionKey: CompletionKey?
+    private(set) weak var client: (any InvocationClient)?
+    /// The request's body, until it is sent to a worker.
+    var body: ByteBuffer
+    var state = State.queued
+    /// Document operations that the store has not answered yet.
+    var pendingOperations = 0
+    /// Whether it has opened transactions, which then end with it.
+    var hasTransactions = false
+
+    init(
+        id: UInt64, pool: WorkerPool, head: InvocationHead, body: ByteBuffer, deadline: NIODeadline,
+        completionKey: CompletionKey?, client: any InvocationClient
+    ) {
+        self.id = id
+        self.pool = pool
+        self.head = head
+        self.body = body
+        self.deadline = deadline
+        self.completionKey = completionKey
+        self.client = client
+    }
+
+    var link: WorkerLink? {
+        switch state {
+        case .queued, .ended: nil
+        case .running(let link), .unwanted(let link, _), .abandoned(let link): link
+        }
+    }
+
+    /// Whether somebody still waits for what the handler sends.
+    var isWanted: Bool {
+        switch state {
+        case .queued, .running: true
+        case .unwanted, .abandoned, .ended: false
+        }
+    }
+}
+
+/// Who an invocation's answer is for. Called on the invocation's loop; nothing follows the end.
+protocol InvocationClient: AnyObject {
+    /// The status and headers of an HTTP function's answer.
+    func invocationSent(_ head: HTTPAnswerHead)
+    /// A part of a streamed answer. `taken` is called once the client has it, so that more may be sent.
+    func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void)
+    func invocationEnded(_ outcome: InvocationOutcome)
+}
+
+enum InvocationOutcome {
+    /// The answer: a callable's result as JSON, or the end of an HTTP function's body.
+    case result(ByteBuffer)
+    case failure(InvocationFailure)
+}

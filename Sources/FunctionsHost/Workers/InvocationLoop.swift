@@ -1,0 +1,153 @@
+import DocumentModel
+import DocumentStore
+import NIOCore
+import WorkerProtocol
+
+/// The invocations of one event loop: what the loop's connections have asked for and its links carry.
+///
+/// A connection, its invocations and the links they use stay on one loop, so that a call costs no hop.
+///
+/// `@unchecked Sendable`: every member but the constants is touched on `eventLoop` only.
+final class InvocationLoop: @unchecked Sendable {
+    let index: Int
+    let eventLoop: any EventLoop
+    private let idSource: InvocationIDSource
+    private(set) var invocations: [UInt64: Invocation] = [:]
+    private var unflushed: [WorkerLink] = []
+    private var isSweeping = false
+
+    /// How often deadlines are looked at: an answer comes at most so much after its deadline.
+    private static let sweepInterval = TimeAmount.milliseconds(10)
+    /// How long a handler may go on after its deadline.
+    private static let overdueGrace = TimeAmount.seconds(2)
+
+    init(index: Int, eventLoop: any EventLoop, idSource: InvocationIDSource) {
+        self.index = index
+        self.eventLoop = eventLoop
+        self.idSource = idSource
+    }
+
+    /// Whether somebody waits for an answer.
+    var isBusy: Bool { invocations.values.contains { $0.isWanted } }
+
+    func nextID() -> UInt64 { idSource.next() }
+
+    /// Hands the invocation to its function's pool: it runs at once, waits for a worker, or is refused.
+    func submit(_ invocation: Invocation) {
+        invocations[invocation.id] = invocation
+        sweepRegularly()
+        invocation.pool.submit(.init(invocation: invocation.id, loop: index), on: self)
+    }
+
+    /// The client has left: the handler is told to stop, and has until its deadline to do so.
+    func clientLeft(_ invocation: Invocation) {
+        stop(invocation, reason: .clientGone, giveUpAt: invocation.deadline + Self.overdueGrace)
+    }
+
+    /// Answers what still runs when the host stops.
+    func failAll(_ failure: InvocationFailure) {
+        for invocation in Array(invocations.values) where invocation.isWanted {
+            stop(invocation, reason: .shutdown, giveUpAt: .now() + Self.overdueGrace)
+            invocation.client?.invocationEnded(.failure(failure))
+        }
+    }
+
+    // MARK: From the pool
+
+    func dispatch(_ id: UInt64, to worker: Worker) {
+        guard let invocation = invocations[id], case .queued = invocation.state else {
+            // It was withdrawn while the pool's decision was on its way here.
+            return worker.pool.ended(in: worker.id, wasAbandoned: false, on: self)
+        }
+        let link = worker.links[index]
+        invocation.state = .running(link)
+        worker.began(invocation.head.executionID)
+        link.invoke(invocation)
+    }
+
+    func fail(_ id: UInt64, _ failure: InvocationFailure) {
+        guard let invocation = invocations[id], case .queued = invocation.state else { return }
+        finish(invocation, .failure(failure))
+    }
+
+    // MARK: From links
+
+    /// Ends an invocation and tells its client, where that still waits.
+    func finish(_ invocation: Invocation, _ outcome: InvocationOutcome) {
+        let isWanted = invocation.isWanted
+        invocation.link?.worker.ended(invocation.head.executionID)
+        if invocation.hasTransactions { invocation.pool.services.store.release(owner: invocation.id) }
+        invocation.state = .ended
+        invocations[invocation.id] = nil
+        if isWanted { invocation.client?.invocationEnded(outcome) }
+    }
+
+    func flushSoon(_ link: WorkerLink) {
+        unflushed.append(link)
+        guard unflushed.count == 1 else { return }
+        eventLoop.execute {
+            let links = self.unflushed
+            self.unflushed.removeAll(keepingCapacity: true)
+            for link in links { link.flush() }
+        }
+    }
+
+    // MARK: Deadlines
+
+    private func sweepRegularly() {
+        guard !isSweeping else { return }
+        isSweeping = true
+        eventLoop.scheduleTask(in: Self.sweepInterval) {
+            self.isSweeping = false
+            self.sweep(now: .now())
+            if !self.invocations.isEmpty { self.sweepRegularly() }
+        }
+    }
+
+    private func sweep(now: NIODeadline) {
+        var due: [Invocation] = []
+        for invocation in invocations.values {
+            switch invocation.state {
+            case .queued, .running:
+                if invocation.deadline <= now { due.append(invocation) }
+            case .unwanted(_, let giveUpAt):
+                if giveUpAt <= now { due.append(invocation) }
+            case .abandoned, .ended:
+                break
+            }
+        }
+        for invocation in due {
+            if case .unwanted(let link, _) = invocation.state {
+                invocation.state = .abandoned(link)
+                invocation.pool.abandoned(in: link.worker.id, on: self)
+            } else {
+                stop(invocation, reason: .deadline, giveUpAt: now + Self.overdueGrace)
+                invocation.client?.invocationEnded(.failure(.deadlineExceeded))
+            }
+        }
+    }
+
+    /// Nobody waits for the invocation any more: what it has begun is undone, and its handler is told.
+    private func stop(_ invocation: Invocation, reason: CancellationReason, giveUpAt: NIODeadline) {
+        switch invocation.state {
+        case .queued:
+            invocation.pool.withdraw(.init(invocation: invocation.id, loop: index))
+            invocation.state = .ended
+            invocations[invocation.id] = nil
+        case .running(let link):
+            invocation.state = .unwanted(link, giveUpAt: giveUpAt)
+            if invocation.hasTransactions { invocation.pool.services.store.release(owner: invocation.id) }
+            link.cancel(invocation, reason: reason)
+        case .unwanted, .abandoned, .ended:
+            break
+        }
+    }
+}
+
+extension InvocationFailure {
+    /// The callable protocol's words for what the host itself refuses.
+    static let deadlineExceeded = InvocationFailure(code: .deadlineExceeded, message: "DEADLINE_EXCEEDED")
+    static let queueFull = InvocationFailure(code: .resourceExhausted, message: "Too many calls are waiting.")
+    static let stopping = InvocationFailure(code: .unavailable, message: "The server is stopping.")
+    static let `internal` = InvocationFailure(code: .internal, message: "INTERNAL")
+}

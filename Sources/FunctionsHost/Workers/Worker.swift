@@ -1,0 +1,227 @@
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+import WorkerProtocol
+
+/// One process of a release that runs one function, with a link to each gateway loop.
+final class Worker: Sendable {
+    private struct State {
+        var pid: Int32?
+        var readyLinks = 0
+        var openLinks = 0
+        /// Why the host ends the worker; nil while it doesn't.
+        var reason: WorkerEnd?
+        var status: ProcessStatus?
+    }
+
+    let id: WorkerPoolState.WorkerID
+    let pool: WorkerPool
+    let logger: Logger
+    private let supervisor: WorkerSupervisor
+    private let state = Mutex(State())
+    /// By the index of their loop.
+    ///
+    /// `nonisolated(unsafe)`: set in `init` and never again.
+    private(set) nonisolated(unsafe) var links: [WorkerLink] = []
+
+    /// A worker that isn't ready by then won't be.
+    private static let startTimeout = TimeAmount.seconds(10)
+    /// How long a process may take to end once its links are closed.
+    private static let endTimeout = TimeAmount.seconds(2)
+
+    init(id: WorkerPoolState.WorkerID, pool: WorkerPool, supervisor: WorkerSupervisor, loops: [InvocationLoop]) {
+        self.id = id
+        self.pool = pool
+        self.supervisor = supervisor
+        var logger = pool.logger
+        logger[metadataKey: "worker.id"] = "\(id)"
+        self.logger = logger
+        links = loops.map { WorkerLink(loop: $0, worker: self) }
+    }
+
+    /// Starts the process. On the supervisor's thread.
+    func start() {
+        do {
+            try launch()
+        } catch {
+            logger.error("the worker can't be started", metadata: ["error": "\(error)"])
+            pool.workerGone(self, end: .crash(.neverStarted))
+            return
+        }
+        supervisor.schedule(in: Self.startTimeout) { [weak self] in self?.killUnlessReady() }
+    }
+
+    private func launch() throws {
+        let pairs = try links.map { _ in try DescriptorPair.socket() }
+        let output = try DescriptorPair.pipe()
+        let error = try DescriptorPair.pipe()
+        var environment = pool.launch.environment
+        environment[WorkerEnvironment.linkCountVariable] = "\(links.count)"
+        let spawn = ProcessSpawn(
+            executable: pool.launch.executable, arguments: ["worker", pool.name], environment: environment,
+            standardOutput: output.write, standardError: error.write, links: pairs.map(\.1))
+        let started = Result { () throws(ProcessSpawn.Failure) in try spawn.start() }
+        for descriptor in pairs.map(\.1) + [output.write, error.write] { DescriptorPair.close(descriptor) }
+        guard case .success(let pid) = started else {
+            for descriptor in pairs.map(\.0) + [output.read, error.read] { DescriptorPair.close(descriptor) }
+            return _ = try started.get()
+        }
+        state.withLock {
+            $0.pid = pid
+            $0.openLinks = links.count
+        }
+        supervisor.watch(pid, self)
+        capture(output.read, level: .info)
+        capture(error.read, level: .warning)
+        for (link, pair) in zip(links, pairs) { connect(link, pair.0) }
+        logger.debug("a worker was started", metadata: ["worker.pid": "\(pid)"])
+    }
+
+    private func connect(_ link: WorkerLink, _ descriptor: Int32) {
+        ClientBootstrap(group: link.loop.eventLoop)
+            .channelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 4096, initial: 16_384, maximum: 1_048_576)
+            )
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(link) }
+            }
+            .withConnectedSocket(descriptor)
+            .whenFailure { [self] error in
+                logger.error("a worker's link can't be opened", metadata: ["error": "\(error)"])
+                kill(.violation("its link can't be opened"))
+                linkClosed()
+            }
+    }
+
+    private func capture(_ descriptor: Int32, level: Logger.Level) {
+        let output = NIOLoopBound(
+            WorkerOutput(logger: logger, level: level) { [weak self] in self?.soleExecution },
+            eventLoop: supervisor.eventLoop)
+        NIOPipeBootstrap(group: supervisor.eventLoop)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(output.value)
+                }
+            }
+            .takingOwnershipOfDescriptor(input: descriptor)
+            .whenFailure { [logger] error in
+                logger.error("a worker's output can't be read", metadata: ["error": "\(error)"])
+            }
+    }
+
+    private struct Executions {
+        var running: [String] = []
+        var last: String?
+    }
+
+    private let executions = Mutex(Executions())
+
+    /// Whose the worker's output is: the one execution's it is at or, where it is at none, that of the last one, whose
+    /// answer may overtake what it printed. Nil where it is at several.
+    private var soleExecution: String? {
+        executions.withLock { $0.running.count > 1 ? nil : $0.running.first ?? $0.last }
+    }
+
+    func began(_ execution: String) { executions.withLock { $0.running.append(execution) } }
+
+    func ended(_ execution: String) {
+        executions.withLock { executions in
+            guard let index = executions.running.firstIndex(of: execution) else { return }
+            executions.running.remove(at: index)
+            executions.last = execution
+        }
+    }
+
+    // MARK: Ends
+
+    /// Closes the links: the worker has nothing left to do, and ends by that or is killed.
+    func end(_ reason: WorkerEnd) {
+        setReason(reason)
+        for link in links { link.loop.eventLoop.execute { link.close() } }
+        supervisor.schedule(in: Self.endTimeout) { [weak self] in self?.kill(reason) }
+    }
+
+    /// Kills the process and all it has started.
+    func kill(_ reason: WorkerEnd) {
+        setReason(reason)
+        // Under the lock: once the process is reaped its number may name another one.
+        state.withLock { state in
+            if let pid = state.pid, state.status == nil { ProcessSpawn.killGroup(pid) }
+        }
+    }
+
+    private func killUnlessReady() {
+        if state.withLock({ $0.readyLinks < links.count && $0.status == nil }) { kill(.slowStart) }
+    }
+
+    private func setReason(_ reason: WorkerEnd) {
+        state.withLock { if $0.reason == nil { $0.reason = reason } }
+    }
+
+    func linkBecameReady() {
+        let isReady = state.withLock { state in
+            state.readyLinks += 1
+            return state.readyLinks == links.count
+        }
+        if isReady { pool.workerBecameReady(self) }
+    }
+
+    /// A worker without one of its links is of no use.
+    func linkClosed() {
+        let isLast = state.withLock { state in
+            state.openLinks -= 1
+            return state.openLinks == 0
+        }
+        if isLast { goneIfOver() } else { for link in links { link.loop.eventLoop.execute { link.close() } } }
+        supervisor.schedule(in: Self.endTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
+    }
+
+    /// Reaps the process if it has ended. On the supervisor's thread.
+    /// - Returns: whether it has.
+    func reap() -> Bool {
+        let status: ProcessStatus? = state.withLock { state in
+            guard let pid = state.pid, state.status == nil else { return nil }
+            guard let status = ProcessStatus.reap(pid) else { return nil }
+            state.status = status
+            // What the worker had started goes with it.
+            ProcessSpawn.killGroup(pid)
+            return status
+        }
+        guard status != nil else { return false }
+        // Its end of the links is closed; ours closes after what it sent has been read.
+        supervisor.schedule(in: .milliseconds(100)) { [weak self] in
+            for link in self?.links ?? [] { link.loop.eventLoop.execute { link.close() } }
+        }
+        goneIfOver()
+        return true
+    }
+
+    private func goneIfOver() {
+        let over: (reason: WorkerEnd, status: ProcessStatus)? = state.withLock { state in
+            guard let status = state.status, state.openLinks == 0 else { return nil }
+            return (state.reason ?? .crash(status), status)
+        }
+        guard let over else { return }
+        logger.log(
+            level: over.reason.isCrash ? .error : .debug, "a worker has ended",
+            metadata: [
+                "worker.end": "\(over.reason)", "worker.cpu": "\(over.status.cpuMicroseconds) µs",
+                "worker.maxResident": "\(over.status.maxResidentKiB) KiB",
+            ])
+        pool.workerGone(self, end: over.reason)
+    }
+
+    func log(_ line: LogLine, execution: String?) {
+        var metadata = Logger.Metadata()
+        for (key, value) in line.metadata { metadata[key] = "\(value)" }
+        if let execution { metadata["execution.id"] = "\(execution)" }
+        let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
+        logger.log(level: level, "\(line.message)", metadata: metadata)
+    }
+}
+
+extension ProcessStatus {
+    static let neverStarted = ProcessStatus(outcome: .exited(-1), cpuMicroseconds: 0, maxResidentKiB: 0)
+}

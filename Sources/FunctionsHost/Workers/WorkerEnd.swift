@@ -1,0 +1,60 @@
+/// Why a worker's process has ended. Every end carries exactly one.
+enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
+    /// It had nothing to do for long enough.
+    case idle
+    /// A handler ran on after its deadline or its cancellation.
+    case overdue
+    /// It ended by itself: a trap, an exit, a kill from elsewhere.
+    case crash(ProcessStatus)
+    /// It broke the link's protocol.
+    case violation(String)
+    /// It wasn't ready in time.
+    case slowStart
+    /// The host stops.
+    case shutdown
+
+    var isCrash: Bool {
+        switch self {
+        case .crash, .violation, .slowStart: true
+        case .idle, .overdue, .shutdown: false
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .idle: "idle"
+        case .overdue: "overdue"
+        case .crash(let status): "crash, \(status)"
+        case .violation(let reason): "protocol violation, \(reason)"
+        case .slowStart: "not ready in time"
+        case .shutdown: "shutdown"
+        }
+    }
+}
+
+/// How a process ended and what it used.
+struct ProcessStatus: Equatable, Sendable, CustomStringConvertible {
+    enum Outcome: Equatable, Sendable {
+        case exited(Int32)
+        case signalled(Int32)
+    }
+
+    var outcome: Outcome
+    /// CPU time, user and system, in microseconds.
+    var cpuMicroseconds: Int64
+    /// The largest resident size it ever had, in KiB.
+    var maxResidentKiB: Int64
+
+    init(outcome: Outcome, cpuMicroseconds: Int64, maxResidentKiB: Int64) {
+        self.outcome = outcome
+        self.cpuMicroseconds = cpuMicroseconds
+        self.maxResidentKiB = maxResidentKiB
+    }
+
+    var description: String {
+        switch outcome {
+        case .exited(let code): "exit status \(code)"
+        case .signalled(let signal): "signal \(signal)"
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import DocumentModel
+import DocumentStore
+import Logging
+import NIOCore
+import WorkerProtocol
+
+/// The host's end of one link: one worker, one loop.
+///
+/// `@unchecked Sendable`: every member but the constants is touched on `loop.eventLoop` only.
+final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+
+    let loop: InvocationLoop
+    /// Outlives its links: a worker is let go only once all of them are closed.
+    unowned let worker: Worker
+    private var channel: (any Channel)?
+    private var parser = FrameParser()
+    private var pending = ByteBuffer()
+    private var isReady = false
+
+    /// Operations that one invocation may have under way; the runtime's own clients stay far below.
+    private static let maxPendingOperations = 1000
+
+    init(loop: InvocationLoop, worker: Worker) {
+        self.loop = loop
+        self.worker = worker
+    }
+
+    // MARK: To the worker
+
+    func invoke(_ invocation: Invocation) {
+        let timeLeft = max(0, (invocation.deadline - .now()).nanoseconds / 1_000_000)
+        var head = invocation.head
+        head.timeLeft = UInt32(clamping: timeLeft)
+        send(.invoke, invocation.id) { buffer in
+            head.write(to: &buffer)
+            buffer.writeImmutableBuffer(invocation.body)
+        }
+        invocation.body = ByteBuffer()
+    }
+
+    func cancel(_ invocation: Invocation, reason: CancellationReason) {
+        send(.cancel, invocation.id) { $0.writeInteger(reason.rawValue) }
+    }
+
+    func send(_ kind: Frame.Kind, _ invocation: UInt64, _ body: (inout ByteBuffer) -> Void) {
+        if pending.readableBytes == 0 { loop.flushSoon(self) }
+        pending.writeFrame(kind, invocation: invocation, body)
+    }
+
+    func flush() {
+        guard let channel, pending.readableBytes > 0 else { return }
+        channel.writeAndFlush(pending, promise: nil)
+        pending = ByteBuffer()
+    }
+
+    func close() { channel?.close(promise: nil) }
+
+    // MARK: From the worker
+
+    func channelActive(context: ChannelHandlerContext) { channel = context.channel }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        parser.append(&bytes)
+        do {
+            while let frame = try parser.next() { try handle(frame) }
+        } catch {
+            worker.kill(.violation("\(error)"))
+            context.close(promise: nil)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    /// The process has ended or is about to be ended: its invocations on this link are lost, and only they.
+    func channelInactive(context: ChannelHandlerContext) {
+        channel = nil
+        for invocation in Array(loop.invocations.values) where invocation.link === self {
+            if invocation.isWanted {
+                worker.logger.error(
+                    "the worker ended before its handler did",
+                    metadata: ["execution.id": "\(invocation.head.executionID)"])
+            }
+            loop.finish(invocation, .failure(.internal))
+        }
+        worker.linkClosed()
+    }
+
+    private func handle(_ frame: Frame) throws(ProtocolViolation) {
+        var payload = frame.payload
+        switch frame.kind {
+        case .ready:
+            let version = try payload.read(UInt16.self)
+            guard version == Frame.protocolVersion else {
+                throw ProtocolViolation(
+                    "it speaks version \(version) of the protocol, the host speaks \(Frame.protocolVersion); "
+                        + "build the bundle with the host's FunctionsRuntime")
+            }
+            guard !isReady else { throw ProtocolViolation("it was ready twice") }
+            isReady = true
+            worker.linkBecameReady()
+        case .log:
+            let line = try LogLine(from: &payload)
+            worker.log(line, execution: loop.invocations[frame.invocation]?.head.executionID)
+        case .result:
+            if let invocation = try invocation(frame) { end(invocation, .result(payload)) }
+        case .failure:
+            let failure = try InvocationFailure(from: &payload)
+            if let invocation = try invocation(frame) { end(invocation, .failure(failure)) }
+        case .chunk:
+            guard let invocation = try invocation(frame) else { return }
+            let size = UInt32(payload.readableBytes)
+            let id = invocation.id
+            guard invocation.isWanted, let client = invocation.client else { return credit(id, size) }
+            client.invocationSent(chunk: payload) { self.credit(id, size) }
+        case .httpHead:
+            let head = try HTTPAnswerHead(from: &payload)
+            guard (200...599).contains(head.status) else {
+                throw ProtocolViolation("\(head.status) is no status that an answer can have")
+            }
+            if let invocation = try invocation(frame), invocation.isWanted { invocation.client?.invocationSent(head) }
+        case .documentRequest:
+            guard let invocation = try invocation(frame) else { return }
+            let number = try payload.read(UInt32.self)
+            try perform(Array(payload.readableBytesView), number: number, for: invocation)
+        case .invoke, .cancel, .documentResponse, .credit:
+            throw ProtocolViolation("a frame \(frame.kind) comes from the host only")
+        }
+    }
+
+    /// The invocation a frame speaks of: one that this worker was given. Nil where it has ended meanwhile.
+    private func invocation(_ frame: Frame) throws(ProtocolViolation) -> Invocation? {
+        guard isReady else { throw ProtocolViolation("it spoke of an invocation before it was ready") }
+        guard let invocation = loop.invocations[frame.invocation] else { return nil }
+        guard invocation.link === self else {
+            throw ProtocolViolation("it spoke of invocation \(frame.invocation), which isn't its own")
+        }
+        return invocation
+    }
+
+    private func end(_ invocation: Invocation, _ outcome: InvocationOutcome) {
+        let wasAbandoned = if case .abandoned = invocation.state { true } else { false }
+        loop.finish(invocation, outcome)
+        worker.pool.ended(in: worker.id, wasAbandoned: wasAbandoned, on: loop)
+    }
+
+    private func credit(_ invocation: UInt64, _ bytes: UInt32) {
+        guard channel != nil else { return }
+        send(.credit, invocation) { $0.writeInteger(bytes) }
+    }
+}
+
+// MARK: Documents
+
+extension WorkerLink {
+    private func perform(_ bytes: [UInt8], number: UInt32, for invocation: Invocation) throws(ProtocolViolation) {
+        let request: DocumentRequest
+        do {
+            request = try DocumentRequest(decoding: bytes)
+        } catch {
+            throw ProtocolViolation("a document operation is malformed: \(error)")
+        }
+        let id = invocation.id
+        guard invocation.isWanted else {
+            let response = DocumentResponse.failed(DocumentError(.cancelled, "the invocation is over"))
+            return respond(response.encoded, number: number, to: id)
+        }
+        invocation.pendingOperations += 1
+        guard invocation.pendingOperations <= Self.maxPendingOperations else {
+            throw ProtocolViolation("an invocation has more than \(Self.maxPendingOperations) operations under way")
+        }
+        if case .begin = request { invocation.hasTransactions = true }
+        let context = OperationContext(owner: id, completion: invocation.completionKey)
+        worker.pool.services.store.perform(request, in: context) { [self] response in
+            let isKeyReused = request.isBegin && response.isInvalidArgument
+            // Encoded on the store's thread: the loop has connections to serve.
+            let bytes = response.encoded
+            loop.eventLoop.execute {
+                self.respond(bytes, number: number, to: id)
+                guard let invocation = self.loop.invocations[id] else { return }
+                invocation.pendingOperations -= 1
+                // A beginning has no other argument: the key was used with other data, which is the caller's mistake.
+                if isKeyReused, case .failed(let error) = response, invocation.isWanted {
+                    invocation.client?.invocationEnded(
+                        .failure(InvocationFailure(code: error.code, message: error.message)))
+                    self.loop.clientLeft(invocation)
+                }
+            }
+        }
+    }
+
+    private func respond(_ bytes: [UInt8], number: UInt32, to invocation: UInt64) {
+        guard channel != nil else { return }
+        send(.documentResponse, invocation) {
+            $0.writeInteger(number)
+            $0.writeBytes(bytes)
+        }
+    }
+}
+
+extension DocumentRequest {
+    fileprivate var isBegin: Bool { if case .begin = self { true } else { false } }
+}
+
+extension DocumentResponse {
+    fileprivate var isInvalidArgument: Bool {
+        if case .failed(let error) = self { error.code == .invalidArgument } else { false }
+    }
+}

@@ -1,0 +1,146 @@
+import DocumentStore
+import Logging
+import NIOCore
+import Synchronization
+import WorkerProtocol
+
+/// The workers of one function: does what ``WorkerPoolState`` decides.
+final class WorkerPool: Sendable {
+    private struct State {
+        var machine: WorkerPoolState
+        var workers: [WorkerPoolState.WorkerID: Worker] = [:]
+        var onEmpty: [@Sendable () -> Void] = []
+    }
+
+    let name: String
+    let launch: WorkerLaunch
+    let services: InvocationServices
+    let logger: Logger
+    private let supervisor: WorkerSupervisor
+    private let loops: [InvocationLoop]
+    private let state: Mutex<State>
+
+    init(
+        name: String, limits: WorkerPoolState.Limits, launch: WorkerLaunch, services: InvocationServices,
+        supervisor: WorkerSupervisor, loops: [InvocationLoop]
+    ) {
+        self.name = name
+        self.launch = launch
+        self.services = services
+        self.supervisor = supervisor
+        self.loops = loops
+        logger = Logger(label: name)
+        state = Mutex(State(machine: WorkerPoolState(limits: limits)))
+    }
+
+    /// Starts what shall be kept warm.
+    func begin() { perform(on: nil) { $0.began(now: .now()) } }
+
+    func submit(_ ticket: WorkerPoolState.Ticket, on loop: InvocationLoop) {
+        perform(on: loop) { $0.arrived(ticket, now: .now()) }
+    }
+
+    func withdraw(_ ticket: WorkerPoolState.Ticket) { state.withLock { _ = $0.machine.withdrew(ticket) } }
+
+    func ended(in worker: WorkerPoolState.WorkerID, wasAbandoned: Bool, on loop: InvocationLoop) {
+        perform(on: loop) { $0.ended(in: worker, wasAbandoned: wasAbandoned, now: .now()) }
+    }
+
+    func abandoned(in worker: WorkerPoolState.WorkerID, on loop: InvocationLoop) {
+        perform(on: loop) { $0.abandoned(in: worker, now: .now()) }
+    }
+
+    func workerBecameReady(_ worker: Worker) {
+        perform(on: nil) { $0.workerBecameReady(worker.id, now: .now()) }
+    }
+
+    func workerGone(_ worker: Worker, end: WorkerEnd) {
+        let onEmpty = state.withLock { state in
+            state.workers[worker.id] = nil
+            guard state.workers.isEmpty else { return [@Sendable () -> Void]() }
+            defer { state.onEmpty = [] }
+            return state.onEmpty
+        }
+        perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: .now()) }
+        for action in onEmpty { action() }
+    }
+
+    /// Takes no more work; workers end as soon as they have nothing to do.
+    func stop() { perform(on: nil) { $0.stop() } }
+
+    /// Ends what is left, and returns when no process is.
+    func kill() async {
+        await withCheckedContinuation { continuation in
+            let workers: [Worker]? = state.withLock { state in
+                guard !state.workers.isEmpty else { return nil }
+                state.onEmpty.append { continuation.resume() }
+                return Array(state.workers.values)
+            }
+            guard let workers else { return continuation.resume() }
+            for worker in workers { worker.kill(.shutdown) }
+        }
+    }
+
+    /// Asks the machine under the lock, and acts outside of it.
+    /// - Parameter loop: the loop this is called on; nil where it is none of the gateway's.
+    private func perform(
+        on loop: InvocationLoop?, _ event: (inout WorkerPoolState) -> [WorkerPoolState.Action]
+    ) {
+        typealias Step = (action: WorkerPoolState.Action, worker: Worker?)
+        let steps: [Step] = state.withLock { state in
+            event(&state.machine).map { action in
+                switch action {
+                case .start(let id):
+                    let worker = Worker(id: id, pool: self, supervisor: supervisor, loops: loops)
+                    state.workers[id] = worker
+                    return (action, worker)
+                case .dispatch(_, let id), .end(let id), .kill(let id):
+                    return (action, state.workers[id])
+                case .refuse, .fail, .wake:
+                    return (action, nil)
+                }
+            }
+        }
+        for step in steps {
+            switch step.action {
+            case .start:
+                if let worker = step.worker { supervisor.start(worker) }
+            case .dispatch(let ticket, _):
+                guard let worker = step.worker else { continue }
+                at(ticket, from: loop) { $0.dispatch(ticket.invocation, to: worker) }
+            case .refuse(let ticket):
+                let failure = services.isStopping ? InvocationFailure.stopping : .queueFull
+                at(ticket, from: loop) { $0.fail(ticket.invocation, failure) }
+            case .fail(let ticket):
+                at(ticket, from: loop) { $0.fail(ticket.invocation, .internal) }
+            case .end:
+                step.worker?.end(services.isStopping ? .shutdown : .idle)
+            case .kill:
+                step.worker?.kill(.overdue)
+            case .wake(let time):
+                supervisor.schedule(in: max(time - .now(), .zero)) { [weak self] in
+                    self?.perform(on: nil) { $0.tick(now: .now()) }
+                }
+            }
+        }
+    }
+
+    private func at(
+        _ ticket: WorkerPoolState.Ticket, from loop: InvocationLoop?,
+        _ action: @escaping @Sendable (InvocationLoop) -> Void
+    ) {
+        let target = loops[ticket.loop]
+        if target === loop { action(target) } else { target.eventLoop.execute { action(target) } }
+    }
+}
+
+/// What starts a worker of a release.
+struct WorkerLaunch: Sendable {
+    var executable: String
+    var environment: [String: String]
+
+    init(executable: String, environment: [String: String]) {
+        self.executable = executable
+        self.environment = environment
+    }
+}

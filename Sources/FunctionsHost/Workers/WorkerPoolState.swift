@@ -1,0 +1,250 @@
+import DequeModule
+import NIOCore
+
+/// Which worker of a function runs which invocation, as a pure state machine: events in, actions out.
+///
+/// The states of a worker: starting → ready → draining → gone; it may go from any of them. An invocation is queued,
+/// then running in one worker until it ends.
+struct WorkerPoolState: Equatable {
+    typealias WorkerID = UInt64
+
+    /// An invocation as the pool knows it.
+    struct Ticket: Hashable, Sendable {
+        var invocation: UInt64
+        /// The gateway loop that the invocation lives on.
+        var loop: Int
+
+        init(invocation: UInt64, loop: Int) {
+            self.invocation = invocation
+            self.loop = loop
+        }
+    }
+
+    enum Action: Equatable, Sendable {
+        case start(WorkerID)
+        case dispatch(Ticket, to: WorkerID)
+        /// The queue is full.
+        case refuse(Ticket)
+        /// No worker could be started for it.
+        case fail(Ticket)
+        /// Close the worker's links: nothing runs in it, and it ends by that.
+        case end(WorkerID)
+        /// Kill the worker: all that still runs in it was given up.
+        case kill(WorkerID)
+        /// Call ``tick(now:)`` then.
+        case wake(at: NIODeadline)
+    }
+
+    struct Limits: Equatable, Sendable {
+        var concurrency: Int
+        var minInstances: Int
+        var maxInstances: Int
+        var queue: Int
+        /// How long a worker without work is kept.
+        var keepAlive: TimeAmount
+
+        init(
+            concurrency: Int, minInstances: Int, maxInstances: Int, queue: Int, keepAlive: TimeAmount = .minutes(5)
+        ) {
+            self.concurrency = concurrency
+            self.minInstances = minInstances
+            self.maxInstances = maxInstances
+            self.queue = queue
+            self.keepAlive = keepAlive
+        }
+    }
+
+    private struct Worker: Equatable {
+        enum Phase: Equatable {
+            case starting, ready, draining
+        }
+
+        let id: WorkerID
+        var phase = Phase.starting
+        var running = 0
+        /// How many of those running were given up: answered long ago, and still not stopped.
+        var abandoned = 0
+        var idleSince: NIODeadline
+    }
+
+    private let limits: Limits
+    private var workers: [Worker] = []
+    private var queue: Deque<Ticket> = []
+    private var nextID: WorkerID = 1
+    private var isStopping = false
+    /// Crashes since a worker last ended an invocation well; each makes the pause before the next start longer.
+    private var crashes = 0
+    private var mayStartAt = NIODeadline.distantPast
+    /// The earliest ``tick(now:)`` that has been asked for and not come yet.
+    private var nextWake: NIODeadline?
+
+    init(limits: Limits) { self.limits = limits }
+
+    var queued: Int { queue.count }
+    var instances: Int { workers.count }
+
+    /// The pool begins: what shall be kept warm is started.
+    mutating func began(now: NIODeadline) -> [Action] { startAsNeeded(now: now) }
+
+    mutating func arrived(_ ticket: Ticket, now: NIODeadline) -> [Action] {
+        if isStopping { return [.refuse(ticket)] }
+        if queue.isEmpty, let index = freeWorker() {
+            workers[index].running += 1
+            return [.dispatch(ticket, to: workers[index].id)]
+        }
+        guard queue.count < limits.queue else { return [.refuse(ticket)] }
+        queue.append(ticket)
+        return startAsNeeded(now: now)
+    }
+
+    /// A queued invocation's caller is gone or its time is over.
+    /// - Returns: whether it was queued.
+    mutating func withdrew(_ ticket: Ticket) -> Bool {
+        guard let index = queue.firstIndex(of: ticket) else { return false }
+        queue.remove(at: index)
+        return true
+    }
+
+    mutating func workerBecameReady(_ id: WorkerID, now: NIODeadline) -> [Action] {
+        guard let index = index(id), workers[index].phase == .starting else { return [] }
+        workers[index].phase = .ready
+        workers[index].idleSince = now
+        return isStopping ? retire(index) : dispatchQueued(to: index) + wakeForIdle(index)
+    }
+
+    /// An invocation in the worker has ended: its handler has returned.
+    /// - Parameter wasAbandoned: whether ``abandoned(in:now:)`` had been told of it.
+    mutating func ended(in id: WorkerID, wasAbandoned: Bool = false, now: NIODeadline) -> [Action] {
+        guard let index = index(id) else { return [] }
+        crashes = 0
+        workers[index].running -= 1
+        if wasAbandoned { workers[index].abandoned -= 1 }
+        guard workers[index].phase == .ready else { return endIfDrained(index) }
+        let actions = dispatchQueued(to: index)
+        guard workers[index].running == 0 else { return actions }
+        workers[index].idleSince = now
+        return actions + wakeForIdle(index)
+    }
+
+    /// An invocation doesn't stop, though it was told to and was given time. Its worker gets no more work, and is
+    /// killed as soon as nothing else runs in it.
+    mutating func abandoned(in id: WorkerID, now: NIODeadline) -> [Action] {
+        guard let index = index(id) else { return [] }
+        workers[index].abandoned += 1
+        return retire(index) + startAsNeeded(now: now)
+    }
+
+    /// A worker's process has ended.
+    /// - Parameter crashed: whether it ended by itself when nobody had asked it to.
+    mutating func workerEnded(_ id: WorkerID, crashed: Bool, now: NIODeadline) -> [Action] {
+        guard let index = index(id) else { return [] }
+        let worker = workers.remove(at: index)
+        guard crashed else { return startAsNeeded(now: now) }
+        crashes += 1
+        mayStartAt = now + Self.pause(afterCrashes: crashes)
+        var actions: [Action] = []
+        if worker.phase == .starting && workers.isEmpty && crashes >= Self.startsTried {
+            // Nothing shows that the next start would go better; callers get an answer instead of a wait.
+            actions = queue.map { .fail($0) }
+            queue = []
+        }
+        return actions + startAsNeeded(now: now)
+    }
+
+    mutating func tick(now: NIODeadline) -> [Action] {
+        if let wake = nextWake, wake <= now { nextWake = nil }
+        var actions: [Action] = []
+        var spare = workers.count { $0.phase == .ready } - limits.minInstances
+        for index in workers.indices where spare > 0 {
+            let worker = workers[index]
+            if worker.phase == .ready && worker.running == 0 && worker.idleSince + limits.keepAlive <= now {
+                actions += retire(index)
+                spare -= 1
+            }
+        }
+        for index in workers.indices { actions += wakeForIdle(index) }
+        return actions + startAsNeeded(now: now)
+    }
+
+    /// No more work is taken, and every worker ends once it has nothing left to do.
+    /// Tickets still queued are refused.
+    mutating func stop() -> [Action] {
+        isStopping = true
+        let refused = queue.map { Action.refuse($0) }
+        queue = []
+        return refused + workers.indices.flatMap { retire($0) }
+    }
+
+    // MARK: Parts
+
+    static let startsTried = 3
+
+    /// Nothing after the first crash, then 100 ms, doubled with each crash up to 10 s.
+    static func pause(afterCrashes crashes: Int) -> TimeAmount {
+        crashes <= 1 ? .zero : .milliseconds(min(100 << Int64(min(crashes - 2, 10)), 10_000))
+    }
+
+    private func index(_ id: WorkerID) -> Int? { workers.firstIndex { $0.id == id } }
+
+    /// The fullest worker that has room: the others may then become idle and go.
+    private func freeWorker() -> Int? {
+        var best: Int?
+        for index in workers.indices where workers[index].phase == .ready {
+            guard workers[index].running < limits.concurrency else { continue }
+            if best.map({ workers[$0].running < workers[index].running }) ?? true { best = index }
+        }
+        return best
+    }
+
+    private mutating func dispatchQueued(to index: Int) -> [Action] {
+        guard !queue.isEmpty else { return [] }
+        var actions: [Action] = []
+        while workers[index].running < limits.concurrency, let ticket = queue.popFirst() {
+            workers[index].running += 1
+            actions.append(.dispatch(ticket, to: workers[index].id))
+        }
+        return actions
+    }
+
+    private mutating func retire(_ index: Int) -> [Action] {
+        workers[index].phase = .draining
+        return endIfDrained(index)
+    }
+
+    private func endIfDrained(_ index: Int) -> [Action] {
+        let worker = workers[index]
+        if worker.running == 0 { return [.end(worker.id)] }
+        return worker.running == worker.abandoned ? [.kill(worker.id)] : []
+    }
+
+    private mutating func wakeForIdle(_ index: Int) -> [Action] {
+        guard workers[index].phase == .ready, workers[index].running == 0,
+            workers.count > limits.minInstances
+        else { return [] }
+        return wake(at: workers[index].idleSince + limits.keepAlive)
+    }
+
+    /// Asks for a tick, unless an earlier one is on its way: a busy function becomes idle thousands of times a second.
+    private mutating func wake(at time: NIODeadline) -> [Action] {
+        if let nextWake, nextWake <= time { return [] }
+        nextWake = time
+        return [.wake(at: time)]
+    }
+
+    /// Starts workers until those starting have room for all that waits, or `maxInstances` is reached.
+    private mutating func startAsNeeded(now: NIODeadline) -> [Action] {
+        guard !isStopping else { return [] }
+        let starting = workers.count { $0.phase == .starting }
+        let serving = workers.count { $0.phase != .draining }
+        let forQueue = (queue.count + limits.concurrency - 1) / limits.concurrency - starting
+        let wanted = max(forQueue, limits.minInstances - serving)
+        let count = min(wanted, limits.maxInstances - workers.count)
+        guard count > 0 else { return [] }
+        guard mayStartAt <= now else { return wake(at: mayStartAt) }
+        return (0..<count).map { _ in
+            defer { nextID += 1 }
+            workers.append(Worker(id: nextID, idleSince: now))
+            return .start(nextID)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// The objects in which client SDKs send 64-bit integers, and results carry those that JavaScript can't hold.
+enum IntegerWrapper {
+    static let int64 = "type.googleapis.com/google.protobuf.Int64Value"
+    static let uint64 = "type.googleapis.com/google.protobuf.UInt64Value"
+
+    /// The largest whole number up to which doubles count every one: 2^53 − 1.
+    static let largestExact: Int64 = 9_007_199_254_740_991
+
+    /// The integer in a wrapper; nil where the object is none.
+    ///
+    /// - Throws: where it is a wrapper and holds no such integer.
+    static func unwrap(_ object: JSONObject) throws(JSONError) -> JSONValue? {
+        guard case .string(let type)? = object["@type"] else { return nil }
+        switch type {
+        case int64:
+            guard let value = object["value"]?.stringValue.flatMap({ Int64($0) }) else {
+                throw JSONError("an Int64Value holds no 64-bit integer in its \"value\"")
+            }
+            return .integer(value)
+        case uint64:
+            guard let value = object["value"]?.stringValue.flatMap({ UInt64($0) }) else {
+                throw JSONError("a UInt64Value holds no unsigned 64-bit integer in its \"value\"")
+            }
+            return Int64(exactly: value).map { .integer($0) } ?? .unsigned(value)
+        default: return nil
+        }
+    }
+}

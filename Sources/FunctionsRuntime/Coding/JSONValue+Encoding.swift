@@ -1,0 +1,26 @@
+import DocumentModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension JSONValue {
+    /// A type that JSON holds in a form of its own.
+    static func native<T>(_ value: T) -> NativeEncoding {
+        if T.self == JSONValue.self, let json = value as? JSONValue { return .json(json) }
+        if T.self == Timestamp.self, let time = value as? Timestamp {
+            return time.isInRange ? .json(.string(time.rfc3339)) : .failure("the time is not within years 1 to 9999")
+        }
+        if T.self == Date.self, let date = value as? Date {
+            guard let time = Timestamp(exactly: date) else {
+                return .failure("the time is not within years 1 to 9999")
+            }
+            return .json(.string(time.rfc3339))
+        }
+        if T.self == Data.self, let data = value as? Data { return .json(.string(data.base64EncodedString())) }
+        if T.self == URL.self, let url = value as? URL { return .json(.string(url.absoluteString)) }
+        return .foreign
+    }
+}

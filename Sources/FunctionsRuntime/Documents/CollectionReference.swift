@@ -1,0 +1,77 @@
+package import DocumentModel
+
+/// A collection's place, and the query for all of its documents.
+public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
+    public let firestore: Firestore
+    /// The path from the database's root: `users` or `users/ada/orders`.
+    public let path: String
+
+    init(firestore: Firestore, path: String) {
+        self.firestore = firestore
+        self.path = path
+    }
+
+    /// The last segment of the path.
+    public var collectionID: String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    }
+
+    /// The document this collection is below; nil at the root.
+    public var parent: DocumentReference? {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map {
+            DocumentReference(firestore: firestore, path: String(path[..<$0]))
+        }
+    }
+
+    /// The document with this id.
+    public func document(_ id: String) -> DocumentReference {
+        DocumentReference(firestore: firestore, path: path + "/" + id)
+    }
+
+    /// A document that isn't there yet, with an id of its own.
+    public func document() -> DocumentReference {
+        var generator = SystemRandomNumberGenerator()
+        return document(Self.randomID(using: &generator))
+    }
+
+    /// Adds a document under an id of its own.
+    @discardableResult
+    public func addDocument(data fields: [String: any FieldInput]) async throws(DocumentError) -> DocumentReference {
+        let reference = document()
+        try await reference.create(fields)
+        return reference
+    }
+
+    /// Adds a value of one's own under an id of its own.
+    @discardableResult
+    public func addDocument(from value: some Encodable) async throws -> DocumentReference {
+        try await addDocument(data: try DocumentEncoder().encode(value))
+    }
+
+    /// Twenty letters and digits: 119 bits, so that two don't meet.
+    static func randomID(using generator: inout some RandomNumberGenerator) -> String {
+        let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+        let bytes = (0..<20).map { _ in characters[Int.random(in: characters.indices, using: &generator)] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    public static func == (a: CollectionReference, b: CollectionReference) -> Bool {
+        a.path.utf8.elementsEqual(b.path.utf8) && a.firestore.transport.database == b.firestore.transport.database
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(path) }
+
+    public var description: String { path }
+}
+
+extension CollectionReference: Queryable {
+    public var query: Query {
+        do {
+            let collection = try CollectionPath(path)
+            let model = DocumentModel.Query(parent: collection.parent, collectionID: collection.id)
+            return Query(model, firestore: firestore)
+        } catch {
+            return Query(DocumentModel.Query(collectionID: path), firestore: firestore, problem: error)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package import DocumentModel
+
+/// What carries document operations to a store: the worker's link, an engine in the same process, or a remote service.
+package protocol DocumentTransport: Sendable {
+    /// The database whose documents are reached.
+    var database: DatabaseID { get }
+
+    /// Carries one operation out.
+    ///
+    /// - Throws: what the store refused. An implementation throws `.failed` and never returns it.
+    func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse
+}
+
+extension DocumentTransport {
+    func get(
+        _ paths: [DocumentPath], transaction: TransactionID? = nil
+    ) async throws(DocumentError) -> (documents: [DocumentModel.Document?], readTime: Timestamp) {
+        let response = try await send(.get(paths, transaction: transaction))
+        guard case .documents(let documents, let readTime) = response, documents.count == paths.count else {
+            throw .unexpected(response, to: "get")
+        }
+        return (documents, readTime)
+    }
+
+    func query(
+        _ query: DocumentModel.Query, transaction: TransactionID? = nil
+    ) async throws(DocumentError) -> (documents: [DocumentModel.Document], readTime: Timestamp) {
+        let response = try await send(.query(query, transaction: transaction))
+        guard case .results(let documents, let readTime) = response else {
+            throw .unexpected(response, to: "query")
+        }
+        return (documents, readTime)
+    }
+
+    func commit(_ writes: [Write]) async throws(DocumentError) -> CommitResult {
+        let response = try await send(.commit(writes, transaction: nil, completing: nil))
+        guard case .committed(let result) = response, result.writeResults.count == writes.count else {
+            throw .unexpected(response, to: "commit")
+        }
+        return result
+    }
+}
+
+extension DocumentError {
+    /// An answer that doesn't fit the question, which is a fault of the store or the link.
+    static func unexpected(_ response: DocumentResponse, to operation: String) -> DocumentError {
+        if case .failed(let error) = response { return error }
+        let found =
+            switch response {
+            case .documents(let documents, _): "\(documents.count) documents"
+            case .results: "query results"
+            case .began: "a transaction's beginning"
+            case .committed(let result): "a commit of \(result.writeResults.count) writes"
+            case .rolledBack: "a rollback"
+            case .completed: "an earlier invocation's answer"
+            case .failed: "a failure"
+            }
+        return DocumentError(.internal, "the store answered \(operation) with \(found)")
+    }
+}

@@ -1,0 +1,8 @@
+// What authors meet of the shared words. The model's own Document and Query stay behind this module's.
+@_exported public import struct DocumentModel.DatabaseID
+@_exported public import struct DocumentModel.DocumentError
+@_exported public import struct DocumentModel.FieldPath
+@_exported public import struct DocumentModel.GeoPoint
+@_exported public import enum DocumentModel.StatusCode
+@_exported public import struct DocumentModel.Timestamp
+@_exported public import enum DocumentModel.Value

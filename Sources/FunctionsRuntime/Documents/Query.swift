@@ -1,0 +1,65 @@
+package import DocumentModel
+
+/// Which documents, in which order, from where to where. Built step by step; each step answers a new query.
+public struct Query: Sendable {
+    public let firestore: Firestore
+    /// The query as the store reads it, but for the direction of ``limitsToLast``.
+    var model: DocumentModel.Query
+    var limitsToLast = false
+    /// The first thing that was wrong with a step, told when the query is used.
+    private(set) var problem: DocumentError?
+
+    init(_ model: DocumentModel.Query, firestore: Firestore, problem: DocumentError? = nil) {
+        self.model = model
+        self.firestore = firestore
+        self.problem = problem
+    }
+
+    init(collectionGroup id: String, firestore: Firestore) {
+        let model = DocumentModel.Query(collectionID: id, allDescendants: true)
+        let problem: DocumentError? =
+            id.utf8.contains(UInt8(ascii: "/"))
+            ? .invalidArgument("\"\(id)\" is no id of a collection group; an id has no slash") : nil
+        self.init(model, firestore: firestore, problem: problem)
+    }
+
+    /// The same query changed; what is wrong with the change is kept until the query is used.
+    func changed(_ change: (inout Query) throws(DocumentError) -> Void) -> Query {
+        var copy = self
+        do {
+            try change(&copy)
+        } catch {
+            copy.problem = problem ?? error
+        }
+        return copy
+    }
+
+    /// The query to send, and whether its results come in reverse: the last ones are asked for as the first of the
+    /// reversed order.
+    package func resolved() throws(DocumentError) -> (model: DocumentModel.Query, isReversed: Bool) {
+        if let problem { throw problem }
+        guard limitsToLast else { return (model, false) }
+        guard !model.orderBy.isEmpty else {
+            throw .invalidArgument("limit(toLast:) needs an order; add order(by:)")
+        }
+        var reversed = model
+        reversed.orderBy = model.orderBy.map { .init($0.field, descending: !$0.descending) }
+        reversed.start = model.end.map { .init(values: $0.values, before: !$0.before) }
+        reversed.end = model.start.map { .init(values: $0.values, before: !$0.before) }
+        return (reversed, true)
+    }
+
+    func snapshot(of documents: [DocumentModel.Document], isReversed: Bool) -> QuerySnapshot {
+        let snapshots = documents.map { DocumentSnapshot($0, firestore: firestore) }
+        return QuerySnapshot(documents: isReversed ? snapshots.reversed() : snapshots)
+    }
+}
+
+/// A collection or a query: what can be narrowed, ordered and read.
+public protocol Queryable: Sendable {
+    var query: Query { get }
+}
+
+extension Query: Queryable {
+    public var query: Query { self }
+}

@@ -1,0 +1,121 @@
+import DocumentModel
+
+extension Queryable {
+    /// Begins with the first document that has these values in its ordered fields, or comes after them.
+    public func start(at values: [any FieldInput]) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            query.model.start = try query.cursor(values, before: true)
+        }
+    }
+
+    /// Begins after the documents that have these values in their ordered fields.
+    public func start(after values: [any FieldInput]) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            query.model.start = try query.cursor(values, before: false)
+        }
+    }
+
+    /// Ends with the last document that has these values in its ordered fields, or comes before them.
+    public func end(at values: [any FieldInput]) -> Query {
+        query.changed { (query) throws(DocumentError) in query.model.end = try query.cursor(values, before: false) }
+    }
+
+    /// Ends before the documents that have these values in their ordered fields.
+    public func end(before values: [any FieldInput]) -> Query {
+        query.changed { (query) throws(DocumentError) in query.model.end = try query.cursor(values, before: true) }
+    }
+
+    /// Begins with this document.
+    public func start(atDocument document: DocumentSnapshot) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            query.model.start = try query.cursor(at: document, before: true)
+        }
+    }
+
+    /// Begins after this document.
+    public func start(afterDocument document: DocumentSnapshot) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            query.model.start = try query.cursor(at: document, before: false)
+        }
+    }
+
+    /// Ends with this document.
+    public func end(atDocument document: DocumentSnapshot) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            query.model.end = try query.cursor(at: document, before: false)
+        }
+    }
+
+    /// Ends before this document.
+    public func end(beforeDocument document: DocumentSnapshot) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            query.model.end = try query.cursor(at: document, before: true)
+        }
+    }
+}
+
+extension Query {
+    fileprivate func cursor(
+        _ inputs: [any FieldInput], before: Bool
+    ) throws(DocumentError) -> DocumentModel.Query.Cursor {
+        guard inputs.count <= model.orderBy.count else {
+            throw .invalidArgument(
+                "a cursor has \(inputs.count) values, and only \(model.orderBy.count) fields are ordered by before it")
+        }
+        var values: [Value] = []
+        for (input, order) in zip(inputs, model.orderBy) {
+            let value = try input.fieldValue.plainValue()
+            values.append(order.field.isDocumentID ? try documentName(value) : value)
+        }
+        return .init(values: values, before: before)
+    }
+
+    /// A cursor that names one document: the whole order is spelled out first, down to the document's name.
+    fileprivate mutating func cursor(
+        at snapshot: DocumentSnapshot, before: Bool
+    ) throws(DocumentError) -> DocumentModel.Query.Cursor {
+        model.orderBy = model.completeOrder
+        let path = try snapshot.reference.validPath()
+        var values: [Value] = []
+        for order in model.orderBy {
+            if order.field.isDocumentID {
+                values.append(.reference(DocumentName(database: firestore.transport.database, path: path)))
+            } else if let value = snapshot.data().flatMap({ Value.map($0)[order.field] }) {
+                values.append(value)
+            } else {
+                throw .invalidArgument("the document \(path) has no \(order.field), by which the query is ordered")
+            }
+        }
+        return .init(values: values, before: before)
+    }
+}
+
+extension DocumentModel.Query {
+    /// The order with what is implied: fields of inequalities by name, then the document's name, in the direction of
+    /// the last order that is spelled out.
+    fileprivate var completeOrder: [Order] {
+        var orders = orderBy
+        let descending = orders.last?.descending ?? false
+        let unordered = Set(filter?.inequalityFields ?? []).subtracting(orders.map(\.field))
+        orders += unordered.filter { !$0.isDocumentID }
+            .sorted { $0.segments.lexicographicallyPrecedes($1.segments) }
+            .map { Order($0, descending: descending) }
+        if !orders.contains(where: \.field.isDocumentID) { orders.append(Order(.documentID, descending: descending)) }
+        return orders
+    }
+}
+
+extension DocumentModel.Query.Filter {
+    fileprivate var inequalityFields: [FieldPath] {
+        switch self {
+        case .and(let filters), .or(let filters): filters.flatMap(\.inequalityFields)
+        case .field(let field, let comparison, _):
+            switch comparison {
+            case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn: [field]
+            case .equal, .in, .arrayContains, .arrayContainsAny: []
+            }
+        case .unary(let field, .isNotNull), .unary(let field, .isNotNaN): [field]
+        case .unary: []
+        }
+    }
+}

@@ -1,0 +1,80 @@
+public import DocumentModel
+
+extension Queryable {
+    /// Only documents that fit the filter, besides what was asked before.
+    public func whereFilter(_ filter: Filter) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            let added = try filter.model(for: query)
+            switch query.model.filter {
+            case nil: query.model.filter = added
+            case .and(let filters)?: query.model.filter = .and(filters + [added])
+            case let before?: query.model.filter = .and([before, added])
+            }
+        }
+    }
+
+    /// Orders by a field. Documents without it aren't in the result. Later orders count where earlier ones tie.
+    public func order(by field: some FieldPathConvertible, descending: Bool = false) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            query.model.orderBy.append(.init(try field.fieldPath(), descending: descending))
+        }
+    }
+
+    /// At most so many documents.
+    public func limit(to count: Int) -> Query { limit(count, last: false) }
+
+    /// At most so many documents, the last ones of the order. Needs an order.
+    public func limit(toLast count: Int) -> Query { limit(count, last: true) }
+
+    private func limit(_ count: Int, last: Bool) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            guard count > 0 else { throw .invalidArgument("a query's limit is at least 1, not \(count)") }
+            query.model.limit = count
+            query.limitsToLast = last
+        }
+    }
+
+    /// Skips so many documents. They are read all the same, so a cursor is better.
+    public func offset(_ count: Int) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            guard count >= 0 else { throw .invalidArgument("a query's offset is at least 0, not \(count)") }
+            query.model.offset = count
+        }
+    }
+
+    /// Only these fields of each document.
+    public func select(_ fields: [any FieldPathConvertible]) -> Query {
+        query.changed { (query) throws(DocumentError) in
+            var paths: [FieldPath] = []
+            for field in fields { paths.append(try field.fieldPath()) }
+            query.model.projection = paths.isEmpty ? [.documentID] : paths
+        }
+    }
+
+    /// Reads the documents.
+    public func getDocuments() async throws(DocumentError) -> QuerySnapshot {
+        let query = query
+        let (model, isReversed) = try query.resolved()
+        let documents = try await query.firestore.transport.query(model).documents
+        return query.snapshot(of: documents, isReversed: isReversed)
+    }
+
+    /// Reads the documents as a type of one's own.
+    public func getDocuments<T: Decodable & Sendable>(as type: T.Type) async throws -> [Document<T>] {
+        try await getDocuments().documents(as: type)
+    }
+}
+
+/// The name of a field: a `String`, dotted for fields of maps, or a `FieldPath`.
+public protocol FieldPathConvertible: Sendable {
+    /// - Throws: `invalidArgument` where this is no name of a field.
+    func fieldPath() throws(DocumentError) -> FieldPath
+}
+
+extension String: FieldPathConvertible {
+    public func fieldPath() throws(DocumentError) -> FieldPath { try FieldPath(self) }
+}
+
+extension FieldPath: FieldPathConvertible {
+    public func fieldPath() throws(DocumentError) -> FieldPath { self }
+}

@@ -1,0 +1,132 @@
+import DocumentModel
+
+extension Write {
+    /// The document becomes exactly these fields, or with `merge` each of them changes, down to the entries of maps.
+    /// Keys are names as they are, dots and all.
+    static func set(
+        _ fields: [String: any FieldInput], at reference: DocumentReference, merge: Bool
+    ) throws(DocumentError) -> Write {
+        var gathered = GatheredFields(acceptsDelete: merge ? .anywhere : .nowhere)
+        try gathered.gather(fields)
+        let operation: Operation =
+            merge ? .update(gathered.values, mask: gathered.leaves) : .set(gathered.values)
+        return Write(path: try reference.validPath(), operation: operation, transforms: gathered.transforms)
+    }
+
+    static func create(
+        _ fields: [String: any FieldInput], at reference: DocumentReference
+    ) throws(DocumentError) -> Write {
+        var write = try set(fields, at: reference, merge: false)
+        write.precondition = .exists(false)
+        return write
+    }
+
+    /// Changes fields of an existing document. A key is a dotted path; a map replaces the one that was there.
+    static func update(
+        _ fields: [String: any FieldInput], at reference: DocumentReference
+    ) throws(DocumentError) -> Write {
+        var paths: [(path: FieldPath, field: FieldValue)] = []
+        for (key, input) in fields { paths.append((try FieldPath(key), input.fieldValue)) }
+        // Dictionaries have no order; sorted, the same update is the same write.
+        paths.sort { $0.path.segments.lexicographicallyPrecedes($1.path.segments) }
+        for (shorter, longer) in zip(paths, paths.dropFirst()) {
+            guard !longer.path.segments.starts(with: shorter.path.segments) else {
+                throw .invalidArgument(
+                    "updateData names both \(shorter.path) and \(longer.path), which is inside it")
+            }
+        }
+
+        var gathered = GatheredFields(acceptsDelete: .topLevel)
+        var mask: [FieldPath] = []
+        for (path, field) in paths {
+            if case .transform = field.content {} else { mask.append(path) }
+            try gathered.gather(field, at: path)
+        }
+        return Write(
+            path: try reference.validPath(), operation: .update(gathered.values, mask: mask),
+            transforms: gathered.transforms, precondition: .exists(true))
+    }
+
+    static func delete(_ reference: DocumentReference) throws(DocumentError) -> Write {
+        Write(path: try reference.validPath(), operation: .delete)
+    }
+}
+
+/// The fields of one write, taken apart into values, changes that the store computes, and the paths of both.
+private struct GatheredFields {
+    enum Deletes { case nowhere, topLevel, anywhere }
+
+    let acceptsDelete: Deletes
+    private(set) var values: [String: Value] = [:]
+    private(set) var transforms: [FieldTransform] = []
+    /// The paths of all values that hold no further ones, and of all fields that are deleted.
+    private(set) var leaves: [FieldPath] = []
+    /// How many maps are around the field that is looked at.
+    private var depth = 0
+
+    init(acceptsDelete: Deletes) { self.acceptsDelete = acceptsDelete }
+
+    /// Takes fields by their names.
+    mutating func gather(_ fields: [String: any FieldInput]) throws(DocumentError) {
+        for (name, input) in fields.sorted(by: { $0.key < $1.key }) {
+            try checkName(name)
+            values[name] = try value(input.fieldValue, at: [name])
+        }
+    }
+
+    /// Takes a field by its path, through maps that are made on the way.
+    mutating func gather(_ field: FieldValue, at path: FieldPath) throws(DocumentError) {
+        guard let value = try value(field, at: path.segments) else { return }
+        Self.insert(value, at: path.segments[...], into: &values)
+    }
+
+    private static func insert(_ value: Value, at path: ArraySlice<String>, into fields: inout [String: Value]) {
+        guard let name = path.first else { return }
+        guard path.count > 1 else {
+            fields[name] = value
+            return
+        }
+        var inner: [String: Value] = [:]
+        if case .map(let existing)? = fields[name] { inner = existing }
+        insert(value, at: path.dropFirst(), into: &inner)
+        fields[name] = .map(inner)
+    }
+
+    /// The plain value of a field; nil where it is one that the store computes or deletes.
+    private mutating func value(_ field: FieldValue, at path: [String]) throws(DocumentError) -> Value? {
+        switch field.content {
+        case .delete:
+            guard acceptsDelete == .anywhere || (acceptsDelete == .topLevel && depth == 0) else {
+                throw .invalidArgument(
+                    "FieldValue.delete() at \(FieldPath(segments: path)) can stand only at the top of updateData, "
+                        + "or in setData with merge: true")
+            }
+            leaves.append(FieldPath(segments: path))
+            return nil
+        case .transform(let operation):
+            transforms.append(FieldTransform(FieldPath(segments: path), operation))
+            return nil
+        case .map(let fields): return try map(fields, at: path)
+        case .value(.map(let fields)): return try map(fields.mapValues { FieldValue($0) }, at: path)
+        case .value, .array, .invalid:
+            leaves.append(FieldPath(segments: path))
+            return try field.plainValue()
+        }
+    }
+
+    private mutating func map(_ fields: [String: FieldValue], at path: [String]) throws(DocumentError) -> Value {
+        if fields.isEmpty { leaves.append(FieldPath(segments: path)) }
+        depth += 1
+        defer { depth -= 1 }
+        var values: [String: Value] = [:]
+        for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
+            try checkName(name)
+            values[name] = try value(field, at: path + [name])
+        }
+        return .map(values)
+    }
+
+    private func checkName(_ name: String) throws(DocumentError) {
+        guard !name.isEmpty else { throw .invalidArgument("a field's name must not be empty") }
+    }
+}

@@ -1,0 +1,31 @@
+package import WorkerProtocol
+
+/// Who calls: the claims of an ID token that the host has verified.
+public struct AuthData: Sendable {
+    /// The user's id.
+    public let uid: String
+    private let claims: LazyClaims
+
+    package init(_ identity: InvocationHead.VerifiedIdentity) {
+        uid = identity.id
+        claims = LazyClaims(identity.claims)
+    }
+
+    /// Every claim of the token, custom ones among them.
+    public var token: JSONValue { claims.value }
+}
+
+/// Which app calls: the claims of an App Check token that the host has verified.
+public struct AppCheckData: Sendable {
+    /// The app's id.
+    public let appID: String
+    private let claims: LazyClaims
+
+    package init(_ identity: InvocationHead.VerifiedIdentity) {
+        appID = identity.id
+        claims = LazyClaims(identity.claims)
+    }
+
+    /// Every claim of the token.
+    public var token: JSONValue { claims.value }
+}

@@ -1,0 +1,37 @@
+import NIOCore
+import WorkerProtocol
+
+/// A callable's handler with its types erased: from an invocation to the answer's JSON.
+package struct CallableHandler: Sendable {
+    package let isTransactional: Bool
+    var authPolicy: (@Sendable (AuthData?) -> Bool)?
+    private let body: @Sendable (InvocationContext) async throws -> [UInt8]
+
+    init<Output: Encodable & Sendable>(_ handler: @escaping @Sendable (InvocationContext) async throws -> Output) {
+        isTransactional = false
+        body = { context in try CallableEncoder().encode(try await handler(context)) }
+    }
+
+    init<Output: Encodable & Sendable>(
+        _ handler: @escaping @Sendable (InvocationContext, Transaction) async throws -> Output
+    ) {
+        isTransactional = true
+        body = { context in
+            let outcome = try await TransactionRunner(transport: context.transport).run(
+                completing: { answer in answer },
+                { transaction in try CallableEncoder().encode(try await handler(context, transaction)) })
+            switch outcome {
+            case .committed(let answer, _), .completed(let answer): return answer
+            }
+        }
+    }
+
+    /// - Returns: the answer, JSON.
+    /// - Throws: ``HttpsError`` for the caller; anything else is the author's bug.
+    package func run(_ context: InvocationContext) async throws -> [UInt8] {
+        if let authPolicy, !authPolicy(context.head.auth.map(AuthData.init)) {
+            throw HttpsError(.permissionDenied, "Permission Denied")
+        }
+        return try await body(context)
+    }
+}

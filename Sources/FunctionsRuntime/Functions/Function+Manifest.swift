@@ -1,0 +1,25 @@
+package import WorkerProtocol
+
+extension Function {
+    package var manifest: FunctionManifest {
+        FunctionManifest(
+            name: name,
+            regions: options.regions.map(\.rawValue),
+            memoryMiB: options.memory.mebibytes,
+            timeoutSeconds: Int(clamping: options.timeout.components.seconds),
+            cpu: options.effectiveCPU,
+            concurrency: options.effectiveConcurrency,
+            minInstances: options.minInstances,
+            maxInstances: options.maxInstances,
+            labels: options.labels,
+            secrets: options.secrets,
+            ingress: options.ingress.rawValue,
+            invoker: options.invoker,
+            isTransactional: handler.isTransactional,
+            trigger: trigger)
+    }
+}
+
+extension Manifest {
+    package init(_ functions: [Function]) { self.init(functions: functions.map(\.manifest)) }
+}

@@ -1,0 +1,85 @@
+import NIOCore
+import WorkerProtocol
+
+/// A callable function: clients call it by name with `httpsCallable`.
+///
+///     onCall("hello", .region(.europeWest1)) { (request: CallableRequest<Name>) in
+///         "Hello \(request.data.name)"
+///     }
+///
+/// - Parameters:
+///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
+///   - handler: what it throws as ``HttpsError`` reaches the caller; anything else is logged and answered INTERNAL.
+///     Data that doesn't decode is answered INVALID_ARGUMENT, with the path that failed, and the handler doesn't run.
+public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
+    _ name: String, _ options: CallableOption...,
+    handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Output
+) -> Function {
+    callable(name, options, CallableHandler { context in try await handler(.decode(context)) })
+}
+
+/// A callable function that answers nothing: the client gets null.
+public func onCall<Input: Decodable & Sendable>(
+    _ name: String, _ options: CallableOption...,
+    handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Void
+) -> Function {
+    callable(name, options, CallableHandler { context in try await nothing(handler(.decode(context))) })
+}
+
+/// A callable function that sends chunks before its answer.
+public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable, Output: Encodable & Sendable>(
+    _ name: String, _ options: CallableOption...,
+    handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Output
+) -> Function {
+    callable(
+        name, options,
+        CallableHandler { context in try await handler(.decode(context), StreamingResponse(context: context)) })
+}
+
+/// A transactional callable function: its writes and its answer are one commit.
+///
+/// The handler may run several times, each time from the start, until its commit wins; nothing it writes through the
+/// transaction exists before. Where the caller sends an `Idempotency-Key`, the answer is kept under it with the same
+/// commit: a call that is tried again gets that answer and runs nothing.
+public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
+    _ name: String, _ options: CallableOption...,
+    handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Output
+) -> Function {
+    callable(name, options, CallableHandler { context, transaction in try await handler(.decode(context), transaction) })
+}
+
+/// A transactional callable function that answers nothing.
+public func onCall<Input: Decodable & Sendable>(
+    _ name: String, _ options: CallableOption...,
+    handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Void
+) -> Function {
+    callable(
+        name, options,
+        CallableHandler { context, transaction in try await nothing(handler(.decode(context), transaction)) })
+}
+
+private func callable(_ name: String, _ options: [CallableOption], _ handler: CallableHandler) -> Function {
+    let options = FunctionOptions(options)
+    var handler = handler
+    handler.authPolicy = options.authPolicy
+    let trigger = TriggerManifest.CallableTrigger(
+        cors: options.cors ?? .any, enforceAppCheck: options.enforceAppCheck,
+        heartbeatSeconds: options.heartbeat.map { Int($0.components.seconds) })
+    return Function(name: name, options: options, trigger: .callable(trigger), handler: .callable(handler))
+}
+
+private func nothing(_: Void) -> NoData { NoData() }
+
+extension CallableRequest {
+    /// - Throws: ``HttpsError`` `invalidArgument` naming the path that doesn't decode.
+    fileprivate static func decode(_ context: InvocationContext) throws -> CallableRequest {
+        do {
+            let data = try context.body.withUnsafeReadableBytes {
+                try CallableDecoder(firestore: Firestore(transport: context.transport)).decode(Input.self, from: $0)
+            }
+            return CallableRequest(data: data, context: context)
+        } catch let error as DecodingError {
+            throw HttpsError(.invalidArgument, error.explanation)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import WorkerProtocol
+
+/// Runs when a document that matches the pattern is created.
+///
+///     onDocumentCreated("recordSale", document: "users/{userID}/orders/{orderID}") { event in … }
+///
+/// - Parameters:
+///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
+///   - document: a path in which `{x}` stands for one segment and `{x=**}` for any number of them.
+public func onDocumentCreated(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>) async throws -> Void
+) -> Function {
+    trigger(.created, name, document, options, .plain { try await handler($0.mapped($0.data.after)) })
+}
+
+/// Runs when a matching document is created; its writes and the event's end are one commit.
+public func onDocumentCreated(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.created, name, document, options, .transactional { try await handler($0.mapped($0.data.after), $1) })
+}
+
+/// Runs when a matching document's fields change.
+public func onDocumentUpdated(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Change>) async throws -> Void
+) -> Function {
+    trigger(.updated, name, document, options, .plain(handler))
+}
+
+/// Runs when a matching document's fields change; its writes and the event's end are one commit.
+public func onDocumentUpdated(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Change>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.updated, name, document, options, .transactional(handler))
+}
+
+/// Runs when a matching document is deleted.
+public func onDocumentDeleted(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>) async throws -> Void
+) -> Function {
+    trigger(.deleted, name, document, options, .plain { try await handler($0.mapped($0.data.before)) })
+}
+
+/// Runs when a matching document is deleted; its writes and the event's end are one commit.
+public func onDocumentDeleted(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.deleted, name, document, options, .transactional { try await handler($0.mapped($0.data.before), $1) })
+}
+
+/// Runs when a matching document is created, updated or deleted.
+public func onDocumentWritten(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Change>) async throws -> Void
+) -> Function {
+    trigger(.written, name, document, options, .plain(handler))
+}
+
+/// Runs when a matching document is created, updated or deleted; its writes and the event's end are one commit.
+public func onDocumentWritten(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Change>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.written, name, document, options, .transactional(handler))
+}
+
+private func trigger(
+    _ type: DocumentEventType, _ name: String, _ document: String, _ options: [DocumentOption],
+    _ handler: DocumentHandler
+) -> Function {
+    let options = FunctionOptions(options)
+    return Function(
+        name: name, options: options,
+        trigger: .document(.init(eventType: type, document: document, retry: options.retries)),
+        handler: .document(handler))
+}

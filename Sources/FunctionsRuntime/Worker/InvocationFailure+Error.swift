@@ -1,0 +1,22 @@
+import DocumentModel
+import NIOCore
+import WorkerProtocol
+
+extension InvocationFailure {
+    /// What the caller is told of an error: the author's explicit one as it is, of any other only that it happened.
+    ///
+    /// A transaction that lost every try is the caller's to try again, and says so.
+    package init(_ error: any Error) {
+        switch error {
+        case let error as HttpsError:
+            let details = error.details.flatMap { try? CallableEncoder().encode($0) }
+            self.init(code: error.code, message: error.message, details: details.map { ByteBuffer(bytes: $0) })
+        case let error as DocumentError where error.code == .aborted:
+            self.init(code: error.code, message: error.message)
+        case is CancellationError:
+            self.init(code: .cancelled, message: "CANCELLED")
+        default:
+            self.init(code: .internal, message: "INTERNAL")
+        }
+    }
+}

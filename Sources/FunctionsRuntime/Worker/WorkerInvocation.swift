@@ -1,0 +1,175 @@
+import DocumentModel
+import Logging
+import NIOCore
+import Synchronization
+import WorkerProtocol
+
+/// One run of the handler in this process: its task, and what it waits for from the host.
+final class WorkerInvocation: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var isCancelled = false
+        var nextOperation: UInt32 = 0
+        var operations: [UInt32: CheckedContinuation<[UInt8], Never>] = [:]
+        /// Bytes of chunks that the host still takes; may go below zero by the last chunk.
+        var credit = WorkerInvocation.initialCredit
+        var waitingForCredit: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// As much of a streamed answer may be on its way before the client has taken any.
+    static let initialCredit = 262_144
+
+    private let id: UInt64
+    private let database: DatabaseID
+    private let writer: LinkWriter
+    private let state = Mutex(State())
+
+    init(id: UInt64, database: DatabaseID, writer: LinkWriter) {
+        self.id = id
+        self.database = database
+        self.writer = writer
+    }
+
+    /// Runs the handler and sends what comes of it.
+    func start(
+        _ function: Function, head: InvocationHead, body: ByteBuffer, onEnd: @escaping @Sendable () -> Void
+    ) {
+        var logger = Logger(label: function.name) { InvocationLogHandler(label: $0, invocation: self) }
+        logger.logLevel = .debug
+        let context = InvocationContext(
+            head: head, body: body, deadline: .now + .milliseconds(Int64(head.timeLeft)),
+            transport: LinkTransport(invocation: self, database: database), logger: logger,
+            sendChunk: { [self] in try await sendChunk($0) })
+        let task = Task {
+            await InvocationContext.$current.withValue(context) { await self.run(function, context) }
+            onEnd()
+        }
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    func cancel() {
+        let (task, waiting) = state.withLock { state in
+            state.isCancelled = true
+            defer { state.waitingForCredit = [] }
+            return (state.task, state.waitingForCredit)
+        }
+        task?.cancel()
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func run(_ function: Function, _ context: InvocationContext) async {
+        do {
+            switch function.handler {
+            case .callable(let handler):
+                try send(answer: try await handler.run(context))
+            case .http(let handler):
+                try await send(try await handler(HTTPRequest(context: context)), context)
+            case .document, .schedule:
+                throw HttpsError(.unimplemented, "\(function.name) is started by events, not by requests.")
+            }
+        } catch {
+            send(failure: error, context)
+        }
+    }
+
+    /// An answer that can't be sent: the author's mistake, so it is logged and the caller is told INTERNAL.
+    private struct UnsendableAnswer: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private func send(answer: [UInt8]) throws {
+        guard answer.count <= Self.maxAnswer else {
+            throw UnsendableAnswer(description: "the answer has \(answer.count) bytes; the limit is 10 MiB")
+        }
+        writer.send(.result, invocation: id) { $0.writeBytes(answer) }
+    }
+
+    private static let maxAnswer = 10 * 1024 * 1024
+
+    private func send(_ response: HTTPResponse, _ context: InvocationContext) async throws {
+        guard (200...599).contains(response.status) else {
+            throw UnsendableAnswer(description: "\(response.status) is no status from 200 to 599")
+        }
+        let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
+        switch response.body {
+        case .bytes(let body):
+            guard body.count <= Self.maxAnswer else {
+                throw UnsendableAnswer(
+                    description: "the answer has \(body.count) bytes; stream what is over 10 MiB")
+            }
+            writer.send(.httpHead, invocation: id) { head.write(to: &$0) }
+            writer.send(.result, invocation: id) { $0.writeBytes(body) }
+        case .stream(let body):
+            writer.send(.httpHead, invocation: id) { head.write(to: &$0) }
+            try await body(HTTPBodyWriter(context: context))
+            writer.send(.result, invocation: id)
+        }
+    }
+
+    private func send(failure error: any Error, _ context: InvocationContext) {
+        let failure = InvocationFailure(error)
+        if failure.code == .internal {
+            context.logger.error(
+                "the handler failed", metadata: ["error.type": "\(type(of: error))", "error.message": "\(error)"])
+        }
+        writer.send(.failure, invocation: id) { failure.write(to: &$0) }
+    }
+
+    // MARK: What the handler waits for
+
+    func perform(_ request: DocumentRequest) async -> [UInt8] {
+        let bytes = request.encoded
+        return await withCheckedContinuation { continuation in
+            let number = state.withLock { state in
+                state.nextOperation += 1
+                state.operations[state.nextOperation] = continuation
+                return state.nextOperation
+            }
+            writer.send(.documentRequest, invocation: id) {
+                $0.writeInteger(number)
+                $0.writeBytes(bytes)
+            }
+        }
+    }
+
+    func receive(_ number: UInt32, _ response: [UInt8]) {
+        state.withLock { $0.operations.removeValue(forKey: number) }?.resume(returning: response)
+    }
+
+    private func sendChunk(_ chunk: ByteBuffer) async throws {
+        while true {
+            try Task.checkCancellation()
+            let mayGo = state.withLock { state in
+                guard state.credit > 0 else { return false }
+                state.credit -= chunk.readableBytes
+                return true
+            }
+            if mayGo { break }
+            await withCheckedContinuation { continuation in
+                let resumeNow = state.withLock { state in
+                    guard state.credit <= 0, !state.isCancelled else { return true }
+                    state.waitingForCredit.append(continuation)
+                    return false
+                }
+                if resumeNow { continuation.resume() }
+            }
+        }
+        writer.send(.chunk, invocation: id) { $0.writeImmutableBuffer(chunk) }
+    }
+
+    func receiveCredit(_ bytes: Int) {
+        let waiting = state.withLock { state in
+            state.credit += bytes
+            guard state.credit > 0 else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.waitingForCredit = [] }
+            return state.waitingForCredit
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func log(_ line: LogLine) { writer.sendLog(line, invocation: id) }
+}

@@ -1,0 +1,82 @@
+import FunctionsRuntime
+
+/// Buys what is in a user's cart: all of it, or nothing.
+struct Purchase {
+    var buyer: String
+
+    struct Answer: Codable, Sendable {
+        var orderID: String
+    }
+
+    /// - Throws: `failedPrecondition` where the cart is empty or a line of it can't be bought; its details name the
+    ///   product.
+    func run(in transaction: Transaction) async throws -> Answer {
+        let user = transaction.firestore.collection("users").document(buyer)
+        guard try await transaction.getDocument(user).exists else {
+            throw HttpsError(.failedPrecondition, "There is no user \(buyer).")
+        }
+        let cart = try await transaction.getDocuments(user.collection("cart_items"))
+        guard !cart.isEmpty else { throw HttpsError(.failedPrecondition, "The cart is empty.") }
+
+        let wanted = try quantities(cart.documents)
+        let products = try await transaction.getAll(wanted.map(\.product))
+        var lines: [Order.Line] = []
+        for (item, snapshot) in zip(wanted, products) {
+            guard snapshot.exists else {
+                throw refusal("A product in the cart is no longer sold.", item.product, reason: "product-gone")
+            }
+            let product = try snapshot.data(as: Product.self)
+            guard item.quantity <= product.stock else {
+                throw refusal(
+                    "There is too little of \(product.name): \(product.stock) left.", item.product,
+                    reason: "out-of-stock", ["stock": .integer(Int64(product.stock))])
+            }
+            try transaction.updateData(["stock": product.stock - item.quantity], forDocument: item.product)
+            lines.append(
+                Order.Line(
+                    id: item.product.documentID, name: product.name, desc: product.desc, price: product.price,
+                    owner: product.owner, imageURL: product.imageURL, quantity: item.quantity))
+        }
+        let order = user.collection("orders").document()
+        try transaction.setData(from: Order(snapshotProducts: lines), forDocument: order)
+        for item in cart.documents { try transaction.deleteDocument(item.reference) }
+        return Answer(orderID: order.documentID)
+    }
+
+    private struct Item {
+        var product: DocumentReference
+        var quantity: Int
+    }
+
+    /// What the cart asks for, each product once: two lines of one product count together.
+    private func quantities(_ cart: [DocumentSnapshot]) throws -> [Item] {
+        var items: [Item] = []
+        for line in cart {
+            guard let product = try? line.get("product", as: DocumentReference.self) else {
+                throw HttpsError(
+                    .failedPrecondition, "A line of the cart names no product.",
+                    details: ["reason": "no-product", "cartItem": .string(line.documentID)])
+            }
+            guard case .integer(let quantity)? = line.get("quantity"), quantity > 0 else {
+                throw refusal("The quantity must be a positive integer.", product, reason: "bad-quantity")
+            }
+            if let index = items.firstIndex(where: { $0.product == product }) {
+                let (sum, overflow) = items[index].quantity.addingReportingOverflow(Int(quantity))
+                guard !overflow else { throw refusal("The quantity is too large.", product, reason: "bad-quantity") }
+                items[index].quantity = sum
+            } else {
+                items.append(Item(product: product, quantity: Int(quantity)))
+            }
+        }
+        return items
+    }
+
+    private func refusal(
+        _ message: String, _ product: DocumentReference, reason: String, _ more: [String: JSONValue] = [:]
+    ) -> HttpsError {
+        var details = more
+        details["reason"] = .string(reason)
+        details["product"] = .string(product.documentID)
+        return HttpsError(.failedPrecondition, message, details: .object(JSONObject(details.map { ($0.key, $0.value) })))
+    }
+}

@@ -1,0 +1,98 @@
+package import DocumentModel
+package import NIOCore
+
+/// How an invocation failed, as the worker tells it.
+package struct InvocationFailure: Equatable, Sendable {
+    package var code: StatusCode
+    package var message: String
+    /// JSON; nil where there are none.
+    package var details: ByteBuffer?
+
+    package init(code: StatusCode, message: String, details: ByteBuffer? = nil) {
+        self.code = code
+        self.message = message
+        self.details = details
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.writeInteger(code.rawValue)
+        buffer.writeText(message)
+        buffer.writeInteger(UInt8(details == nil ? 0 : 1))
+        if let details { buffer.writeBlob(details.readableBytesView) }
+    }
+
+    package init(from buffer: inout ByteBuffer) throws(ProtocolViolation) {
+        guard let code = StatusCode(rawValue: try buffer.read(UInt8.self)) else {
+            throw ProtocolViolation("a failure has an unknown code")
+        }
+        self.code = code
+        message = try buffer.readText()
+        details = try buffer.read(UInt8.self) == 0 ? nil : try buffer.readBlob()
+    }
+}
+
+/// Why the host wants a handler to stop.
+package enum CancellationReason: UInt8, Sendable {
+    case deadline = 1
+    case clientGone = 2
+    case shutdown = 3
+}
+
+/// Status and headers of an HTTP answer.
+package struct HTTPAnswerHead: Equatable, Sendable {
+    package var status: UInt16
+    package var headers: HeaderBlock
+
+    package init(status: UInt16, headers: HeaderBlock) {
+        self.status = status
+        self.headers = headers
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.writeInteger(status)
+        buffer.writeBlob(headers.encoded.readableBytesView)
+    }
+
+    package init(from buffer: inout ByteBuffer) throws(ProtocolViolation) {
+        status = try buffer.read(UInt16.self)
+        headers = HeaderBlock(encoded: try buffer.readBlob())
+    }
+}
+
+/// A line that a handler logged.
+package struct LogLine: Equatable, Sendable {
+    /// swift-log's level by position: 0 trace … 6 critical.
+    package var level: UInt8
+    package var label: String
+    package var message: String
+    package var metadata: [String: String]
+
+    package init(level: UInt8, label: String, message: String, metadata: [String: String]) {
+        self.level = level
+        self.label = label
+        self.message = message
+        self.metadata = metadata
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.writeInteger(level)
+        buffer.writeText(label)
+        buffer.writeText(message)
+        buffer.writeInteger(UInt16(clamping: metadata.count))
+        for (key, value) in metadata.prefix(Int(UInt16.max)) {
+            buffer.writeText(key)
+            buffer.writeText(value)
+        }
+    }
+
+    package init(from buffer: inout ByteBuffer) throws(ProtocolViolation) {
+        level = try buffer.read(UInt8.self)
+        label = try buffer.readText()
+        message = try buffer.readText()
+        metadata = [:]
+        for _ in 0..<(try buffer.read(UInt16.self)) {
+            let key = try buffer.readText()
+            metadata[key] = try buffer.readText()
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package import NIOCore
+
+/// Everything a handler is told of its invocation but the body, which follows in the same frame.
+package struct InvocationHead: Equatable, Sendable {
+    package var executionID: String
+    /// Milliseconds left until the caller is answered DEADLINE_EXCEEDED.
+    package var timeLeft: UInt32
+    package var auth: VerifiedIdentity?
+    package var app: VerifiedIdentity?
+    /// Whether the caller reads a stream of chunks.
+    package var streams: Bool
+    package var method: String
+    /// The target without the function's prefix: `/rest?query`.
+    package var target: String
+    package var headers: HeaderBlock
+
+    /// Who a token verified by the host speaks of: a user or an app.
+    package struct VerifiedIdentity: Equatable, Sendable {
+        package var id: String
+        /// The token's payload, JSON.
+        package var claims: ByteBuffer
+
+        package init(id: String, claims: ByteBuffer) {
+            self.id = id
+            self.claims = claims
+        }
+    }
+
+    package init(
+        executionID: String, timeLeft: UInt32, auth: VerifiedIdentity? = nil, app: VerifiedIdentity? = nil,
+        streams: Bool = false, method: String = "POST", target: String = "/", headers: HeaderBlock = HeaderBlock([])
+    ) {
+        self.executionID = executionID
+        self.timeLeft = timeLeft
+        self.auth = auth
+        self.app = app
+        self.streams = streams
+        self.method = method
+        self.target = target
+        self.headers = headers
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        buffer.writeText(executionID)
+        buffer.writeInteger(timeLeft)
+        for identity in [auth, app] {
+            buffer.writeInteger(UInt8(identity == nil ? 0 : 1))
+            if let identity {
+                buffer.writeText(identity.id)
+                buffer.writeBlob(identity.claims.readableBytesView)
+            }
+        }
+        buffer.writeInteger(UInt8(streams ? 1 : 0))
+        buffer.writeText(method)
+        buffer.writeText(target)
+        buffer.writeBlob(headers.encoded.readableBytesView)
+    }
+
+    package init(from buffer: inout ByteBuffer) throws(ProtocolViolation) {
+        executionID = try buffer.readText()
+        timeLeft = try buffer.read(UInt32.self)
+        func identity() throws(ProtocolViolation) -> VerifiedIdentity? {
+            guard try buffer.read(UInt8.self) != 0 else { return nil }
+            return VerifiedIdentity(id: try buffer.readText(), claims: try buffer.readBlob())
+        }
+        auth = try identity()
+        app = try identity()
+        streams = try buffer.read(UInt8.self) != 0
+        method = try buffer.readText()
+        target = try buffer.readText()
+        headers = HeaderBlock(encoded: try buffer.readBlob())
+    }
+}
+
+/// HTTP headers as bytes: names and values one after the other.
+///
+/// Few handlers look at headers, so they are cut into texts only when asked for.
+package struct HeaderBlock: Equatable, Sendable {
+    package let encoded: ByteBuffer
+
+    package init(encoded: ByteBuffer) { self.encoded = encoded }
+
+    package init(_ pairs: some Sequence<(name: String, value: String)>) {
+        var buffer = ByteBuffer()
+        for (name, value) in pairs {
+            buffer.writeText(name)
+            buffer.writeText(value)
+        }
+        encoded = buffer
+    }
+
+    /// The headers in order. What is malformed ends the list.
+    package var pairs: [(name: String, value: String)] {
+        var rest = encoded
+        var pairs: [(name: String, value: String)] = []
+        while rest.readableBytes > 0, let name = try? rest.readText(), let value = try? rest.readText() {
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+}

@@ -1,0 +1,136 @@
+/// A bundle's functions as data: all that the host ever knows of them.
+package struct Manifest: Codable, Equatable, Sendable {
+    package var protocolVersion: Int
+    package var functions: [FunctionManifest]
+
+    package init(protocolVersion: Int = Int(Frame.protocolVersion), functions: [FunctionManifest]) {
+        self.protocolVersion = protocolVersion
+        self.functions = functions
+    }
+}
+
+/// One function: what starts it and what it may use.
+package struct FunctionManifest: Codable, Equatable, Sendable {
+    package var name: String
+    package var regions: [String]
+    package var memoryMiB: Int
+    package var timeoutSeconds: Int
+    package var cpu: Double
+    package var concurrency: Int
+    package var minInstances: Int
+    package var maxInstances: Int
+    package var labels: [String: String]
+    package var secrets: [String]
+    package var ingress: String
+    package var invoker: [String]
+    /// Whether the handler's writes and the end of its invocation are one commit.
+    package var isTransactional: Bool
+    package var trigger: TriggerManifest
+
+    package init(
+        name: String, regions: [String], memoryMiB: Int, timeoutSeconds: Int, cpu: Double, concurrency: Int,
+        minInstances: Int, maxInstances: Int, labels: [String: String], secrets: [String], ingress: String,
+        invoker: [String], isTransactional: Bool, trigger: TriggerManifest
+    ) {
+        self.name = name
+        self.regions = regions
+        self.memoryMiB = memoryMiB
+        self.timeoutSeconds = timeoutSeconds
+        self.cpu = cpu
+        self.concurrency = concurrency
+        self.minInstances = minInstances
+        self.maxInstances = maxInstances
+        self.labels = labels
+        self.secrets = secrets
+        self.ingress = ingress
+        self.invoker = invoker
+        self.isTransactional = isTransactional
+        self.trigger = trigger
+    }
+}
+
+/// What starts a function.
+package enum TriggerManifest: Codable, Equatable, Sendable {
+    case callable(CallableTrigger)
+    case http(HTTPTrigger)
+    case document(DocumentTrigger)
+    case schedule(ScheduleTrigger)
+
+    package struct CallableTrigger: Codable, Equatable, Sendable {
+        package var cors: CORSPolicy
+        package var enforceAppCheck: Bool
+        /// Seconds between signs of life on a silent stream; nil for none.
+        package var heartbeatSeconds: Int?
+
+        package init(cors: CORSPolicy, enforceAppCheck: Bool, heartbeatSeconds: Int?) {
+            self.cors = cors
+            self.enforceAppCheck = enforceAppCheck
+            self.heartbeatSeconds = heartbeatSeconds
+        }
+    }
+
+    package struct HTTPTrigger: Codable, Equatable, Sendable {
+        package var cors: CORSPolicy
+
+        package init(cors: CORSPolicy) { self.cors = cors }
+    }
+
+    package struct DocumentTrigger: Codable, Equatable, Sendable {
+        package var eventType: DocumentEventType
+        package var document: String
+        package var retry: Bool
+
+        package init(eventType: DocumentEventType, document: String, retry: Bool) {
+            self.eventType = eventType
+            self.document = document
+            self.retry = retry
+        }
+    }
+
+    package struct ScheduleTrigger: Codable, Equatable, Sendable {
+        package var schedule: String
+        package var timeZone: String
+        package var retryCount: Int
+        package var maxRetrySeconds: Int
+        package var minBackoffSeconds: Int
+        package var maxBackoffSeconds: Int
+        package var maxDoublings: Int
+
+        package init(
+            schedule: String, timeZone: String, retryCount: Int, maxRetrySeconds: Int, minBackoffSeconds: Int,
+            maxBackoffSeconds: Int, maxDoublings: Int
+        ) {
+            self.schedule = schedule
+            self.timeZone = timeZone
+            self.retryCount = retryCount
+            self.maxRetrySeconds = maxRetrySeconds
+            self.minBackoffSeconds = minBackoffSeconds
+            self.maxBackoffSeconds = maxBackoffSeconds
+            self.maxDoublings = maxDoublings
+        }
+    }
+}
+
+/// Which origins' pages may call a function from a browser.
+package enum CORSPolicy: Codable, Equatable, Sendable {
+    case off
+    case any
+    case origins([String])
+
+    /// Whether a page of this origin may read the answer.
+    package func allows(_ origin: String) -> Bool {
+        switch self {
+        case .off: false
+        case .any: true
+        case .origins(let origins): origins.contains(origin)
+        }
+    }
+}
+
+/// The CloudEvents types of document changes, less their common prefix.
+package enum DocumentEventType: String, Codable, Equatable, Sendable {
+    case created, updated, deleted, written
+
+    /// `google.cloud.firestore.document.v1.created`
+    package var cloudEventType: String { "google.cloud.firestore.document.v1." + rawValue }
+}

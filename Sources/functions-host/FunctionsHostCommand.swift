@@ -1,0 +1,10 @@
+import ArgumentParser
+
+@main
+struct FunctionsHostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "functions-host",
+        abstract: "Serves Swift cloud functions to Firebase clients.",
+        subcommands: [ServeCommand.self],
+        defaultSubcommand: ServeCommand.self)
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import Foundation
+import FunctionsHost
+import Logging
+import UnixSignals
+
+/// `functions-host serve`
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Serves the functions of functions.json until it is interrupted.")
+
+    @Option(help: "The configuration file.")
+    var config = "functions.json"
+
+    @Option(help: "The environment of the configuration file to lay over it.")
+    var env: String?
+
+    @Option(help: "The data directory, in place of the configured one.")
+    var data: String?
+
+    @Flag(help: "Keep the data in a temporary directory that goes with the host.")
+    var ephemeral = false
+
+    @Flag(help: "Log what the host itself does, in detail.")
+    var verbose = false
+
+    func run() async throws {
+        LoggingSystem.bootstrap { ConsoleLogHandler(label: $0) }
+        var logger = Logger(label: "host")
+        logger.logLevel = verbose ? .debug : .info
+        do {
+            var configuration = try HostConfiguration.load(config, environment: env)
+            if let data { configuration.data = URL(fileURLWithPath: data).path }
+            let served = configuration
+            let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
+            let host = try await HostServer(
+                configuration, hostDirectory: directory, isEphemeral: ephemeral, logger: logger)
+            try await host.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
+                Self.greet(addresses, host, served)
+            }
+        } catch let error as any CustomStringConvertible & Error {
+            FileHandle.standardError.write(Data("functions-host: \(error)\n".utf8))
+            throw ExitCode(1)
+        }
+    }
+
+    private static func greet(_ addresses: HostServer.Addresses, _ host: HostServer, _ configuration: HostConfiguration) {
+        var text = "functions-host serves \(configuration.project) in \(configuration.mode.rawValue) mode\n"
+        text += "  functions  http://\(addresses.host):\(addresses.functions)\n"
+        text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
+        text += "  auth       http://\(addresses.host):\(addresses.auth)\n"
+        for function in host.functionSummaries { text += "  \(function)\n" }
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+}

@@ -1,0 +1,64 @@
+import DocumentModel
+import Testing
+
+struct ValueOrderTests {
+    private static func vector(_ elements: [Double]) -> Value {
+        .map(["__type__": .string("__vector__"), "value": .array(elements.map(Value.double))])
+    }
+
+    private static func reference(_ path: String) throws -> Value {
+        .reference(DocumentName(database: DatabaseID(project: "p"), path: try DocumentPath(path)))
+    }
+
+    /// Each value before the next.
+    private static func ascending() throws -> [Value] {
+        [
+            .null, .boolean(false), .boolean(true),
+            .double(.nan), .double(-.infinity), .integer(.min), .integer(-1), .double(-0.5), .integer(0),
+            .double(.leastNonzeroMagnitude), .integer(1), .double(1.5), .integer(1 << 53), .integer((1 << 53) + 1),
+            .integer(.max - 1), .integer(.max), .double(0x1p63), .double(.infinity),
+            .timestamp(Timestamp(seconds: -1, nanoseconds: 999)), .timestamp(Timestamp(seconds: 0, nanoseconds: 0)),
+            .string(""), .string("a"), .string("a\u{0}"), .string("ab"), .string("b"), .string("e\u{301}"),
+            .string("é"), .string("\u{FFFF}"), .string("😀"),
+            .bytes([]), .bytes([0]), .bytes([0, 1]), .bytes([1]),
+            try reference("a/b"), try reference("a/b/c/d"), try reference("a/b!"), try reference("a!/b"),
+            .geoPoint(GeoPoint(latitude: -1, longitude: 5)), .geoPoint(GeoPoint(latitude: 1, longitude: 2)),
+            .array([]), .array([.null]), .array([.integer(1)]), .array([.integer(1), .null]), .array([.integer(2)]),
+            vector([5]), vector([1, 2]), vector([1, 3]),
+            .map([:]), .map(["a": .integer(1)]), .map(["a": .integer(1), "b": .null]), .map(["a": .integer(2)]),
+            .map(["b": .null]),
+        ]
+    }
+
+    @Test func everyValueSortsBeforeAllThatFollow() throws {
+        let values = try Self.ascending()
+        for (i, a) in values.enumerated() {
+            for (j, b) in values.enumerated() {
+                let expected: ValueOrder = i < j ? .ascending : i == j ? .same : .descending
+                #expect(Value.compare(a, b) == expected, "\(a) and \(b)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (Value.integer(1), Value.double(1)), (.integer(0), .double(-0.0)), (.double(.nan), .double(-.nan)),
+        (.integer(1 << 53), .double(0x1p53)),
+        (.integer(.min), .double(-0x1p63)),
+    ])
+    func equivalentNumbersAreOneValue(a: Value, b: Value) {
+        #expect(Value.equivalent(a, b))
+    }
+
+    @Test func orderIsTransitiveOnRandomValues() {
+        var generator = SeededGenerator(seed: 7)
+        let values = (0..<60).map { _ in Value.random(using: &generator) }
+        for a in values {
+            for b in values where Value.compare(a, b) == .ascending {
+                #expect(Value.compare(b, a) == .descending)
+                for c in values where Value.compare(b, c) == .ascending {
+                    #expect(Value.compare(a, c) == .ascending, "\(a), \(b), \(c)")
+                }
+            }
+        }
+    }
+}

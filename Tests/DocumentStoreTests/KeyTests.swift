@@ -1,0 +1,52 @@
+import DocumentModel
+@testable import DocumentStore
+import Testing
+
+struct KeyTests {
+    private func order(_ a: [UInt8], _ b: [UInt8]) -> ValueOrder {
+        a == b ? .same : a.lexicographicallyPrecedes(b) ? .ascending : .descending
+    }
+
+    @Test func keysSortAsValuesDo() {
+        var generator = SeededGenerator(seed: 11)
+        let values = (0..<700).map { _ in Value.random(using: &generator) }
+        let keys = values.map(ValueKey.encode)
+        for (i, a) in values.enumerated() {
+            for (j, b) in values.enumerated() where order(keys[i], keys[j]) != Value.compare(a, b) {
+                Issue.record("\(a) and \(b)")
+            }
+        }
+    }
+
+    @Test func noKeyIsThePrefixOfAnother() {
+        var generator = SeededGenerator(seed: 12)
+        let keys = Array(Set((0..<300).map { _ in ValueKey.encode(.random(using: &generator)) }))
+        for a in keys {
+            for b in keys where a != b && b.starts(with: a) { Issue.record("\(a) begins \(b)") }
+        }
+    }
+
+    @Test func anIndexedKeyIsCutFromTheWholeOne() {
+        for length in [1490, 1497, 1498, 1499, 1500, 1501, 5000] {
+            let value = Value.array([.string(String(repeating: "x", count: length)), .integer(1)])
+            let (key, truncated) = ValueKey.indexed(value)
+            #expect(key.count <= 1500)
+            #expect(ValueKey.encode(value).starts(with: key))
+            #expect(truncated == (ValueKey.encode(value).count > 1500))
+        }
+    }
+
+    @Test func documentKeysSortAsNamesAndReadBack() throws {
+        let ids = ["a", "a!", "a\u{0}", "a\u{1}", "ab", "é", "z"]
+        for a in ids {
+            for b in ids {
+                let (pathA, pathB) = (try DocumentPath("c/" + a), try DocumentPath("c/" + b))
+                #expect(order(DocumentKeys.key(of: pathA), DocumentKeys.key(of: pathB)) == DocumentPath.compare(pathA, pathB))
+            }
+            let key = DocumentKeys.key(of: try DocumentPath("c/" + a))
+            let prefix = DocumentKeys.prefix(ofCollection: "c")
+            #expect(key.starts(with: prefix))
+            #expect(DocumentKeys.text(of: key[prefix.count...]) == a)
+        }
+    }
+}

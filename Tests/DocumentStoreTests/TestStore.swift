@@ -1,0 +1,130 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+import Synchronization
+import Testing
+
+/// A directory that goes with the test.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/store-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+}
+
+/// Clocks that stand still until they are moved.
+final class TestClock: Sendable {
+    private let microseconds = Mutex<Int64>(1_700_000_000_000_000)
+    private let passed = Mutex<Duration>(.zero)
+
+    @Sendable func now() -> Timestamp { Timestamp(microseconds: microseconds.withLock { $0 }) }
+    @Sendable func elapsed() -> Duration { passed.withLock { $0 } }
+
+    func advance(seconds: Int64) {
+        microseconds.withLock { $0 += seconds * 1_000_000 }
+        passed.withLock { $0 += .seconds(seconds) }
+    }
+}
+
+enum EngineKind: CaseIterable, Sendable {
+    case memory, sqlite
+
+    func make(in directory: TemporaryDirectory) throws -> any StorageEngine {
+        switch self {
+        case .memory: MemoryEngine()
+        case .sqlite: try SQLiteEngine(file: directory.file("documents.db"))
+        }
+    }
+}
+
+/// A started store for one test.
+struct TestStore {
+    let directory: TemporaryDirectory
+    let clock = TestClock()
+    let store: DocumentStore
+
+    init(_ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration()) throws {
+        directory = try TemporaryDirectory()
+        try self.init(engine: kind.make(in: directory), directory, configuration)
+    }
+
+    init(engine: any StorageEngine, configuration: StoreConfiguration = StoreConfiguration()) throws {
+        try self.init(engine: engine, try TemporaryDirectory(), configuration)
+    }
+
+    private init(
+        engine: any StorageEngine, _ directory: TemporaryDirectory, _ configuration: StoreConfiguration
+    ) throws {
+        self.directory = directory
+        store = try DocumentStore(
+            engine: engine, now: clock.now, elapsed: clock.elapsed, configuration: configuration)
+        try store.start()
+    }
+
+    func get(
+        _ path: String, in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
+    ) async throws -> Document? {
+        switch await store.perform(.get([try DocumentPath(path)], transaction: transaction), in: context) {
+        case .documents(let documents, _): return try #require(documents.first)
+        case let other: throw other.error
+        }
+    }
+
+    func query(
+        _ query: Query, in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
+    ) async throws -> [Document] {
+        switch await store.perform(.query(query, transaction: transaction), in: context) {
+        case .results(let documents, _): return documents
+        case let other: throw other.error
+        }
+    }
+
+    func begin(
+        _ mode: TransactionMode = .readWrite(retrying: nil), context: OperationContext = OperationContext()
+    ) async throws -> TransactionID {
+        switch await store.perform(.begin(mode), in: context) {
+        case .began(let id, _): return id
+        case let other: throw other.error
+        }
+    }
+
+    @discardableResult
+    func commit(
+        _ writes: [Write], in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
+    ) async throws -> CommitResult {
+        switch await store.perform(.commit(writes, transaction: transaction, completing: nil), in: context) {
+        case .committed(let result): return result
+        case let other: throw other.error
+        }
+    }
+
+    @discardableResult
+    func set(
+        _ path: String, _ fields: [String: Value], in transaction: TransactionID? = nil
+    ) async throws -> CommitResult {
+        try await commit([Write(path: try DocumentPath(path), operation: .set(fields))], in: transaction)
+    }
+}
+
+extension DocumentResponse {
+    /// What an unexpected answer is thrown as.
+    var error: DocumentError {
+        if case .failed(let error) = self { error } else { DocumentError(.unknown, "unexpected answer \(self)") }
+    }
+}
+
+/// The code with which something is refused; nil where it isn't.
+func refusal(_ body: () async throws -> Void) async -> DocumentError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? DocumentError
+    }
+}

@@ -1,0 +1,28 @@
+import NIOCore
+import NIOPosix
+
+/// Waits for facts that nobody announces, such as a process that is gone, and gives up after a bound.
+enum Bound {
+    struct Exceeded: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private static let interval = TimeAmount.milliseconds(10)
+
+    /// Looks until the fact is there.
+    /// - Throws: ``Exceeded`` that names the fact, where it isn't there in time.
+    static func wait(
+        _ fact: String, within limit: Duration = .seconds(20), until isThere: () async throws -> Bool
+    ) async throws {
+        let end = ContinuousClock.now + limit
+        while try await !isThere() {
+            guard ContinuousClock.now < end else { throw Exceeded(description: "not within \(limit): \(fact)") }
+            try await pause(interval)
+        }
+    }
+
+    /// A look at a fact costs; this lies between two.
+    static func pause(_ time: TimeAmount) async throws {
+        try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: time) {}.futureResult.get()
+    }
+}

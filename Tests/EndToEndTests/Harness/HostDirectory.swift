@@ -1,0 +1,72 @@
+import Foundation
+
+/// A temporary directory of one host: its configuration, its data, and its bundles.
+///
+/// The bundles are links of the directory's own, so that their processes can be told from those of other hosts.
+final class HostDirectory: Sendable {
+    let path: String
+    var data: String { path + "/data" }
+    var configuration: String { path + "/functions.json" }
+
+    enum Bundle: String, CaseIterable, Sendable {
+        case shop, fixture
+
+        var product: String {
+            switch self {
+            case .shop: BuiltProducts.shop
+            case .fixture: BuiltProducts.fixture
+            }
+        }
+    }
+
+    init() throws {
+        let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+        let url = base.appendingPathComponent("functions-e2e-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a configuration with free ports.
+    /// - Parameter extra: further members of the root object, such as `"limits": {…}`.
+    func configure(_ bundles: [Bundle], extra: String = "") throws {
+        for bundle in bundles where !FileManager.default.fileExists(atPath: program(bundle)) {
+            try FileManager.default.createSymbolicLink(atPath: program(bundle), withDestinationPath: bundle.product)
+        }
+        let list = bundles.map { #"{ "name": "\#($0.rawValue)", "executable": "\#(program($0))" }"# }
+        try configure(bundles: list.joined(separator: ", "), extra: extra)
+    }
+
+    func configure(bundles: String, ports: String = #""functions": 0, "firestore": 0, "auth": 0"#, extra: String = "")
+        throws
+    {
+        try write(
+            """
+            {
+              "project": "demo-shop",
+              "data": "\(data)",
+              "listen": { \(ports) },
+              "bundles": [ \(bundles) ]\(extra.isEmpty ? "" : ",\n  " + extra)
+            }
+            """, to: "functions.json")
+    }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path + "/" + name))
+    }
+
+    /// Writes a shell script that a configuration can name as a bundle.
+    /// - Returns: its path.
+    func script(_ text: String) throws -> String {
+        try write("#!/bin/sh\n" + text + "\n", to: "bundle.sh")
+        let script = path + "/bundle.sh"
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        return script
+    }
+
+    func program(_ bundle: Bundle) -> String { path + "/" + bundle.rawValue }
+
+    /// The worker processes of this host, whether or not the host still lives.
+    var workers: [Int32] { Bundle.allCases.flatMap { ProcessTable.running(program($0)) } }
+}

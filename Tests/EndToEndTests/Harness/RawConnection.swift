@@ -1,0 +1,64 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A connection over which a test sends what no HTTP client would.
+final class RawConnection: Sendable {
+    private let channel: any Channel
+    private let received: Received
+
+    static func open(port: Int) async throws -> RawConnection {
+        let received = Received()
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ByteCollector(received))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        return RawConnection(channel, received)
+    }
+
+    private init(_ channel: any Channel, _ received: Received) {
+        self.channel = channel
+        self.received = received
+    }
+
+    func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+
+    /// All that has come so far.
+    var text: String { received.text.withLock { $0 } }
+
+    var isOpen: Bool { channel.isActive }
+
+    /// Waits until what has come holds the text.
+    func wait(for wanted: String, within limit: Duration = .seconds(20)) async throws {
+        try await Bound.wait("the answer holds \(wanted); it is \(text)", within: limit) { self.text.contains(wanted) }
+    }
+
+    /// Waits until the other side has closed.
+    func waitForEnd(within limit: Duration = .seconds(20)) async throws {
+        try await Bound.wait("the connection is closed", within: limit) { !self.isOpen }
+    }
+
+    func close() async throws { if isOpen { try await channel.close() } }
+}
+
+private final class Received: Sendable {
+    let text = Mutex("")
+}
+
+private final class ByteCollector: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let received: Received
+
+    init(_ received: Received) { self.received = received }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        received.text.withLock { $0 += String(buffer: bytes) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

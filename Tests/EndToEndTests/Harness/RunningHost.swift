@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+/// A host that serves, on ports of its own, for one test.
+struct RunningHost: Sendable {
+    let directory: HostDirectory
+    let process: HostProcess
+    let functions: HTTPClient
+    let firestore: HTTPClient
+    let auth: HTTPClient
+
+    /// Starts a host in the directory, and returns once it serves.
+    static func start(in directory: HostDirectory, arguments: [String] = []) async throws -> RunningHost {
+        let process = try HostProcess(directory, arguments: arguments)
+        try await Bound.wait("the host serves", within: .seconds(60)) {
+            guard process.isRunning else {
+                throw Bound.Exceeded(description: "the host ended at its start: \(process.errors)")
+            }
+            return process.port("auth") != nil
+        }
+        func client(_ name: String) throws -> HTTPClient { HTTPClient(port: try #require(process.port(name))) }
+        return try RunningHost(
+            directory: directory, process: process, functions: client("functions"), firestore: client("firestore"),
+            auth: client("auth"))
+    }
+
+    /// Runs a test against a host of its own, and sees to it that nothing of the host is left.
+    static func serving(
+        _ bundles: [HostDirectory.Bundle] = [.fixture], extra: String = "",
+        _ body: (RunningHost) async throws -> Void
+    ) async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let directory = try HostDirectory()
+        try directory.configure(bundles, extra: extra)
+        let host = try await start(in: directory)
+        do {
+            try await body(host)
+        } catch {
+            print("the host's log:\n\(host.process.errors.suffix(4000))")
+            try await host.kill()
+            throw error
+        }
+        try await host.kill()
+    }
+
+    /// Ends the host as a power cut would, and waits until its workers are gone too.
+    func kill() async throws {
+        process.send(SIGKILL)
+        try await process.end()
+        try await Bound.wait("the killed host's workers are gone") { directory.workers.isEmpty }
+    }
+
+    /// Calls a function of the default region.
+    func call(
+        _ name: String, _ data: String, region: String = "us-central1", headers: [String: String] = [:]
+    ) async throws -> HTTPAnswer {
+        try await functions.send(
+            "POST", "/demo-shop/\(region)/\(name)",
+            headers: ["Content-Type": "application/json"].merging(headers) { _, new in new }, #"{"data":\#(data)}"#)
+    }
+
+    /// The host and the function answer: what happened before has done them no harm.
+    func expectEcho(_ text: String = "still here") async throws {
+        let answer = try await call("echo", "\"\(text)\"", region: "asia-northeast1")
+        #expect(answer.text == #"{"result":"\#(text)"}"#)
+    }
+}
+
+extension HostProcess {
+    /// The port that the greeting tells for one of the host's surfaces; nil before it is told.
+    fileprivate func port(_ name: String) -> Int? {
+        for line in output.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count == 2, words[0] == name else { continue }
+            return words[1].split(separator: ":").last.flatMap { Int($0) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,221 @@
+import NIOCore
+import Testing
+
+@testable import FunctionsHost
+
+@Suite struct WorkerPoolStateTests {
+    private typealias Action = WorkerPoolState.Action
+    private typealias Ticket = WorkerPoolState.Ticket
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+    private func pool(
+        concurrency: Int = 2, min: Int = 0, max: Int = 3, queue: Int = 10
+    ) -> WorkerPoolState {
+        WorkerPoolState(
+            limits: .init(
+                concurrency: concurrency, minInstances: min, maxInstances: max, queue: queue, keepAlive: .seconds(60)))
+    }
+
+    private func ticket(_ id: UInt64) -> Ticket { Ticket(invocation: id, loop: 0) }
+
+    @Test func firstCallStartsAWorkerAndWaitsForIt() {
+        var pool = pool()
+        #expect(pool.arrived(ticket(1), now: start) == [.start(1)])
+        #expect(pool.workerBecameReady(1, now: start) == [.dispatch(ticket(1), to: 1)])
+    }
+
+    @Test func callsFillAStartingWorkerBeforeAnotherIsStarted() {
+        var pool = pool(concurrency: 2)
+        #expect(pool.arrived(ticket(1), now: start) == [.start(1)])
+        #expect(pool.arrived(ticket(2), now: start) == [])
+        #expect(pool.arrived(ticket(3), now: start) == [.start(2)])
+        #expect(pool.workerBecameReady(1, now: start) == [.dispatch(ticket(1), to: 1), .dispatch(ticket(2), to: 1)])
+    }
+
+    @Test func concurrencyAndMaxInstancesHold() {
+        var pool = pool(concurrency: 1, max: 2)
+        var actions: [Action] = []
+        for id in 1...5 { actions += pool.arrived(ticket(UInt64(id)), now: start) }
+        #expect(actions == [.start(1), .start(2)])
+        #expect(pool.workerBecameReady(1, now: start) == [.dispatch(ticket(1), to: 1)])
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2)])
+        #expect(pool.ended(in: 1, now: start) == [.dispatch(ticket(3), to: 1)])
+        #expect(pool.queued == 2)
+    }
+
+    @Test func fullQueueRefuses() {
+        var pool = pool(concurrency: 1, max: 1, queue: 2)
+        for id in 1...2 { _ = pool.arrived(ticket(UInt64(id)), now: start) }
+        #expect(pool.arrived(ticket(3), now: start) == [.refuse(ticket(3))])
+    }
+
+    @Test func withdrawnCallIsNotDispatched() {
+        var pool = pool()
+        _ = pool.arrived(ticket(1), now: start)
+        #expect(pool.withdrew(ticket(1)))
+        #expect(!pool.withdrew(ticket(1)))
+        #expect(pool.workerBecameReady(1, now: start) == [.wake(at: start + .seconds(60))])
+    }
+
+    @Test func idleWorkerIsRetiredAfterKeepAliveDownToMinInstances() {
+        var pool = pool(min: 1)
+        #expect(pool.began(now: start) == [.start(1)])
+        _ = pool.workerBecameReady(1, now: start)
+        for id in 1...4 { _ = pool.arrived(ticket(UInt64(id)), now: start) }
+        _ = pool.workerBecameReady(2, now: start)
+        for _ in 1...2 {
+            _ = pool.ended(in: 1, now: start)
+            _ = pool.ended(in: 2, now: start)
+        }
+        #expect(pool.tick(now: start + .seconds(59)).contains { if case .end = $0 { true } else { false } } == false)
+        let actions = pool.tick(now: start + .seconds(60))
+        #expect(actions.count { if case .end = $0 { true } else { false } } == 1)
+    }
+
+    @Test func becomingIdleOftenAsksForOneTickOnly() {
+        var pool = pool()
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        var wakes = 0
+        for id in 2...100 {
+            wakes += pool.ended(in: 1, now: start).count
+            _ = pool.arrived(ticket(UInt64(id)), now: start)
+        }
+        #expect(wakes == 1)
+    }
+
+    @Test func crashedWorkerIsReplacedAtOnceThenWithGrowingPauses() {
+        var pool = pool(min: 1)
+        #expect(pool.began(now: start) == [.start(1)])
+        #expect(pool.workerEnded(1, crashed: true, now: start) == [.start(2)])
+        #expect(pool.workerEnded(2, crashed: true, now: start) == [.wake(at: start + .milliseconds(100))])
+        let second = start + .milliseconds(100)
+        #expect(pool.tick(now: second) == [.start(3)])
+        #expect(pool.workerEnded(3, crashed: true, now: second) == [.wake(at: second + .milliseconds(200))])
+        #expect(WorkerPoolState.pause(afterCrashes: 1000) == .seconds(10))
+    }
+
+    @Test func anInvocationThatEndsResetsThePauses() {
+        var pool = pool()
+        var now = start
+        for round in 1...5 {
+            let id = UInt64(round)
+            #expect(pool.arrived(ticket(id), now: now) == [.start(id)])
+            _ = pool.workerBecameReady(id, now: now)
+            _ = pool.ended(in: id, now: now)
+            #expect(pool.workerEnded(id, crashed: true, now: now) == [])
+            now = now + .milliseconds(1)
+        }
+    }
+
+    @Test func callsFailWhenWorkersKeepFailingToStart() {
+        var pool = pool()
+        #expect(pool.arrived(ticket(1), now: start) == [.start(1)])
+        #expect(pool.workerEnded(1, crashed: true, now: start) == [.start(2)])
+        _ = pool.workerEnded(2, crashed: true, now: start)
+        _ = pool.tick(now: start + .seconds(1))
+        #expect(pool.workerEnded(3, crashed: true, now: start + .seconds(1)) == [.fail(ticket(1))])
+        #expect(pool.queued == 0)
+    }
+
+    @Test func workerWithAnAbandonedInvocationGetsNoWorkAndIsKilledWhenAlone() {
+        var pool = pool(concurrency: 2)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.arrived(ticket(2), now: start)
+        #expect(pool.abandoned(in: 1, now: start) == [])
+        #expect(pool.arrived(ticket(3), now: start) == [.start(2)])
+        #expect(pool.ended(in: 1, now: start) == [.kill(1)])
+    }
+
+    @Test func abandonedInvocationThatEndsAfterAllEndsItsWorkerGently() {
+        var pool = pool(concurrency: 2)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.arrived(ticket(2), now: start)
+        _ = pool.abandoned(in: 1, now: start)
+        #expect(pool.ended(in: 1, wasAbandoned: true, now: start) == [])
+        #expect(pool.ended(in: 1, now: start) == [.end(1)])
+    }
+
+    @Test func stoppingRefusesWhatWaitsAndEndsWhatIsIdle() {
+        var pool = pool(concurrency: 1, max: 1)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.arrived(ticket(2), now: start)
+        #expect(pool.stop() == [.refuse(ticket(2))])
+        #expect(pool.arrived(ticket(3), now: start) == [.refuse(ticket(3))])
+        #expect(pool.ended(in: 1, now: start) == [.end(1)])
+    }
+
+    /// Whatever happens in whatever order, the bounds hold and no ticket is lost or dispatched twice.
+    @Test(arguments: 0..<20) func boundsHoldUnderRandomEvents(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var pool = pool(concurrency: 3, max: 4, queue: 8)
+        var starting: Set<UInt64> = []
+        var running: [UInt64: Int] = [:]
+        var waiting: Set<UInt64> = []
+        var now = start
+        var next: UInt64 = 0
+        func apply(_ actions: [Action]) {
+            for action in actions {
+                switch action {
+                case .start(let id): starting.insert(id)
+                case .dispatch(let ticket, let id):
+                    #expect(waiting.remove(ticket.invocation) != nil)
+                    running[id, default: 0] += 1
+                    #expect(running[id, default: 0] <= 3)
+                case .refuse(let ticket), .fail(let ticket): #expect(waiting.remove(ticket.invocation) != nil)
+                case .end(let id), .kill(let id):
+                    starting.remove(id)
+                    running[id] = nil
+                case .wake: break
+                }
+            }
+            #expect(pool.instances <= 4)
+            #expect(pool.queued == waiting.count)
+        }
+        for _ in 0..<2000 {
+            now = now + .milliseconds(Int64.random(in: 0...50, using: &random))
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...4:
+                next += 1
+                waiting.insert(next)
+                apply(pool.arrived(ticket(next), now: now))
+            case 5, 6:
+                if let id = running.filter({ $0.value > 0 }).keys.sorted().randomElement(using: &random) {
+                    running[id, default: 0] -= 1
+                    apply(pool.ended(in: id, now: now))
+                }
+            case 7:
+                if let id = starting.sorted().randomElement(using: &random) {
+                    starting.remove(id)
+                    running[id] = 0
+                    apply(pool.workerBecameReady(id, now: now))
+                }
+            case 8:
+                if let id = (starting.sorted() + running.keys.sorted()).randomElement(using: &random) {
+                    starting.remove(id)
+                    running[id] = nil
+                    apply(pool.workerEnded(id, crashed: Bool.random(using: &random), now: now))
+                }
+            default: apply(pool.tick(now: now))
+            }
+        }
+    }
+}
+
+/// Random numbers that come again with the same seed.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &+ 0x9E37_79B9_7F4A_7C15 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,82 @@
+import DocumentModel
+import FunctionsRuntime
+import Testing
+
+@Suite struct ReferenceTests {
+    private let firestore = Firestore(transport: ScriptedTransport())
+
+    @Test func placesKnowTheirNeighbours() {
+        let order = firestore.collection("users").document("ada").collection("orders").document("o1")
+        #expect(order.path == "users/ada/orders/o1")
+        #expect(order.documentID == "o1")
+        #expect(order.parent.path == "users/ada/orders")
+        #expect(order.parent.collectionID == "orders")
+        #expect(order.parent.parent?.path == "users/ada")
+        #expect(order.parent.parent?.parent.parent == nil)
+        #expect(order == firestore.document("users/ada/orders/o1"))
+        #expect(firestore.document("u/caf\u{e9}") != firestore.document("u/cafe\u{301}"))
+    }
+
+    @Test func ownIDsAreTwentyLettersAndDigits() throws {
+        let ids = (0..<1000).map { _ in firestore.collection("a").document().documentID }
+        #expect(Set(ids).count == ids.count)
+        for id in ids {
+            #expect(id.utf8.count == 20)
+            #expect(id.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) })
+        }
+    }
+
+    @Test func addedDocumentMustBeNew() async throws {
+        let transport = ScriptedTransport([.committed(1)])
+        let added = try await Firestore(transport: transport).collection("a").addDocument(data: ["x": 1])
+        guard case .commit(let writes, _, _)? = transport.requests.first else {
+            Issue.record("nothing was committed")
+            return
+        }
+        #expect(writes.map(\.path.string) == [added.path])
+        #expect(writes.map(\.precondition) == [.exists(false)])
+    }
+
+    struct User: Codable, Sendable, Equatable {
+        @DocumentID var id: String?
+        var name: String
+    }
+
+    @Test func documentIsReadAsTheAuthorsType() async throws {
+        let transport = ScriptedTransport([
+            .documents([try stored("users/ada", ["name": .string("Ada")])]), .documents([nil]),
+            .documents([try stored("users/ada", ["name": 1])]),
+        ])
+        let reference = Firestore(transport: transport).document("users/ada")
+        let user = try await reference.getDocument(as: User.self)
+        #expect(user.id == "ada" && user.ref == reference && user.updateTime == DocumentResponse.time)
+        #expect(user.data == User(id: "ada", name: "Ada"))
+        let missing = await #expect(throws: DocumentError.self) { try await reference.getDocument(as: User.self) }
+        #expect(missing?.description == "NOT_FOUND: there is no document users/ada")
+        let wrong = await #expect(throws: DecodingError.self) { try await reference.getDocument(as: User.self) }
+        #expect(wrong?.explanation == "users/ada.name: expected a string, found an integer")
+    }
+
+    @Test func fieldsAreReadByTheirPaths() throws {
+        let snapshot = DocumentSnapshot(
+            try stored("users/ada", ["a": .map(["b": 3, "c": .null]), "x.y": .string("z")]), firestore: firestore)
+        #expect(snapshot["a.b"] == 3)
+        #expect(snapshot.get("`x.y`") == .string("z"))
+        #expect(snapshot["x.y"] == nil)
+        #expect(snapshot["a..b"] == nil)
+        #expect(try snapshot.get("a.b", as: Int.self) == 3)
+        #expect(try snapshot.get("a.c", as: Int?.self) == nil)
+        #expect(try snapshot.get("a.zzz", as: Int?.self) == nil)
+        let error = #expect(throws: DecodingError.self) { try snapshot.get("a.b", as: String.self) }
+        #expect(error?.explanation == "users/ada.a.b: expected a string, found an integer")
+    }
+
+    @Test func severalDocumentsComeInTheOrderAskedFor() async throws {
+        let transport = ScriptedTransport([.documents([nil, try stored("a/2", ["n": 2])])])
+        let firestore = Firestore(transport: transport)
+        let snapshots = try await firestore.getAll(firestore.document("a/1"), firestore.document("a/2"))
+        #expect(snapshots.map(\.exists) == [false, true])
+        #expect(snapshots.map(\.reference.path) == ["a/1", "a/2"])
+        #expect(try await firestore.getAll([]).isEmpty)
+    }
+}

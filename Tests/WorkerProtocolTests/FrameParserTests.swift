@@ -1,0 +1,90 @@
+import NIOCore
+import Testing
+
+@testable import WorkerProtocol
+
+@Suite struct FrameParserTests {
+    private func bytes(_ write: (inout ByteBuffer) -> Void) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        write(&buffer)
+        return buffer
+    }
+
+    @Test func framesSurviveAnyCut() throws {
+        let stream = bytes {
+            $0.writeFrame(.invoke, invocation: 7) { $0.writeString("hello") }
+            $0.writeFrame(.credit, invocation: 8) { $0.writeInteger(42 as UInt32) }
+            $0.writeFrame(.ready)
+        }
+        for cut in 0...stream.readableBytes {
+            var parser = FrameParser()
+            var frames: [Frame] = []
+            for part in [stream.getSlice(at: 0, length: cut), stream.getSlice(at: cut, length: stream.readableBytes - cut)] {
+                var part = try #require(part)
+                parser.append(&part)
+                while let frame = try parser.next() { frames.append(frame) }
+            }
+            #expect(frames.map(\.kind) == [.invoke, .credit, .ready])
+            #expect(frames.map(\.invocation) == [7, 8, 0])
+            #expect(String(buffer: frames[0].payload) == "hello")
+        }
+    }
+
+    @Test(arguments: [0, 8, UInt32(Frame.maxLength) + 1, .max])
+    func lyingLengthIsRefusedBeforeAnythingIsKept(length: UInt32) {
+        var parser = FrameParser()
+        var stream = bytes { $0.writeInteger(length) }
+        parser.append(&stream)
+        #expect(throws: ProtocolViolation.self) { _ = try parser.next() }
+    }
+
+    @Test func unknownKindIsRefused() {
+        var parser = FrameParser()
+        var stream = bytes {
+            $0.writeInteger(9 as UInt32)
+            $0.writeInteger(200 as UInt8)
+            $0.writeInteger(1 as UInt64)
+        }
+        parser.append(&stream)
+        #expect(throws: ProtocolViolation("a frame has the unknown kind 200")) { _ = try parser.next() }
+    }
+
+    @Test func innerLengthsAreCheckedAgainstTheFrame() {
+        var payload = bytes {
+            $0.writeInteger(1_000_000 as UInt32)
+            $0.writeString("short")
+        }
+        #expect(throws: ProtocolViolation.self) { _ = try payload.readText() }
+    }
+
+    @Test func headRoundTrips() throws {
+        let head = InvocationHead(
+            executionID: "abc", timeLeft: 1234, auth: .init(id: "ada", claims: ByteBuffer(string: "{}")), app: nil,
+            streams: true, method: "PUT", target: "/rest?x=1",
+            headers: HeaderBlock([("Host", "shop.example"), ("X-Empty", "")]))
+        var buffer = bytes { head.write(to: &$0) }
+        #expect(try InvocationHead(from: &buffer) == head)
+        #expect(buffer.readableBytes == 0)
+        #expect(head.headers.pairs.map(\.name) == ["Host", "X-Empty"])
+    }
+
+    @Test func truncatedHeadIsRefusedAtEveryLength() {
+        let head = InvocationHead(
+            executionID: "abc", timeLeft: 1, auth: .init(id: "ada", claims: ByteBuffer(string: "{}")),
+            headers: HeaderBlock([("Host", "shop.example")]))
+        let whole = bytes { head.write(to: &$0) }
+        for length in 0..<whole.readableBytes {
+            var part = whole.getSlice(at: 0, length: length) ?? ByteBuffer()
+            #expect(throws: ProtocolViolation.self) { _ = try InvocationHead(from: &part) }
+        }
+    }
+
+    @Test func failureAndLogLineRoundTrip() throws {
+        let failure = InvocationFailure(code: .failedPrecondition, message: "no", details: ByteBuffer(string: "{\"a\":1}"))
+        var first = bytes { failure.write(to: &$0) }
+        #expect(try InvocationFailure(from: &first) == failure)
+        let line = LogLine(level: 3, label: "shop", message: "sold", metadata: ["count": "2"])
+        var second = bytes { line.write(to: &$0) }
+        #expect(try LogLine(from: &second) == line)
+    }
+}

@@ -23,7 +23,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -57,7 +56,7 @@ let package = Package(
             dependencies: [
                 "DocumentModel",
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings
         ),
@@ -77,7 +76,6 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -95,7 +93,7 @@ let package = Package(
         .executableTarget(
             name: "functions-host",
             dependencies: [
-                "FunctionsHost",
+                "DocumentModel", "DocumentStore", "FunctionsHost",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -105,6 +103,19 @@ let package = Package(
         .executableTarget(name: "ShopFunctions", dependencies: ["FunctionsRuntime"], swiftSettings: settings),
         .executableTarget(
             name: "FixtureFunctions", dependencies: ["FunctionsRuntime"], path: "Tests/FixtureFunctions",
+            swiftSettings: settings),
+        // Of use in a release build only: `make bench`.
+        .executableTarget(
+            name: "functions-bench",
+            dependencies: [
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/functions-bench",
             swiftSettings: settings),
         .testTarget(name: "DocumentModelTests", dependencies: ["DocumentModel"], swiftSettings: settings),
         .testTarget(

@@ -46,6 +46,9 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        #if DEBUG
+            print("This is a debug build, whose numbers say little; make bench builds for release.")
+        #endif
         RunningChildren.shared.endWithProgram()
         var isWhole = true
         for benchmark in Self.benchmarks where only.isEmpty || only.contains(benchmark.name) {

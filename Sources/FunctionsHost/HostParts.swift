@@ -9,6 +9,7 @@ import ServiceLifecycle
 struct HostParts: Sendable {
     let directory: DataDirectory
     let database: DatabaseID
+    let engine: SQLiteEngine
     let store: DocumentStore
     let signingKey: SigningKey
     let users: UserStore
@@ -23,8 +24,8 @@ struct HostParts: Sendable {
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)
         database = DatabaseID(project: configuration.project)
         do {
-            store = try DocumentStore(
-                engine: SQLiteEngine(file: directory.file("documents.sqlite")), now: Timestamp.now)
+            engine = try SQLiteEngine(file: directory.file("documents.sqlite"))
+            store = try DocumentStore(engine: engine, now: Timestamp.now)
             try store.start()
             signingKey = try SigningKey.load(in: directory.file("auth"))
             users = try UserStore(directory: directory.file("auth"))
@@ -58,6 +59,7 @@ struct HostParts: Sendable {
     /// Closes everything. What was acknowledged is on disk already.
     func close() async {
         await store.shutdown()
+        try? engine.close()
         try? users.close()
         await supervisor.shutdown()
         try? await group.shutdownGracefully()

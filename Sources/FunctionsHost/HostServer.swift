@@ -89,7 +89,7 @@ package final class HostServer: Sendable {
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
-                logger: logger))
+                logger: libraryLogger))
         let result: Result<Void, any Error>
         do {
             try await group.run()
@@ -188,6 +188,15 @@ package final class HostServer: Sendable {
         return server(router.buildResponder(), port: configuration.listen.auth, name: "auth", readiness)
     }
 
+    /// For the libraries underneath. What they log of their starts and ends tells an operator nothing, and where one
+    /// fails the host ends with a sentence of its own; only `--verbose` shows theirs.
+    private var libraryLogger: Logger {
+        guard logger.logLevel > .debug else { return logger }
+        var quiet = logger
+        quiet.logLevel = .critical
+        return quiet
+    }
+
     private func server<Responder: HTTPResponder>(
         _ responder: Responder, port: Int, name: String, _ readiness: Readiness
     ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
@@ -195,7 +204,7 @@ package final class HostServer: Sendable {
             responder: responder,
             configuration: .init(address: .hostname(configuration.listen.host, port: port), serverName: nil),
             onServerRunning: { channel in readiness.isRunning(name, port: channel.localAddress?.port ?? port) },
-            eventLoopGroupProvider: .shared(parts.group), logger: logger)
+            eventLoopGroupProvider: .shared(parts.group), logger: libraryLogger)
         return PortService(application: application, port: port, name: name, configuration: configuration)
     }
 }

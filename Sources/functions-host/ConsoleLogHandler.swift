@@ -1,13 +1,18 @@
-import Foundation
+import DocumentModel
+import DocumentStore
 import Logging
 
 /// One line a message on standard error: time, level, part, message, metadata.
 struct ConsoleLogHandler: LogHandler {
     private let label: String
+    private let writer: LogWriter
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .info
 
-    init(label: String) { self.label = label }
+    init(label: String, writer: LogWriter) {
+        self.label = label
+        self.writer = writer
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -15,10 +20,20 @@ struct ConsoleLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let all = self.metadata.merging(event.metadata ?? [:]) { _, new in new }
-        let time = Date.now.formatted(.iso8601.time(includingFractionalSeconds: true).dateTimeSeparator(.standard))
-        var text = "\(time) \(event.level) \(label): \(event.message)"
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(value)" }
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        var all = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        if let error = event.error { all["error"] = "\(error)" }
+        // To the millisecond, whatever the clock gives.
+        let now = Timestamp.now().microseconds
+        let time = Timestamp(microseconds: now - now % 1000)
+        var text = "\(time) \(event.level) \(label): \(Self.line("\(event.message)"))"
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(Self.line("\(value)"))" }
+        writer.write(text + "\n")
+    }
+
+    /// Without line breaks or other control characters: what a function or a client says stays on its line.
+    private static func line(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
+        return String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
     }
 }

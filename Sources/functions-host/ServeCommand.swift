@@ -25,9 +25,18 @@ struct ServeCommand: AsyncParsableCommand {
     var verbose = false
 
     func run() async throws {
-        LoggingSystem.bootstrap { ConsoleLogHandler(label: $0) }
-        var logger = Logger(label: "host")
-        logger.logLevel = verbose ? .debug : .info
+        // A reader of the output that has gone is no reason to end.
+        signal(SIGPIPE, SIG_IGN)
+        let writer = LogWriter()
+        writer.start()
+        defer { writer.flush() }
+        let level = verbose ? Logger.Level.debug : .info
+        LoggingSystem.bootstrap { label in
+            var handler = ConsoleLogHandler(label: label, writer: writer)
+            handler.logLevel = level
+            return handler
+        }
+        let logger = Logger(label: "host")
         do {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = URL(fileURLWithPath: data).path }
@@ -40,7 +49,7 @@ struct ServeCommand: AsyncParsableCommand {
                 Self.greet(addresses, host, served)
             }
         } catch let error as any CustomStringConvertible & Error {
-            FileHandle.standardError.write(Data("functions-host: \(error)\n".utf8))
+            writer.write("functions-host: \(error)\n")
             throw ExitCode(1)
         }
     }
@@ -51,6 +60,6 @@ struct ServeCommand: AsyncParsableCommand {
         text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
         text += "  auth       http://\(addresses.host):\(addresses.auth)\n"
         for function in host.functionSummaries { text += "  \(function)\n" }
-        FileHandle.standardOutput.write(Data(text.utf8))
+        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 }

@@ -41,7 +41,8 @@ struct KeyTests {
         for a in ids {
             for b in ids {
                 let (pathA, pathB) = (try DocumentPath("c/" + a), try DocumentPath("c/" + b))
-                #expect(order(DocumentKeys.key(of: pathA), DocumentKeys.key(of: pathB)) == DocumentPath.compare(pathA, pathB))
+                let (keyA, keyB) = (DocumentKeys.key(of: pathA), DocumentKeys.key(of: pathB))
+                #expect(order(keyA, keyB) == DocumentPath.compare(pathA, pathB))
             }
             let key = DocumentKeys.key(of: try DocumentPath("c/" + a))
             let prefix = DocumentKeys.prefix(ofCollection: "c")

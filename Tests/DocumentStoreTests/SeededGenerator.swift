@@ -21,7 +21,8 @@ extension Value {
         let texts = ["", "a", "ab", "b", "é", "e\u{301}", "\u{0}", "\u{1}", "a\u{0}", "a\u{0}b", "\u{FFFF}", "😀", "z"]
         let integers: [Int64] = [0, 1, -1, 2, .max, .max - 1, .min, .min + 1, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1]
         let doubles: [Double] = [
-            0, -0.0, 1, 1.5, -1.5, .nan, .infinity, -.infinity, 0x1p53, 0x1p63, -0x1p63, .leastNonzeroMagnitude, 1e300,
+            0, -0.0, 1, 1.5, -1.5, .nan, .infinity, -.infinity, 0x1p53, 0x1p63, -0x1p63, .leastNonzeroMagnitude,
+            1e300,
         ]
         switch Int.random(in: 0..<(depth < 3 ? 13 : 10), using: &generator) {
         case 0: return .null

@@ -50,7 +50,7 @@ struct TestStore {
     let store: DocumentStore
 
     init(_ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration()) throws {
-        directory = try TemporaryDirectory()
+        let directory = try TemporaryDirectory()
         try self.init(engine: kind.make(in: directory), directory, configuration)
     }
 

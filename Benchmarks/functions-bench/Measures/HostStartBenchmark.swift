@@ -20,7 +20,8 @@ struct HostStartBenchmark: Benchmark {
         section.add(
             Row("start: p50", .milliseconds(LoadReport.median(known)), aim: .atMost(.milliseconds(0.3))))
         section.add(
-            Row("first start, new data directory: p50", .milliseconds(LoadReport.median(new)),
+            Row(
+                "first start, new data directory: p50", .milliseconds(LoadReport.median(new)),
                 aim: .atMost(.milliseconds(0.3))))
         let (fresh, used) = try await HostProcess.with(["ShopFunctions"], in: folder("memory", in: directory)) { host in
             let fresh = try host.child.tree.residentBytes()

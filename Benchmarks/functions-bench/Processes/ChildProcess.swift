@@ -21,7 +21,7 @@ final class ChildProcess: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = file
         process.standardError = file
-        try process.run()
+        try Self.withoutBlockedSignals { try process.run() }
         try file.close()
         RunningChildren.shared.add(process.processIdentifier)
     }
@@ -54,6 +54,16 @@ final class ChildProcess: Sendable {
         RunningChildren.shared.remove(process.processIdentifier)
     }
 
+    /// The threads that tasks run on block all signals, and a child would inherit that: it could not be asked to end.
+    private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var former = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &former)
+        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
+        try body()
+    }
+
     /// A port that nothing listens on at the moment.
     static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -79,7 +89,8 @@ final class RunningChildren: Sendable {
     /// Ends them and this program on SIGINT and SIGTERM.
     func endWithProgram() {
         for number in [SIGINT, SIGTERM] {
-            signal(number, SIG_IGN)
+            // What is ignored stays ignored in a child; a handler does not.
+            signal(number) { _ in }
             sources.withLock { sources in
                 let source = DispatchSource.makeSignalSource(signal: number)
                 source.setEventHandler {

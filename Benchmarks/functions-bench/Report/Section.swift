@@ -19,7 +19,8 @@ struct Section: Sendable {
     /// Notes the errors of a load, if it had any.
     mutating func check(_ report: LoadReport, _ what: String) {
         guard report.errors > 0 || report.operations == 0 else { return }
-        errors.append("\(what): \(report.errors) errors in \(report.operations) operations: \(report.firstError ?? "-")")
+        errors.append(
+            "\(what): \(report.errors) errors in \(report.operations) operations: \(report.firstError ?? "-")")
     }
 
     mutating func fail(_ reason: String) { errors.append(reason) }
@@ -30,7 +31,10 @@ struct Section: Sendable {
     ) {
         check(ours, what)
         if let reference { check(reference, what + ", reference") }
-        add(Row("\(what): rate", .perSecond(ours.perSecond), beside: reference.map { .perSecond($0.perSecond) }, aim: rate))
+        add(
+            Row(
+                "\(what): rate", .perSecond(ours.perSecond), beside: reference.map { .perSecond($0.perSecond) },
+                aim: rate))
         add(
             Row(
                 "\(what): CPU each", .microseconds(ours.cpuPerOperation),

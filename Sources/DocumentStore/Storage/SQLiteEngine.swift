@@ -60,6 +60,8 @@ package final class SQLiteEngine: StorageEngine {
     }
 
     package func close() throws {
+        // A connection with compiled statements can't be closed.
+        queue.writeWithoutTransaction { _ in tables.forgetStatements() }
         do { try queue.close() } catch { throw StorageError(error, file: file) }
     }
 

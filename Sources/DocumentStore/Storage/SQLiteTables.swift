@@ -61,6 +61,9 @@ final class SQLiteTables: StorageWriter {
         try using(sql) { _ = try step($0) }
     }
 
+    /// Lets go of compiled statements; they are compiled again when they are needed.
+    func forgetStatements() { idle = [:] }
+
     private func using<Result>(_ sql: String, _ body: (OpaquePointer) throws -> Result) throws -> Result {
         let statement: Statement
         if let cached = idle[sql]?.popLast() {

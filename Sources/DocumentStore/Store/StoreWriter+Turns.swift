@@ -5,7 +5,7 @@ extension StoreWriter {
     /// Begins a transaction that tries an aborted one again. It is answered once it has its turn.
     func begin(_ operation: StoreOperation, _ storage: any StorageReader) {
         do {
-            if let response = try completed(operation, storage) { return operation.completion(response) }
+            if let response = try completed(operation, storage) { return answerWhenDurable(operation, response) }
             guard case .begin(.readWrite(let retrying?)) = operation.request else {
                 throw DocumentError(.internal, "a begin without an earlier transaction was asked of the writer")
             }
@@ -50,7 +50,7 @@ extension StoreWriter {
         // Whoever was ahead may have done the very same work.
         if let response = try completed(waiter.operation, storage) {
             turns.leave(id)
-            return waiter.operation.completion(response)
+            return answerWhenDurable(waiter.operation, response)
         }
         let view = DocumentView(storage)
         let access = store.accessView(view)

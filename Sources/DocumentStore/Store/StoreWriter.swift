@@ -59,6 +59,11 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
+    /// Holds an answer back until the batch is durable: it tells of what the batch holds.
+    func answerWhenDurable(_ operation: StoreOperation, _ response: DocumentResponse) {
+        answers.append((operation.completion, response))
+    }
+
     /// Nothing of the batch was kept: all who were in it are told, and the state is what is durable.
     private func fail(_ error: DocumentError, _ rest: ArraySlice<WriteJob>) {
         appliedVersion = durableVersion

@@ -73,14 +73,13 @@ struct TransactionTable: Sendable {
         }
         // Taken out, so that the read set is not copied while it grows.
         open[id] = nil
+        let reason = version < snapshot ? conflict(of: transaction) : nil
         transaction.reads.formUnion(reads)
-        if version < snapshot {
-            if let reason = conflict(of: transaction) {
-                issueTicket(for: transaction, at: now)
-                throw reason
-            }
-            transaction.version = snapshot
+        if let reason {
+            issueTicket(for: transaction, at: now)
+            throw reason
         }
+        transaction.version = snapshot
         open[id] = transaction
         return .current
     }
@@ -102,7 +101,8 @@ struct TransactionTable: Sendable {
         guard let version = transaction.version else { return nil }
         guard version >= changes.floor else { return Self.tooOld }
         if let path = transaction.reads.documents.first(where: { changes.hasChanged($0, after: version) }) {
-            return DocumentError(.aborted, "document \"\(path)\" was changed by another client; try the transaction again")
+            return DocumentError(
+                .aborted, "document \"\(path)\" was changed by another client; try the transaction again")
         }
         if let query = transaction.reads.queries.values.first(where: { changes.hasChanged($0, after: version) }) {
             return DocumentError(

@@ -51,16 +51,19 @@ struct TurnQueue: Sendable {
         guard let member = members[old] else { return join(new, keys: keys) }
         remove(old)
         insert(new, Member(arrival: member.arrival, keys: member.keys.union(keys), holds: false))
-        return grant(among: [new])
+        // Having held its keys it may have kept an earlier one waiting, who comes first now.
+        return grant(among: everyone(inLinesOf: member.keys).union([new]))
     }
 
     /// A member ends, gives up or has held its turn for too long.
     mutating func leave(_ id: TransactionID) -> [Action] {
         guard let member = members[id] else { return [] }
         remove(id)
-        var next: Set<TransactionID> = []
-        for key in member.keys { next.formUnion(lines[key] ?? []) }
-        return grant(among: next)
+        return grant(among: everyone(inLinesOf: member.keys))
+    }
+
+    private func everyone(inLinesOf keys: Set<TurnKey>) -> Set<TransactionID> {
+        keys.reduce(into: []) { $0.formUnion(lines[$1] ?? []) }
     }
 
     private mutating func grant(among candidates: Set<TransactionID>) -> [Action] {

@@ -13,8 +13,6 @@ final class CallableExchange: Exchange, InvocationClient {
     private unowned let connection: GatewayHandler
     private var invocation: Invocation?
     private var hasLeft = false
-    /// What the request's body counts for among the loop's, until it has left the gateway.
-    private var heldBytes: Int
     private let stream: EventStream?
 
     private var function: ServedFunction { request.match.function }
@@ -28,7 +26,6 @@ final class CallableExchange: Exchange, InvocationClient {
         self.trigger = trigger
         self.loop = loop
         self.connection = connection
-        heldBytes = request.body.readableBytes
         // Exactly this value: a browser's list of accepted types doesn't ask for a stream.
         stream =
             request.head.headers.first(name: "Accept") == "text/event-stream"
@@ -37,7 +34,6 @@ final class CallableExchange: Exchange, InvocationClient {
 
     func begin() {
         if request.head.method == .OPTIONS {
-            releaseBody()
             let answer = CORSHeaders.preflight(headers, policy: trigger.cors, methods: "POST")
             return connection.send(.noContent, answer, body: ByteBuffer())
         }
@@ -59,7 +55,6 @@ final class CallableExchange: Exchange, InvocationClient {
 
     func clientLeft() {
         hasLeft = true
-        releaseBody()
         stream?.stop()
         if let invocation { loop.invocations.clientLeft(invocation) }
     }
@@ -125,12 +120,6 @@ final class CallableExchange: Exchange, InvocationClient {
             scope: "\(function.manifest.name)/\(uid ?? "")", key: key, fingerprint: Fingerprint.of(data))
     }
 
-    /// On the loop, not on the connection: that may be gone by now.
-    private func releaseBody() {
-        loop.bodyBytes -= heldBytes
-        heldBytes = 0
-    }
-
     // MARK: Answer
 
     func invocationSent(_ head: HTTPAnswerHead) {}
@@ -144,7 +133,6 @@ final class CallableExchange: Exchange, InvocationClient {
         switch outcome {
         case .failure(let failure): fail(failure)
         case .result(let result):
-            releaseBody()
             if let stream { return stream.end("result", result) }
             var body = ByteBuffer()
             body.reserveCapacity(result.readableBytes + 11)
@@ -156,7 +144,6 @@ final class CallableExchange: Exchange, InvocationClient {
     }
 
     private func fail(_ failure: InvocationFailure) {
-        releaseBody()
         var body = ByteBuffer()
         ErrorBody.write(failure, to: &body)
         if let stream {

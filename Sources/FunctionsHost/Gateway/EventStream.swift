@@ -25,6 +25,8 @@ final class EventStream {
         var headers = headers
         headers.add(name: "Cache-Control", value: "no-cache")
         connection.sendHead(.ok, headers)
+        // At once: the first event may be long in coming, and clients take a silent server for a dead one.
+        connection.flush()
         guard let heartbeat else { return }
         let interval = TimeAmount.seconds(Int64(heartbeat))
         let this = NIOLoopBound(WeakReference(self), eventLoop: loop)

@@ -26,6 +26,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var hasSentHead = false
     /// When the last answer is with the system.
     private var sent: EventLoopFuture<Void>?
+    /// Bytes of the request's body, as counted by the loop.
+    private var heldBytes = 0
     /// When the connection counts as stale in the state it is in.
     private(set) var deadline: NIODeadline
 
@@ -58,11 +60,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelInactive(context: ChannelHandlerContext) {
         loop.remove(self)
         self.context = nil
-        switch state {
-        case .receiving(_, let body): loop.bodyBytes -= body.readableBytes
-        case .answering(let exchange): exchange.clientLeft()
-        case .idle, .discarding: break
-        }
+        releaseBody()
+        if case .answering(let exchange) = state { exchange.clientLeft() }
         state = .idle
     }
 
@@ -93,12 +92,10 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard case .receiving(let head, var body) = state else { return }
         state = .discarding
         guard body.readableBytes + bytes.readableBytes <= loop.limits.requestBody else {
-            loop.bodyBytes -= body.readableBytes
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
         }
-        loop.bodyBytes += bytes.readableBytes
+        hold(bytes.readableBytes)
         guard loop.bodyBytes <= loop.limits.allBodies else {
-            loop.bodyBytes -= body.readableBytes + bytes.readableBytes
             return refuse(.tooManyBodies, status: .serviceUnavailable)
         }
         if body.readableBytes == 0 { body = bytes } else { body.writeImmutableBuffer(bytes) }
@@ -112,7 +109,6 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         deadline = .distantFuture
         guard !loop.isStopping else {
-            loop.bodyBytes -= body.readableBytes
             state = .idle
             return refuse(.stopping, status: .serviceUnavailable)
         }
@@ -123,7 +119,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func makeExchange(_ head: HTTPRequestHead, _ body: ByteBuffer) -> any Exchange {
         guard let match = loop.routes.match(uri: head.uri, host: head.headers.first(name: "Host")) else {
-            return PlainExchange.notFound(head, body, loop: loop, connection: self)
+            return PlainExchange.notFound(head, loop: loop, connection: self)
         }
         let request = GatewayRequest(head: head, body: body, match: match)
         switch match.function.manifest.trigger {
@@ -132,17 +128,14 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .http(let trigger):
             return HTTPExchange(request, trigger, loop: loop, connection: self)
         case .document, .schedule:
-            return PlainExchange.notFound(head, body, loop: loop, connection: self)
+            return PlainExchange.notFound(head, loop: loop, connection: self)
         }
     }
 
     /// Answers, and closes. In the middle of a request what is still to come is read and thrown away first: a
     /// connection closed with unread bytes is reset, and the client would lose the answer.
     private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus) {
-        if case .receiving(_, let body) = state {
-            loop.bodyBytes -= body.readableBytes
-            state = .discarding
-        }
+        if case .receiving = state { state = .discarding }
         keepsAlive = false
         var body = ByteBuffer()
         ErrorBody.write(failure, to: &body)
@@ -173,6 +166,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         closeWhenSent()
     }
 
+    func flush() { context?.flush() }
+
     func sendHead(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
         guard let context, !hasSentHead else { return }
         hasSentHead = true
@@ -196,23 +191,35 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func sendEnd() {
         guard let context else { return }
+        releaseBody()
         let promise = context.eventLoop.makePromise(of: Void.self)
         sent = promise.futureResult
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
+        var mustClose = false
         if case .discarding = state {
             deadline = .now() + loop.limits.discardTimeout
-            return
+        } else {
+            state = .idle
+            deadline = .now() + loop.limits.idleTimeout
+            mustClose = !keepsAlive
         }
-        state = .idle
-        deadline = .now() + loop.limits.idleTimeout
-        if !keepsAlive { closeWhenSent() }
+        // The write may bring the connection's next request here before it returns.
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
+        if mustClose { closeWhenSent() }
     }
 
     /// Ends an answer that can't be completed: the client sees it cut off.
     func breakOff() { context?.close(promise: nil) }
 
-    /// The request's body has left the gateway.
-    func released(_ bytes: Int) { loop.bodyBytes -= bytes }
+    /// Body bytes count from when they come until the request is answered or its connection is gone.
+    private func hold(_ count: Int) {
+        heldBytes += count
+        loop.bodyBytes += count
+    }
+
+    private func releaseBody() {
+        loop.bodyBytes -= heldBytes
+        heldBytes = 0
+    }
 }
 
 /// A request with the function it is for.

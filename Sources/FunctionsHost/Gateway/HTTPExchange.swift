@@ -11,8 +11,6 @@ final class HTTPExchange: Exchange, InvocationClient {
     private unowned let connection: GatewayHandler
     private var invocation: Invocation?
     private var hasLeft = false
-    /// What the request's body counts for among the loop's, until it has left the gateway.
-    private var heldBytes: Int
     /// The answer's head, until its first part or its end tells whether it is streamed.
     private var head: HTTPAnswerHead?
     private var isStreaming = false
@@ -29,12 +27,10 @@ final class HTTPExchange: Exchange, InvocationClient {
         self.trigger = trigger
         self.loop = loop
         self.connection = connection
-        heldBytes = request.body.readableBytes
     }
 
     func begin() {
         if request.head.method == .OPTIONS && trigger.cors != .off {
-            releaseBody()
             let answer = CORSHeaders.preflight(
                 headers, policy: trigger.cors, methods: "GET,HEAD,PUT,PATCH,POST,DELETE")
             return connection.send(.noContent, answer, body: ByteBuffer())
@@ -44,7 +40,6 @@ final class HTTPExchange: Exchange, InvocationClient {
 
     func clientLeft() {
         hasLeft = true
-        releaseBody()
         if let invocation { loop.invocations.clientLeft(invocation) }
     }
 
@@ -63,12 +58,6 @@ final class HTTPExchange: Exchange, InvocationClient {
             deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil, client: self)
         self.invocation = invocation
         loop.invocations.submit(invocation)
-    }
-
-    /// On the loop, not on the connection: that may be gone by now.
-    private func releaseBody() {
-        loop.bodyBytes -= heldBytes
-        heldBytes = 0
     }
 
     // MARK: Answer
@@ -93,7 +82,6 @@ final class HTTPExchange: Exchange, InvocationClient {
     }
 
     func invocationEnded(_ outcome: InvocationOutcome) {
-        releaseBody()
         switch outcome {
         case .result(let body) where isStreaming:
             if body.readableBytes > 0 { connection.sendChunk(body, taken: nil) }

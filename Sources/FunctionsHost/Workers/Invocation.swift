@@ -26,8 +26,8 @@ final class Invocation {
     var state = State.queued
     /// Document operations that the store has not answered yet.
     var pendingOperations = 0
-    /// Whether it has opened transactions, which then end with it.
-    var hasTransactions = false
+    /// Transactions it has begun and not ended; they end with it.
+    var openTransactions = 0
 
     init(
         id: UInt64, pool: WorkerPool, head: InvocationHead, body: ByteBuffer, deadline: NIODeadline,

@@ -60,6 +60,8 @@ final class InvocationLoop: @unchecked Sendable {
             return worker.pool.ended(in: worker.id, wasAbandoned: false, on: self)
         }
         let link = worker.links[index]
+        // The worker died while the pool's decision was on its way here; the pool knows by now.
+        guard link.isOpen else { return invocation.pool.submit(.init(invocation: id, loop: index), on: self) }
         invocation.state = .running(link)
         worker.began(invocation.head.executionID)
         link.invoke(invocation)
@@ -76,7 +78,7 @@ final class InvocationLoop: @unchecked Sendable {
     func finish(_ invocation: Invocation, _ outcome: InvocationOutcome) {
         let isWanted = invocation.isWanted
         invocation.link?.worker.ended(invocation.head.executionID)
-        if invocation.hasTransactions { invocation.pool.services.store.release(owner: invocation.id) }
+        if invocation.openTransactions > 0 { invocation.pool.services.store.release(owner: invocation.id) }
         invocation.state = .ended
         invocations[invocation.id] = nil
         if isWanted { invocation.client?.invocationEnded(outcome) }
@@ -136,7 +138,7 @@ final class InvocationLoop: @unchecked Sendable {
             invocations[invocation.id] = nil
         case .running(let link):
             invocation.state = .unwanted(link, giveUpAt: giveUpAt)
-            if invocation.hasTransactions { invocation.pool.services.store.release(owner: invocation.id) }
+            if invocation.openTransactions > 0 { invocation.pool.services.store.release(owner: invocation.id) }
             link.cancel(invocation, reason: reason)
         case .unwanted, .abandoned, .ended:
             break

@@ -83,8 +83,14 @@ extension ProcessSpawn {
 }
 
 extension ProcessStatus {
-    /// The status of a child that has ended; nil while it runs.
+    /// The status of a child that has ended; nil while it runs. What it had started is killed with it.
     static func reap(_ pid: pid_t) -> ProcessStatus? {
+        // First without reaping: as long as the child is a zombie its number, and so its group's, is nobody else's.
+        var info = siginfo_t()
+        guard waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info.si_signo == SIGCHLD else {
+            return nil
+        }
+        ProcessSpawn.killGroup(pid)
         var status: Int32 = 0
         var usage = rusage()
         guard wait4(pid, &status, WNOHANG, &usage) == pid else { return nil }

@@ -185,8 +185,6 @@ final class Worker: Sendable {
             guard let pid = state.pid, state.status == nil else { return nil }
             guard let status = ProcessStatus.reap(pid) else { return nil }
             state.status = status
-            // What the worker had started goes with it.
-            ProcessSpawn.killGroup(pid)
             return status
         }
         guard status != nil else { return false }

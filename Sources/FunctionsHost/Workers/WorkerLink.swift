@@ -56,6 +56,8 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     func close() { channel?.close(promise: nil) }
 
+    var isOpen: Bool { channel != nil }
+
     // MARK: From the worker
 
     func channelActive(context: ChannelHandlerContext) { channel = context.channel }
@@ -75,6 +77,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     /// The process has ended or is about to be ended: its invocations on this link are lost, and only they.
     func channelInactive(context: ChannelHandlerContext) {
+        worker.pool.workerBroke(worker)
         channel = nil
         for invocation in Array(loop.invocations.values) where invocation.link === self {
             if invocation.isWanted {
@@ -170,16 +173,18 @@ extension WorkerLink {
         guard invocation.pendingOperations <= Self.maxPendingOperations else {
             throw ProtocolViolation("an invocation has more than \(Self.maxPendingOperations) operations under way")
         }
-        if case .begin = request { invocation.hasTransactions = true }
+        if request.isBegin { invocation.openTransactions += 1 }
         let context = OperationContext(owner: id, completion: invocation.completionKey)
         worker.pool.services.store.perform(request, in: context) { [self] response in
             let isKeyReused = request.isBegin && response.isInvalidArgument
+            let endsTransaction = request.endsTransaction(with: response)
             // Encoded on the store's thread: the loop has connections to serve.
             let bytes = response.encoded
             loop.eventLoop.execute {
                 self.respond(bytes, number: number, to: id)
                 guard let invocation = self.loop.invocations[id] else { return }
                 invocation.pendingOperations -= 1
+                if endsTransaction { invocation.openTransactions -= 1 }
                 // A beginning has no other argument: the key was used with other data, which is the caller's mistake.
                 if isKeyReused, case .failed(let error) = response, invocation.isWanted {
                     invocation.client?.invocationEnded(
@@ -201,6 +206,16 @@ extension WorkerLink {
 
 extension DocumentRequest {
     fileprivate var isBegin: Bool { if case .begin = self { true } else { false } }
+
+    /// Whether a transaction is over with this answer. One that was refused may be tried again, and is not.
+    fileprivate func endsTransaction(with response: DocumentResponse) -> Bool {
+        switch (self, response) {
+        case (.begin, .completed), (.commit(_, transaction: .some, _), .committed),
+            (.commit(_, transaction: .some, _), .completed), (.rollback, .rolledBack):
+            true
+        default: false
+        }
+    }
 }
 
 extension DocumentResponse {

@@ -54,6 +54,9 @@ final class WorkerPool: Sendable {
         perform(on: nil) { $0.workerBecameReady(worker.id, now: .now()) }
     }
 
+    /// Called before the link counts as closed, so that nothing is dispatched to it afterwards.
+    func workerBroke(_ worker: Worker) { state.withLock { $0.machine.workerBroke(worker.id) } }
+
     func workerGone(_ worker: Worker, end: WorkerEnd) {
         let onEmpty = state.withLock { state in
             state.workers[worker.id] = nil

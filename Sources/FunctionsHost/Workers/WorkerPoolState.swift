@@ -134,6 +134,13 @@ struct WorkerPoolState: Equatable {
         return retire(index) + startAsNeeded(now: now)
     }
 
+    /// One of the worker's links is closed, so that its process has ended or will: it gets no more work. What ran in it
+    /// is lost, and ends with ``workerEnded(_:crashed:now:)``.
+    mutating func workerBroke(_ id: WorkerID) {
+        guard let index = index(id), workers[index].phase == .ready else { return }
+        workers[index].phase = .draining
+    }
+
     /// A worker's process has ended.
     /// - Parameter crashed: whether it ended by itself when nobody had asked it to.
     mutating func workerEnded(_ id: WorkerID, crashed: Bool, now: NIODeadline) -> [Action] {

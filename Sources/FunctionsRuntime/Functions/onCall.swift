@@ -36,6 +36,16 @@ public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable, Out
         CallableHandler { context in try await handler(.decode(context), StreamingResponse(context: context)) })
 }
 
+/// A callable function that sends chunks and answers nothing.
+public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable>(
+    _ name: String, _ options: CallableOption...,
+    handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Void
+) -> Function {
+    callable(
+        name, options,
+        CallableHandler { context in try await nothing(handler(.decode(context), StreamingResponse(context: context))) })
+}
+
 /// A transactional callable function: its writes and its answer are one commit.
 ///
 /// The handler may run several times, each time from the start, until its commit wins; nothing it writes through the

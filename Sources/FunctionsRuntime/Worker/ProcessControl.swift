@@ -47,6 +47,9 @@ enum ProcessControl {
     /// Has what handlers print reach the host with every line, while their invocation still runs.
     static func writeOutputByLine() { functions_write_output_by_line() }
 
+    /// Writing to what nobody reads any more is an error to handle, not the end of the process.
+    static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
+
     /// Parks the calling thread.
     static func park() -> Never {
         while true { _ = pause() }

@@ -13,6 +13,7 @@ enum Worker {
     /// Serves the function until the host closes the links. Doesn't return.
     static func run(_ function: Function) -> Never {
         ProcessControl.dieWithHost()
+        ProcessControl.ignoreBrokenPipes()
         ProcessControl.writeOutputByLine()
         let descriptors = WorkerEnvironment.linkDescriptors
         guard !descriptors.isEmpty else {

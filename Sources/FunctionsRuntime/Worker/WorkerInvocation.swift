@@ -34,8 +34,7 @@ final class WorkerInvocation: Sendable {
     func start(
         _ function: Function, head: InvocationHead, body: ByteBuffer, onEnd: @escaping @Sendable () -> Void
     ) {
-        var logger = Logger(label: function.name) { InvocationLogHandler(label: $0, invocation: self) }
-        logger.logLevel = .debug
+        let logger = Logger(label: function.name) { InvocationLogHandler(label: $0, invocation: self) }
         let context = InvocationContext(
             head: head, body: body, deadline: .now + .milliseconds(Int64(head.timeLeft)),
             transport: LinkTransport(invocation: self, database: database), logger: logger,

@@ -7,7 +7,7 @@ enum Bound {
         var description: String
     }
 
-    private static let interval = TimeAmount.milliseconds(10)
+    private static let interval: Int64 = 10
 
     /// Looks until the fact is there.
     /// - Throws: ``Exceeded`` that names the fact, where it isn't there in time.
@@ -17,12 +17,12 @@ enum Bound {
         let end = ContinuousClock.now + limit
         while try await !isThere() {
             guard ContinuousClock.now < end else { throw Exceeded(description: "not within \(limit): \(fact)") }
-            try await pause(interval)
+            try await pause(milliseconds: interval)
         }
     }
 
     /// A look at a fact costs; this lies between two.
-    static func pause(_ time: TimeAmount) async throws {
-        try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: time) {}.futureResult.get()
+    static func pause(milliseconds: Int64) async throws {
+        try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(milliseconds)) {}.futureResult.get()
     }
 }

@@ -8,8 +8,7 @@ final class HostProcess: Sendable {
         var errors = ""
     }
 
-    /// `nonisolated(unsafe)`: set up before it is shared; what is called afterwards only reads or sends a signal.
-    private nonisolated(unsafe) let process = Process()
+    private let process = Process()
     private let state = Mutex(State())
 
     init(_ directory: HostDirectory, arguments: [String] = []) throws {

@@ -1,28 +1,35 @@
 import Foundation
 
 /// A JSON value, read by other code than the host's own.
-enum JSON: Equatable, Sendable {
+enum JSON: Equatable, Sendable, Decodable {
     case null
     case bool(Bool)
-    /// A number by its digits: 1 and 1.0 differ.
-    case number(String)
+    case integer(Int64)
+    case double(Double)
     case string(String)
     case array([JSON])
     case object([String: JSON])
 
     init(parsing text: String) throws {
-        self.init(try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed))
+        self = try JSONDecoder().decode(JSON.self, from: Data(text.utf8))
     }
 
-    private init(_ value: Any) {
-        switch value {
-        case let text as String: self = .string(text)
-        case let list as [Any]: self = .array(list.map { JSON($0) })
-        case let members as [String: Any]: self = .object(members.mapValues { JSON($0) })
-        case let number as NSNumber:
-            let isBool = CFGetTypeID(number) == CFBooleanGetTypeID()
-            self = isBool ? .bool(number.boolValue) : .number(number.stringValue)
-        default: self = .null
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .double(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSON].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSON].self))
         }
     }
 
@@ -36,9 +43,11 @@ enum JSON: Equatable, Sendable {
 
     var list: [JSON] { if case .array(let list) = self { list } else { [] } }
 
+    /// An integer, or one that is written as a text.
     var integer: Int? {
         switch self {
-        case .number(let digits), .string(let digits): Int(digits)
+        case .integer(let value): Int(value)
+        case .string(let digits): Int(digits)
         default: nil
         }
     }

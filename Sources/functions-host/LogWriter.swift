@@ -1,0 +1,62 @@
+import Foundation
+
+/// Writes log lines to standard error on a thread of its own.
+///
+/// Whoever logs never waits for whoever reads the log: lines beyond the bound are dropped, and counted.
+///
+/// `@unchecked Sendable`: `condition` is held wherever the variables are touched.
+final class LogWriter: @unchecked Sendable {
+    private static let maxPendingBytes = 4 * 1024 * 1024
+
+    private let condition = NSCondition()
+    private var pending = Data()
+    private var dropped = 0
+    private var isWriting = false
+
+    func start() {
+        let thread = Thread { self.run() }
+        thread.name = "log"
+        thread.start()
+    }
+
+    func write(_ line: String) {
+        condition.lock()
+        defer { condition.unlock() }
+        guard pending.count < Self.maxPendingBytes else {
+            dropped += 1
+            return
+        }
+        if dropped > 0 {
+            pending.append(Data("\(dropped) log lines were dropped: nobody reads them fast enough\n".utf8))
+            dropped = 0
+        }
+        pending.append(contentsOf: line.utf8)
+        condition.signal()
+    }
+
+    /// Waits until everything is written, for a second at the most.
+    func flush() {
+        let deadline = Date(timeIntervalSinceNow: 1)
+        condition.lock()
+        defer { condition.unlock() }
+        while !pending.isEmpty || isWriting {
+            guard condition.wait(until: deadline) else { return }
+        }
+    }
+
+    private func run() {
+        condition.lock()
+        while true {
+            while pending.isEmpty { condition.wait() }
+            let lines = pending
+            pending = Data()
+            isWriting = true
+            condition.unlock()
+            // A closed standard error loses the log and nothing else.
+            try? FileHandle.standardError.write(contentsOf: lines)
+            condition.lock()
+            isWriting = false
+            condition.broadcast()
+        }
+    }
+}

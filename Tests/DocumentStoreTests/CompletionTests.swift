@@ -1,0 +1,73 @@
+import DocumentModel
+import DocumentStore
+import Testing
+
+struct CompletionTests {
+    private func context(_ key: String = "k", data: UInt8 = 1) -> OperationContext {
+        OperationContext(completion: CompletionKey(scope: "buy/ada", key: key, fingerprint: [data]))
+    }
+
+    private func finish(
+        _ test: TestStore, _ answer: UInt8, _ context: OperationContext
+    ) async throws -> DocumentResponse {
+        let write = Write(path: try DocumentPath("a/b"), operation: .set(["n": .integer(Int64(answer))]))
+        return await test.store.perform(.commit([write], transaction: nil, completing: [answer]), in: context)
+    }
+
+    private func isCommitted(_ response: DocumentResponse) -> Bool {
+        if case .committed = response { true } else { false }
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func workIsDoneOnceUnderAKey(kind: EngineKind) async throws {
+        let test = try TestStore(kind)
+        #expect(isCommitted(try await finish(test, 1, context())))
+        #expect(try await finish(test, 2, context()) == .completed([1]))
+        #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
+        #expect(await test.store.perform(.begin(.readWrite(retrying: nil)), in: context()) == .completed([1]))
+        #expect(isCommitted(try await finish(test, 3, context("other"))))
+        await test.store.shutdown()
+    }
+
+    @Test func aKeyWithOtherDataIsRefused() async throws {
+        let test = try TestStore()
+        _ = try await finish(test, 1, context())
+        let refused = DocumentResponse.failed(.invalidArgument("this Idempotency-Key was used with other data"))
+        #expect(try await finish(test, 2, context(data: 2)) == refused)
+        #expect(await test.store.perform(.begin(.readWrite(retrying: nil)), in: context(data: 2)) == refused)
+        await test.store.shutdown()
+    }
+
+    @Test func aRefusedCommitKeepsNoAnswer() async throws {
+        let test = try TestStore()
+        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]), precondition: .exists(true))
+        let failed = await test.store.perform(.commit([write], transaction: nil, completing: [1]), in: context())
+        #expect(failed.error.code == .notFound)
+        #expect(isCommitted(try await finish(test, 2, context())))
+        await test.store.shutdown()
+    }
+
+    @Test func anExpiredAnswerIsGone() async throws {
+        let test = try TestStore()
+        _ = try await finish(test, 1, context())
+        test.clock.advance(seconds: 7 * 86_400 + 1)
+        #expect(isCommitted(try await finish(test, 2, context())))
+        #expect(try await finish(test, 3, context()) == .completed([2]))
+        await test.store.shutdown()
+    }
+
+    @Test func expiredAnswersAreRemoved() async throws {
+        let engine = MemoryEngine()
+        let test = try TestStore(engine: engine)
+        for i in 0..<5 { _ = try await finish(test, 1, context("k\(i)")) }
+        test.clock.advance(seconds: 8 * 86_400)
+        try await test.set("a/c", [:])
+        try engine.makeReadSession().read { reader in
+            try reader.scan(.completions, KeyRange(lower: [], upper: nil), reverse: false) { key, _ in
+                Issue.record("still there: \(key)")
+                return true
+            }
+        }
+        await test.store.shutdown()
+    }
+}

@@ -1,0 +1,78 @@
+import DocumentModel
+@testable import DocumentStore
+import Synchronization
+import Testing
+
+/// An engine whose batches can be made to fail at their end, as on a full disk.
+private final class FailingEngine: StorageEngine {
+    let inner = MemoryEngine()
+    let fails = Mutex(false)
+    let batches = Atomic<Int>(0)
+
+    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
+
+    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        batches.add(1, ordering: .relaxed)
+        return try inner.write { writer in
+            let result = try body(writer)
+            if fails.withLock({ $0 }) { throw StorageError(.unavailable, "the disk is full") }
+            return result
+        }
+    }
+
+    func close() throws {}
+}
+
+struct FailingEngineTests {
+    @Test func aFailedBatchFailsItsMembersAndLeavesNoTrace() async throws {
+        let engine = FailingEngine()
+        let test = try TestStore(engine: engine)
+        try await test.set("a/b", ["n": .integer(1)])
+        let reader = try await test.begin()
+        _ = try await test.get("a/b", in: reader)
+        engine.fails.withLock { $0 = true }
+        #expect(await refusal { try await test.set("a/b", ["n": .integer(2)]) }?.code == .unavailable)
+        engine.fails.withLock { $0 = false }
+        #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
+        // What was not kept is no conflict either.
+        try await test.set("a/b", ["n": .integer(3)], in: reader)
+        #expect(try await test.get("a/b")?.fields == ["n": .integer(3)])
+        await test.store.shutdown()
+    }
+
+    @Test func waitingCommitsShareOneBatch() async throws {
+        let engine = FailingEngine()
+        let clock = TestClock()
+        let store = try DocumentStore(engine: engine, now: clock.now)
+        let done = Atomic<Int>(0)
+        for i in 0..<100 {
+            let write = Write(path: try DocumentPath("a/d\(i)"), operation: .set([:]))
+            store.perform(.commit([write], transaction: nil, completing: nil)) { response in
+                if case .committed = response { done.add(1, ordering: .relaxed) }
+            }
+        }
+        let before = engine.batches.load(ordering: .relaxed)
+        try store.start()
+        await store.shutdown()
+        #expect(done.load(ordering: .relaxed) == 100)
+        #expect(engine.batches.load(ordering: .relaxed) - before <= 2)
+    }
+
+    @Test func oneRefusedMemberDoesNotHarmTheOthers() async throws {
+        let engine = FailingEngine()
+        let store = try DocumentStore(engine: engine, now: TestClock().now)
+        let codes = Mutex<[StatusCode?]>([])
+        let path = try DocumentPath("a/b")
+        for precondition in [Write.Precondition.exists(true), .exists(false), .exists(false), .exists(true)] {
+            let write = Write(path: path, operation: .set([:]), precondition: precondition)
+            store.perform(.commit([write], transaction: nil, completing: nil)) { response in
+                codes.withLock { codes in
+                    if case .failed(let error) = response { codes.append(error.code) } else { codes.append(nil) }
+                }
+            }
+        }
+        try store.start()
+        await store.shutdown()
+        #expect(codes.withLock { $0 } == [.notFound, nil, .alreadyExists, nil])
+    }
+}

@@ -1,0 +1,164 @@
+import DocumentModel
+@testable import DocumentStore
+import Testing
+
+struct QueryTests {
+    private func ids(_ documents: [Document]) -> [String] { documents.map(\.path.id) }
+
+    private func filled(_ kind: EngineKind = .memory) async throws -> TestStore {
+        let test = try TestStore(kind)
+        let values: [(String, Value)] = [
+            ("null", .null), ("false", .boolean(false)), ("nan", .double(.nan)), ("one", .integer(1)),
+            ("onePointFive", .double(1.5)), ("two", .integer(2)), ("twoD", .double(2)), ("text", .string("t")),
+            ("list", .array([.integer(1), .string("x")])), ("map", .map(["k": .integer(1)])),
+        ]
+        for (id, value) in values { try await test.set("c/" + id, ["f": value, "g": .integer(0)]) }
+        try await test.set("c/without", ["g": .integer(1)])
+        try await test.set("c/one/sub/inner", ["f": .integer(1)])
+        return test
+    }
+
+    struct Example: Sendable {
+        var filter: Query.Filter
+        var expected: [String]
+        init(_ comparison: Query.Operator, _ value: Value, _ expected: [String]) {
+            filter = .field(FieldPath(segments: ["f"]), comparison, value)
+            self.expected = expected
+        }
+        init(_ test: Query.UnaryOperator, _ expected: [String]) {
+            filter = .unary(FieldPath(segments: ["f"]), test)
+            self.expected = expected
+        }
+    }
+
+    @Test(arguments: [
+        Example(.equal, .double(1), ["one"]), Example(.equal, .integer(2), ["two", "twoD"]),
+        Example(.equal, .null, ["null"]), Example(.equal, .double(.nan), ["nan"]),
+        Example(.greaterThan, .integer(1), ["onePointFive", "two", "twoD"]),
+        Example(.greaterThanOrEqual, .integer(1), ["one", "onePointFive", "two", "twoD"]),
+        Example(.lessThan, .string("u"), ["text"]),
+        Example(.lessThanOrEqual, .boolean(true), ["false"]),
+        Example(.notEqual, .integer(2), ["false", "nan", "one", "onePointFive", "text", "list", "map"]),
+        Example(.notIn, .array([.integer(2), .boolean(false)]), ["nan", "one", "onePointFive", "text", "list", "map"]),
+        Example(.in, .array([.integer(2), .string("t"), .integer(2)]), ["text", "two", "twoD"]),
+        Example(.arrayContains, .double(1), ["list"]),
+        Example(.arrayContainsAny, .array([.string("x"), .integer(1)]), ["list"]),
+        Example(.equal, .map(["k": .integer(1)]), ["map"]),
+        Example(.isNull, ["null"]), Example(.isNaN, ["nan"]),
+        Example(.isNotNaN, ["false", "one", "onePointFive", "two", "twoD", "text", "list", "map"]),
+        Example(.isNotNull, ["false", "nan", "one", "onePointFive", "two", "twoD", "text", "list", "map"]),
+    ])
+    func filtersFind(example: Example) async throws {
+        let test = try await filled()
+        var query = Query(collectionID: "c")
+        query.filter = example.filter
+        #expect(ids(try await test.query(query)) == example.expected)
+        await test.store.shutdown()
+    }
+
+    @Test func collectionGroupsReachAllDepths() async throws {
+        let test = try TestStore(.sqlite)
+        for path in ["sub/root", "a/x/sub/one", "a/y/sub/two", "b/x/sub/three", "a/x/other/no"] {
+            try await test.set(path, ["n": .integer(1)])
+        }
+        var query = Query(collectionID: "sub", allDescendants: true)
+        let byName = ["a/x/sub/one", "a/y/sub/two", "b/x/sub/three", "sub/root"]
+        #expect(try await test.query(query).map(\.path.string) == byName)
+        query.filter = .field(try FieldPath("n"), .equal, .integer(1))
+        #expect(try await test.query(query).map(\.path.string) == byName)
+        query.parent = try DocumentPath("a/x")
+        #expect(try await test.query(query).map(\.path.string) == ["a/x/sub/one"])
+        query.filter = nil
+        #expect(try await test.query(query).map(\.path.string) == ["a/x/sub/one"])
+        try await test.commit([Write(path: try DocumentPath("a/x/sub/one"), operation: .delete)])
+        #expect(try await test.query(query).isEmpty)
+        await test.store.shutdown()
+    }
+
+    @Test func longValuesAreComparedInFull() async throws {
+        let test = try TestStore()
+        let long = String(repeating: "x", count: 1600)
+        for (id, end) in [("c", "a"), ("b", "b"), ("a", "c")] {
+            try await test.set("l/" + id, ["f": .string(long + end)])
+        }
+        var query = Query(collectionID: "l")
+        query.orderBy = [Query.Order(try FieldPath("f"))]
+        query.limit = 2
+        #expect(ids(try await test.query(query)) == ["c", "b"])
+        query.filter = .field(try FieldPath("f"), .greaterThan, .string(long + "a"))
+        #expect(ids(try await test.query(query)) == ["b", "a"])
+        query.orderBy = []
+        query.filter = .field(try FieldPath("f"), .equal, .string(long + "c"))
+        #expect(ids(try await test.query(query)) == ["a"])
+        await test.store.shutdown()
+    }
+
+    @Test func projectionAnswersNamedFieldsOnly() async throws {
+        let test = try TestStore()
+        try await test.set("c/a", ["m": .map(["x": .integer(1), "y": .integer(2)]), "z": .null])
+        var query = Query(collectionID: "c")
+        query.projection = [try FieldPath("m.x"), try FieldPath("none")]
+        #expect(try await test.query(query).first?.fields == ["m": .map(["x": .integer(1)])])
+        query.projection = [.documentID]
+        #expect(try await test.query(query).first?.fields == [:])
+        await test.store.shutdown()
+    }
+
+    @Test func whatIsNoQueryIsRefused() throws {
+        let field = try FieldPath("f")
+        func reason(_ change: (inout Query) -> Void) -> String? {
+            var query = Query(collectionID: "c")
+            change(&query)
+            do {
+                _ = try NormalizedQuery(query)
+                return nil
+            } catch {
+                return error.code == .invalidArgument ? error.message : "not invalidArgument"
+            }
+        }
+        let many = Value.array((0..<31).map { .integer($0) })
+        #expect(reason { $0.filter = .field(field, .in, many) }?.contains("30") == true)
+        #expect(reason { $0.filter = .field(field, .in, .array([])) }?.contains("not empty") == true)
+        let eleven = Value.array((0..<11).map { .integer($0) })
+        #expect(reason { $0.filter = .field(field, .notIn, eleven) }?.contains("10") == true)
+        let six = Query.Filter.field(field, .in, .array((0..<6).map { .integer($0) }))
+        #expect(reason { $0.filter = .and([six, six]) }?.contains("disjunctions") == true)
+        #expect(reason { $0.filter = .and([]) }?.contains("no parts") == true)
+        let contains = Query.Filter.field(field, .arrayContains, .null)
+        #expect(reason { $0.filter = .and([contains, contains]) }?.contains("array-contains") == true)
+        let not = Query.Filter.field(field, .notEqual, .integer(1))
+        #expect(reason { $0.filter = .and([not, not]) }?.contains("!=") == true)
+        #expect(reason { $0.filter = .field(.documentID, .equal, .integer(1)) }?.contains("__name__") == true)
+        #expect(reason { $0.orderBy = [Query.Order(field), Query.Order(field)] }?.contains("twice") == true)
+        #expect(reason { $0.start = Query.Cursor(values: [.null, .null], before: true) }?.contains("cursor") == true)
+        #expect(reason { $0.limit = -1 }?.contains("limit") == true)
+        #expect(reason { $0.collectionID = "a/b/c" }?.contains("slash") == true)
+        #expect(reason { $0.collectionID = "" } != nil)
+    }
+
+    @Test func listingPagesThroughACollection() async throws {
+        let test = try await filled(.sqlite)
+        let page = try await list(test, after: nil)
+        #expect(ids(page.documents) == ["false", "list", "map", "nan"])
+        let next = try await list(test, after: page.nextAfter)
+        #expect(ids(next.documents) == ["null", "one", "onePointFive", "text"])
+        #expect(try await list(test, after: next.nextAfter).nextAfter == nil)
+        let ids = try await withCheckedThrowingContinuation { continuation in
+            test.store.listCollectionIDs { continuation.resume(with: $0) }
+        }
+        #expect(ids == ["c"])
+        let parent = try DocumentPath("c/one")
+        let below = try await withCheckedThrowingContinuation { continuation in
+            test.store.listCollectionIDs(parent: parent) { continuation.resume(with: $0) }
+        }
+        #expect(below == ["sub"])
+        await test.store.shutdown()
+    }
+
+    private func list(_ test: TestStore, after: String?) async throws -> DocumentPage {
+        let collection = try CollectionPath("c")
+        return try await withCheckedThrowingContinuation { continuation in
+            test.store.listDocuments(in: collection, pageSize: 4, after: after) { continuation.resume(with: $0) }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import DocumentModel
+@testable import DocumentStore
+import Synchronization
+import Testing
+
+struct RetryTests {
+    private let path: DocumentPath
+
+    init() throws { path = try DocumentPath("hot/counter") }
+
+    private func write(_ n: Int64) -> Write { Write(path: path, operation: .set(["n": .integer(n)])) }
+
+    /// A transaction that has read the counter and lost.
+    private func loser(
+        _ test: TestStore, _ context: OperationContext = OperationContext()
+    ) async throws -> TransactionID {
+        let id = try await test.begin(context: context)
+        _ = try await test.get(path.string, in: id, context: context)
+        let n = try await test.get(path.string)?.fields["n"]
+        guard case .integer(let n)? = n else { throw DocumentError(.internal, "no counter") }
+        try await test.commit([write(n + 1)])
+        let error = await refusal { try await test.commit([write(0)], in: id, context: context) }
+        #expect(error?.code == .aborted)
+        return id
+    }
+
+    private func again(
+        _ test: TestStore, _ id: TransactionID, _ context: OperationContext = OperationContext()
+    ) async throws -> (TransactionID, [TransactionRead]) {
+        switch await test.store.perform(.begin(.readWrite(retrying: id)), in: context) {
+        case .began(let id, let reads): return (id, reads)
+        case let other: throw other.error
+        }
+    }
+
+    /// Adds one to the counter, as often as it takes, and answers how often that was.
+    private func increment(_ test: TestStore) async throws -> Int {
+        var retrying: TransactionID?
+        for attempt in 1...1000 {
+            let response = await test.store.perform(.begin(.readWrite(retrying: retrying)))
+            guard case .began(let id, let reads) = response else { throw response.error }
+            retrying = id
+            let document: Document?
+            if case .document(_, let found)? = reads.first {
+                document = found
+            } else {
+                document = try await test.get(path.string, in: id)
+            }
+            guard case .integer(let n)? = document?.fields["n"] else { throw DocumentError(.dataLoss, "no counter") }
+            let error = await refusal { try await test.commit([write(n + 1)], in: id) }
+            guard let error else { return attempt }
+            #expect(error.code == .aborted)
+        }
+        throw DocumentError(.aborted, "never got through")
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func sixtyFourClientsOnOneCounterAllProgress(kind: EngineKind) async throws {
+        let test = try TestStore(kind)
+        try await test.set(path.string, ["n": .integer(0)])
+        let (clients, rounds) = (64, 10)
+        var tries: [Int] = []
+        try await withThrowingTaskGroup(of: [Int].self) { group in
+            for _ in 0..<clients {
+                group.addTask {
+                    var tries: [Int] = []
+                    for _ in 0..<rounds { tries.append(try await increment(test)) }
+                    return tries
+                }
+            }
+            for try await clientTries in group { tries += clientTries }
+        }
+        #expect(try await test.get(path.string)?.fields["n"] == .integer(Int64(clients * rounds)))
+        #expect(tries.reduce(0, +) <= clients * rounds * 3)
+        #expect(try #require(tries.max()) <= 3)
+        await test.store.shutdown()
+    }
+
+    @Test func aSecondTryGetsWhatItReadAndOthersWait() async throws {
+        let test = try TestStore()
+        try await test.set(path.string, ["n": .integer(0)])
+        let first = try await loser(test)
+        let second = try await loser(test)
+        let (turn, reads) = try await again(test, first)
+        guard case .document(path, let document?)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
+        #expect(document.fields["n"] == .integer(2))
+        // Another transaction that read it may not take it away.
+        let third = try await test.begin()
+        _ = try await test.get(path.string, in: third)
+        #expect(await refusal { try await test.commit([write(50)], in: third) }?.code == .aborted)
+        async let waiting = again(test, second)
+        try await test.commit([write(3)], in: turn)
+        let (next, _) = try await waiting
+        try await test.commit([write(4)], in: next)
+        #expect(try await test.get(path.string)?.fields["n"] == .integer(4))
+        await test.store.shutdown()
+    }
+
+    @Test func blindWritesPassAndTheHolderKeepsItsPlace() async throws {
+        let test = try TestStore()
+        try await test.set(path.string, ["n": .integer(0)])
+        let first = try await loser(test)
+        let second = try await loser(test)
+        let (turn, _) = try await again(test, first)
+        try await test.commit([write(10)])
+        #expect(await refusal { try await test.commit([write(3)], in: turn) }?.code == .aborted)
+        async let waiting = again(test, second)
+        let (turnAgain, reads) = try await again(test, turn)
+        guard case .document(_, let document?)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
+        #expect(document.fields["n"] == .integer(10))
+        try await test.commit([write(11)], in: turnAgain)
+        let (next, _) = try await waiting
+        guard case .rolledBack = await test.store.perform(.rollback(next)) else {
+            throw DocumentError(.unknown, "rollback failed")
+        }
+        await test.store.shutdown()
+    }
+
+    @Test func aTurnEndsWithItsOwner() async throws {
+        let test = try TestStore()
+        try await test.set(path.string, ["n": .integer(0)])
+        let dying = OperationContext(owner: 7)
+        let first = try await loser(test, dying)
+        let second = try await loser(test)
+        _ = try await again(test, first, dying)
+        async let waiting = again(test, second)
+        test.store.release(owner: 7)
+        let (next, _) = try await waiting
+        try await test.commit([write(9)], in: next)
+        await test.store.shutdown()
+    }
+
+    @Test func aTurnEndsWithItsTime() async throws {
+        let test = try TestStore()
+        try await test.set(path.string, ["n": .integer(0)])
+        let first = try await loser(test)
+        let second = try await loser(test)
+        let (slow, _) = try await again(test, first)
+        test.clock.advance(seconds: 3)
+        let (next, _) = try await again(test, second)
+        try await test.commit([write(9)], in: next)
+        #expect(await refusal { try await test.commit([write(3)], in: slow) }?.code == .aborted)
+        await test.store.shutdown()
+    }
+
+    @Test func aQueryIsUnderATurnToo() async throws {
+        let test = try TestStore()
+        let query = Query(collectionID: "hot")
+        let id = try await test.begin()
+        _ = try await test.query(query, in: id)
+        try await test.set("hot/a", [:])
+        #expect(await refusal { try await test.set("x/y", [:], in: id) }?.code == .aborted)
+        let (turn, reads) = try await again(test, id)
+        guard case .query(query, let found)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
+        #expect(found.map(\.path.id) == ["a"])
+        let other = try await test.begin()
+        _ = try await test.query(query, in: other)
+        #expect(await refusal { try await test.set("hot/b", [:], in: other) }?.code == .aborted)
+        try await test.set("x/y", [:], in: turn)
+        await test.store.shutdown()
+    }
+
+    @Test func waitersAreRefusedAtShutdown() async throws {
+        let test = try TestStore()
+        try await test.set(path.string, ["n": .integer(0)])
+        let first = try await loser(test)
+        let second = try await loser(test)
+        _ = try await again(test, first)
+        let answer = Mutex<DocumentResponse?>(nil)
+        test.store.perform(.begin(.readWrite(retrying: second))) { response in answer.withLock { $0 = response } }
+        await test.store.shutdown()
+        #expect(answer.withLock { $0 } == .failed(DocumentStore.shutDown))
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+/// How a host ends, and what ends with it.
+@Suite(.timeLimit(.minutes(2))) struct ShutdownTests {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func workUnderWayIsFinishedAndAnswered(signal: Int32) async throws {
+        try await RunningHost.serving { host in
+            try await host.expectEcho()
+            let idle = try await RawConnection.open(port: host.functions.port)
+            var running = try await host.functions.open(
+                "POST", "/demo-shop/us-central1/quietStream", headers: StreamingTests.stream,
+                bytes: Array(#"{"data":1500}"#.utf8))
+            host.process.send(signal)
+            try await idle.waitForEnd()
+            await #expect(throws: (any Error).self) { try await host.call("nothing", "null") }
+            let answer = try await running.read(until: "result")
+            #expect(answer.contains(#"{"result":"done"}"#))
+            #expect(try await host.process.end() == 0)
+            #expect(host.directory.workers.isEmpty)
+        }
+    }
+
+    @Test func aRequestThatArrivesDuringTheEndIsToldSo() async throws {
+        try await RunningHost.serving { host in
+            let connection = try await RawConnection.open(port: host.functions.port)
+            try await connection.send(
+                "POST /demo-shop/us-central1/nothing HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: 13\r\n\r\n{\"data\":")
+            async let running = host.call("slow", "2000")
+            let idle = try await RawConnection.open(port: host.functions.port)
+            try await Bound.wait("the slow call runs") { host.directory.workers.count == 1 }
+            host.process.send(SIGTERM)
+            try await idle.waitForEnd()
+            try await connection.send("null}")
+            try await connection.waitForEnd()
+            #expect(connection.text.hasPrefix("HTTP/1.1 503"))
+            #expect(connection.text.contains("UNAVAILABLE"))
+            #expect(try await running.status == 200)
+            #expect(try await host.process.end() == 0)
+        }
+    }
+
+    @Test func workThatOutlastsTheGraceIsTold() async throws {
+        try await RunningHost.serving([.fixture], extra: #""limits": { "shutdownGrace": 1 }"#) { host in
+            async let running = host.call("slow", "25000")
+            try await Bound.wait("the slow call runs") { host.directory.workers.count == 1 }
+            try await host.expectEcho()
+            host.process.send(SIGTERM)
+            let answer = try await running
+            #expect(answer.status == 503)
+            #expect(answer.json["error"]?["status"] == .string("UNAVAILABLE"))
+            #expect(try await host.process.end() == 0)
+            #expect(host.directory.workers.isEmpty)
+        }
+    }
+
+    @Test func aKilledHostTakesItsWorkersWithIt() async throws {
+        try await RunningHost.serving { host in
+            try await host.expectEcho()
+            for (name, data) in [("spins", "true"), ("blocks", "true"), ("slow", "20000")] {
+                let call = try await host.functions.open(
+                    "POST", "/demo-shop/us-central1/\(name)", headers: StreamingTests.stream,
+                    bytes: Array(#"{"data":\#(data)}"#.utf8))
+                #expect(call.status == 200)
+            }
+            try await Bound.wait("all workers run") { host.directory.workers.count == 4 }
+            host.process.send(SIGKILL)
+            try await host.process.end()
+            try await Bound.wait("no worker is left", within: .seconds(5)) { host.directory.workers.isEmpty }
+        }
+    }
+
+    @Test func anEphemeralHostLeavesNoData() async throws {
+        let directory = try HostDirectory()
+        try directory.configure([.fixture])
+        let host = try await RunningHost.start(in: directory, arguments: ["--ephemeral"])
+        try await host.expectEcho()
+        #expect(!FileManager.default.fileExists(atPath: directory.data))
+        host.process.send(SIGTERM)
+        #expect(try await host.process.end() == 0)
+        #expect(directory.workers.isEmpty)
+    }
+}

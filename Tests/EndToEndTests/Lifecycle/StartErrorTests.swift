@@ -1,0 +1,143 @@
+import Foundation
+import Testing
+
+/// What an operator reads when a host can't start: a sentence, and no trace.
+@Suite(.timeLimit(.minutes(2))) struct StartErrorTests {
+    /// Starts a host that must end by itself, and looks at how.
+    /// - Parameter words: what the sentence must hold.
+    private func expectRefusal(
+        _ directory: HostDirectory, _ words: [String], lines: Int = 1, within limit: Duration = .seconds(30)
+    ) async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let process = try HostProcess(directory)
+        defer { process.send(SIGKILL) }
+        let status = try await process.end(within: limit)
+        try await Bound.wait("the host says why") { !process.errors.isEmpty }
+        #expect(status != 0)
+        #expect(process.output.isEmpty, "it greeted: \(process.output)")
+        let text = process.errors
+        for word in words { #expect(text.contains(word), "\(text)") }
+        #expect(text.hasPrefix("functions-host: "), "\(text)")
+        #expect(text.split(separator: "\n").count == lines, "\(text)")
+        for trace in ["Fatal error", "Error(", "Optional(", "/Sources/", "at 0x", "NIOCore", "SQLite error"] {
+            #expect(!text.contains(trace), "\(text)")
+        }
+        #expect(directory.workers.isEmpty)
+    }
+
+    @Test(arguments: ["functions", "firestore", "auth"])
+    func aTakenPortIsNamed(surface: String) async throws {
+        try await RunningHost.serving([]) { host in
+            let taken = ["functions": host.functions, "firestore": host.firestore, "auth": host.auth][surface]
+            let port = try #require(taken?.port)
+            let ports = ["functions", "firestore", "auth"].map { #""\#($0)": \#($0 == surface ? port : 0)"# }
+            let directory = try HostDirectory()
+            try directory.configure(bundles: "", ports: ports.joined(separator: ", "))
+            try await expectRefusal(directory, ["\(port)", "taken", "listen.\(surface)"])
+        }
+    }
+
+    @Test func aDataDirectoryHasOneHost() async throws {
+        try await RunningHost.serving([]) { host in
+            try await expectRefusal(host.directory, ["another host", host.directory.data, "stop it"])
+            #expect(try await host.auth.send("GET", "/nothing").status == 404)
+        }
+    }
+
+    @Test func aDataDirectoryThatIsAFileIsRefused() async throws {
+        let directory = try HostDirectory()
+        try directory.configure(bundles: "")
+        try directory.write("no directory", to: "data")
+        try await expectRefusal(directory, [directory.data, "is a file"])
+    }
+
+    @Test func aDirectoryOfOtherThingsIsLeftAlone() async throws {
+        let directory = try HostDirectory()
+        try directory.configure(bundles: "")
+        try FileManager.default.createDirectory(atPath: directory.data, withIntermediateDirectories: true)
+        try directory.write("mine", to: "data/thesis.txt")
+        try await expectRefusal(directory, ["thesis.txt", "no data directory"])
+    }
+
+    @Test func dataOfANewerHostAreRefused() async throws {
+        let directory = try HostDirectory()
+        try directory.configure(bundles: "")
+        try FileManager.default.createDirectory(atPath: directory.data, withIntermediateDirectories: true)
+        try directory.write("9999\n", to: "data/version")
+        try await expectRefusal(directory, ["9999", "newer"])
+    }
+
+    @Test(arguments: [0, 50, 5000])
+    func aTruncatedDatabaseIsRefused(size: Int) async throws {
+        let directory = try HostDirectory()
+        try directory.configure([])
+        let host = try await RunningHost.start(in: directory)
+        _ = try await SignedInUser.create(host)
+        host.process.send(SIGTERM)
+        try await host.process.end()
+        let file = directory.data + "/documents.sqlite"
+        let whole = try #require(FileManager.default.contents(atPath: file))
+        try whole.prefix(size).write(to: URL(fileURLWithPath: file))
+        try await expectRefusal(directory, ["documents.sqlite", "damaged"])
+        #expect(FileManager.default.contents(atPath: file) == whole.prefix(size), "the damaged file was changed")
+    }
+
+    @Test func aMissingBundleIsNamed() async throws {
+        let directory = try HostDirectory()
+        try directory.configure(bundles: #"{ "name": "shop", "product": "NoSuchProduct" }"#)
+        try await expectRefusal(directory, ["NoSuchProduct", "swift build --product"])
+        try directory.configure(bundles: #"{ "name": "shop", "executable": "/nowhere/shop" }"#)
+        try await expectRefusal(directory, ["/nowhere/shop"])
+    }
+
+    @Test(arguments: [
+        ("echo garbage", "garbage"), ("echo garbage >&3", "isn't a manifest"), ("echo broken >&2; exit 1", "exit status 1"),
+        ("kill -9 $$", "signal 9"), ("echo '{\"protocolVersion\":9,\"functions\":[]}' >&3", "version 9"),
+    ])
+    func aBundleThatTellsNoFunctionsIsRefused(script: String, words: String) async throws {
+        let directory = try HostDirectory()
+        let path = try directory.script(script)
+        try directory.configure(bundles: #"{ "name": "bad", "executable": "\#(path)" }"#)
+        try await expectRefusal(directory, [path, words])
+    }
+
+    @Test func aBundleThatHangsIsGivenUp() async throws {
+        let directory = try HostDirectory()
+        let path = try directory.script("echo waiting; sleep 3600")
+        try directory.configure(bundles: #"{ "name": "bad", "executable": "\#(path)" }"#)
+        try await expectRefusal(directory, [path, "killed", "waiting"], within: .seconds(60))
+    }
+
+    @Test func twoBundlesCannotHaveOneFunction() async throws {
+        let directory = try HostDirectory()
+        let bundle = #"{ "name": "NAME", "executable": "\#(BuiltProducts.shop)" }"#
+        let both = ["a", "b"].map { bundle.replacingOccurrences(of: "NAME", with: $0) }
+        try directory.configure(bundles: both.joined(separator: ","))
+        try await expectRefusal(directory, ["purchase", "catalog", "rename"], lines: 2)
+    }
+
+    @Test func anOverrideOfAnUnknownFunctionIsNamed() async throws {
+        let directory = try HostDirectory()
+        try directory.configure([.shop], extra: #""functions": { "purchas": { "maxInstances": 1 } }"#)
+        try await expectRefusal(directory, ["functions.json:6:", "purchas", "purchase"])
+    }
+
+    @Test(arguments: [
+        ("{", "functions.json:1:"), (#"{ "project": "demo-shop", "prot": 1 }"#, "prot"),
+        (#"{ "project": 7 }"#, "project"), (#"{ "project": "demo-shop", "mode": "production" }"#, "demo-shop"),
+        (#"{ "project": "demo-shop", "listen": { "functions": 70000 } }"#, "70000"),
+        (#"{ "project": "demo-shop", "listen": { "host": "not an address" } }"#, "not an address"),
+        (#"{ "project": "demo-shop", "rules": "missing.rules" }"#, "missing.rules"),
+        (#"{ "mode": "development" }"#, "project"),
+    ])
+    func aMistakeInTheConfigurationIsNamedWithItsPlace(text: String, word: String) async throws {
+        let directory = try HostDirectory()
+        try directory.write(text, to: "functions.json")
+        try await expectRefusal(directory, ["functions.json:1:", word])
+    }
+
+    @Test func aMissingConfigurationIsNamed() async throws {
+        try await expectRefusal(try HostDirectory(), ["functions.json", "there is no such file"])
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+/// Purchases while the host is killed again and again: nothing is sold twice, half or without an order.
+///
+/// `SOAK_SECONDS` makes the storm longer, `SOAK_SEED` repeats one.
+@Suite struct PurchaseStormTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let seconds = environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 8
+    private static let buyers = 12
+    private static let products = ["apple", "kiwi", "plum"]
+    /// Sold out at some time in a short storm already.
+    private static let scarce = "truffle"
+    private static let scarceStock = 20
+    private static let plentifulStock = 1_000_000
+
+    @Test(.timeLimit(.minutes(seconds / 60 + 4)))
+    func killsLoseNothingAndSellNothingTwice() async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
+        print("the storm's seed is \(seed)")
+        let host = try await MortalHost([.shop])
+        for product in Self.products { try await Shopper.stock(host.current, product, Self.plentifulStock) }
+        try await Shopper.stock(host.current, Self.scarce, Self.scarceStock)
+        var buyers: [StormBuyer] = []
+        for number in 0..<Self.buyers {
+            let user = try await Shopper.signIn(host.current).user
+            buyers.append(StormBuyer(host: host, user: user, name: "b\(number)", seed: seed &+ UInt64(number) + 1))
+        }
+
+        let end = ContinuousClock.now + .seconds(Self.seconds)
+        let (kills, after) = try await withThrowingTaskGroup(of: StormBuyer.self) { group in
+            for buyer in buyers {
+                group.addTask {
+                    var buyer = buyer
+                    while ContinuousClock.now < end {
+                        try await buyer.purchase(from: Self.products + [Self.scarce])
+                    }
+                    return buyer
+                }
+            }
+            var random = SeededRandom(seed: seed)
+            var kills = 0
+            while ContinuousClock.now < end {
+                try await Bound.pause(milliseconds: Int64.random(in: 50...1500, using: &random))
+                try await host.dieAndReturn()
+                kills += 1
+            }
+            return (kills, try await group.reduce(into: []) { $0.append($1) })
+        }
+
+        var sold: [String: Int] = [:]
+        for buyer in after {
+            let orders = try await buyer.documents("orders").mapValues(\.orderedQuantities)
+            #expect(orders == buyer.bought, "\(buyer.name) was answered otherwise than what is stored")
+            for quantities in orders.values { sold.merge(quantities, uniquingKeysWith: +) }
+            #expect(try await buyer.documents("cart_items").isEmpty)
+        }
+        for product in Self.products + [Self.scarce] {
+            let stocked = product == Self.scarce ? Self.scarceStock : Self.plentifulStock
+            let left = try #require(try await Shopper.left(host.current, product))
+            #expect(stocked - left == sold[product, default: 0], "\(product)")
+            #expect(left >= 0)
+        }
+        let purchases = after.reduce(0) { $0 + $1.bought.count }
+        print("\(purchases) purchases through \(kills) kills")
+        #expect(kills > 0 && purchases > Self.buyers)
+        try await host.end()
+    }
+}

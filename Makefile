@@ -26,6 +26,11 @@ test: prepare
 	swift build --build-tests
 	swift test --skip-build --parallel
 
+# The random tests at length.
+soak: prepare
+	swift build --build-tests
+	SOAK_SECONDS=$(or $(SECONDS_OF_SOAK),600) swift test --skip-build --filter PurchaseStormTests
+
 bench: build
 	swift build -c release --product functions-bench
 	$$(swift build -c release --show-bin-path)/functions-bench $(ARGUMENTS)

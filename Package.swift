@@ -120,7 +120,7 @@ let package = Package(
         .testTarget(name: "DocumentModelTests", dependencies: ["DocumentModel"], swiftSettings: settings),
         .testTarget(
             name: "WorkerProtocolTests",
-            dependencies: ["WorkerProtocol", .product(name: "NIOCore", package: nio)],
+            dependencies: ["DocumentModel", "WorkerProtocol", .product(name: "NIOCore", package: nio)],
             swiftSettings: settings),
         .testTarget(
             name: "DocumentStoreTests",

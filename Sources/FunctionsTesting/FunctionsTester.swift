@@ -51,7 +51,7 @@ public final class FunctionsTester: Sendable {
     ///
     /// - Parameter onChunk: called with each chunk, in order.
     /// - Throws: as ``call(_:_:as:idempotencyKey:returning:)``.
-    public func stream<Chunk: Decodable, Output: Decodable>(
+    public func stream<Chunk: Decodable & SendableMetatype, Output: Decodable>(
         _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil,
         idempotencyKey: String? = nil, onChunk: @escaping @Sendable (Chunk) -> Void
     ) async throws -> Output {

@@ -59,7 +59,8 @@ struct FixtureFunctions: FunctionBundle {
             try .json(
                 Seen(
                     method: request.method, path: request.path,
-                    query: request.query.map { "\($0.name)=\($0.value)" }, body: String(decoding: request.body, as: UTF8.self),
+                    query: request.query.map { "\($0.name)=\($0.value)" },
+                    body: String(decoding: request.body, as: UTF8.self),
                     header: request.headers["X-Fixture"]),
                 status: request.query["status"].flatMap(Int.init) ?? 200)
         }
@@ -106,7 +107,8 @@ struct FixtureFunctions: FunctionBundle {
             for number in stride(from: request.data, to: 0, by: -1) { try await response.sendChunk(number) }
             return "liftoff"
         }
-        onCall("quietStream", .heartbeat(.seconds(1))) { (request: CallableRequest<Int>, response: StreamingResponse<Int>) in
+        onCall("quietStream", .heartbeat(.seconds(1))) {
+            (request: CallableRequest<Int>, response: StreamingResponse<Int>) in
             try await Task.sleep(for: .milliseconds(request.data))
             try await response.sendChunk(1)
             return "done"

@@ -1,3 +1,4 @@
+import DocumentModel
 import NIOCore
 import Testing
 
@@ -61,7 +62,7 @@ import Testing
         let head = InvocationHead(
             executionID: "abc", timeLeft: 1234, auth: .init(id: "ada", claims: ByteBuffer(string: "{}")), app: nil,
             streams: true, method: "PUT", target: "/rest?x=1",
-            headers: HeaderBlock([("Host", "shop.example"), ("X-Empty", "")]))
+            headers: HeaderBlock([(name: "Host", value: "shop.example"), (name: "X-Empty", value: "")]))
         var buffer = bytes { head.write(to: &$0) }
         #expect(try InvocationHead(from: &buffer) == head)
         #expect(buffer.readableBytes == 0)
@@ -71,7 +72,7 @@ import Testing
     @Test func truncatedHeadIsRefusedAtEveryLength() {
         let head = InvocationHead(
             executionID: "abc", timeLeft: 1, auth: .init(id: "ada", claims: ByteBuffer(string: "{}")),
-            headers: HeaderBlock([("Host", "shop.example")]))
+            headers: HeaderBlock([(name: "Host", value: "shop.example")]))
         let whole = bytes { head.write(to: &$0) }
         for length in 0..<whole.readableBytes {
             var part = whole.getSlice(at: 0, length: length) ?? ByteBuffer()

@@ -38,7 +38,8 @@ final class Gateway: Service {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.inappropriateOperationForState
                     }
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+                        withPipeliningAssistance: false, withErrorHandling: true)
                     try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: loop))
                 }
             }

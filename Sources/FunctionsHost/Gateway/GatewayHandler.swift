@@ -1,3 +1,4 @@
+import DequeModule
 import DocumentModel
 import Logging
 import NIOCore
@@ -6,7 +7,8 @@ import WorkerProtocol
 
 /// One connection of a client: reads a request, hands it to an exchange, and sends what that answers.
 ///
-/// Requests of one connection come one at a time; the pipeline holds back the next until the answer is sent.
+/// Requests of one connection are answered one at a time. What a client sends ahead waits here, and beyond a bound in
+/// the client.
 final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -19,11 +21,19 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         case answering(any Exchange)
     }
 
+    /// Parts of requests that may wait, a body's buffers among them.
+    private static let maxWaiting = 64
+
     private let loop: GatewayLoop
     private var state = State.idle
     private var context: ChannelHandlerContext?
     private var keepsAlive = true
     private var hasSentHead = false
+    /// What came while an answer was still to be sent.
+    private var waiting: Deque<HTTPServerRequestPart> = []
+    private var isPaused = false
+    /// Whether the connection ends with the answer that is on its way: what comes behind isn't looked at.
+    private var isClosing = false
     /// When the last answer is with the system.
     private var sent: EventLoopFuture<Void>?
     /// Bytes of the request's body, as counted by the loop.
@@ -63,19 +73,43 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         releaseBody()
         if case .answering(let exchange) = state { exchange.clientLeft() }
         state = .idle
+        waiting = []
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let head): begin(head, context)
+        let part = unwrapInboundIn(data)
+        guard !isClosing else { return }
+        guard isAnswering || !waiting.isEmpty else { return handle(part) }
+        waiting.append(part)
+        if waiting.count > Self.maxWaiting && !isPaused {
+            isPaused = true
+            _ = context.channel.setOption(.autoRead, value: false)
+        }
+    }
+
+    private var isAnswering: Bool { if case .answering = state { true } else { false } }
+
+    private func handle(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head): begin(head)
         case .body(let bytes): receive(bytes)
         case .end: finish()
         }
     }
 
+    /// Goes on with what came while the last answer was being made.
+    private func handleWaiting() {
+        while !isClosing, !isAnswering, let part = waiting.popFirst() { handle(part) }
+        if waiting.isEmpty && isPaused, let context {
+            isPaused = false
+            _ = context.channel.setOption(.autoRead, value: true)
+        }
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func begin(_ head: HTTPRequestHead) {
+        guard let context else { return }
         keepsAlive = head.isKeepAlive && !loop.isStopping
         hasSentHead = false
         deadline = .now() + loop.limits.transferTimeout
@@ -159,6 +193,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     func sendHeadAlone(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
         guard let context else { return }
         keepsAlive = false
+        isClosing = true
         sendHead(status, headers)
         let promise = context.eventLoop.makePromise(of: Void.self)
         sent = promise.futureResult
@@ -202,9 +237,14 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             deadline = .now() + loop.limits.idleTimeout
             mustClose = !keepsAlive
         }
-        // The write may bring the connection's next request here before it returns.
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
-        if mustClose { closeWhenSent() }
+        if mustClose {
+            isClosing = true
+            closeWhenSent()
+        } else if !waiting.isEmpty {
+            // Not at once: an answer that is made at once would bring the next one in here, and so on.
+            context.eventLoop.assumeIsolated().execute { [self] in handleWaiting() }
+        }
     }
 
     /// Ends an answer that can't be completed: the client sees it cut off.

@@ -23,6 +23,7 @@ enum Bound {
 
     /// A look at a fact costs; this lies between two.
     static func pause(milliseconds: Int64) async throws {
-        try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(milliseconds)) {}.futureResult.get()
+        try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(milliseconds)) {}
+            .futureResult.get()
     }
 }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How many hosts the tests run at a time: more would only make each other slow.
+/// How many hosts the tests run at a time: more would only make each other slow. The wait for one counts in a test's
+/// time limit, which is generous for that reason.
 enum HostSlots {
     private struct State {
         var free = 6

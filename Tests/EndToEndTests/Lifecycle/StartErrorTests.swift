@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What an operator reads when a host can't start: a sentence, and no trace.
-@Suite(.timeLimit(.minutes(2))) struct StartErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct StartErrorTests {
     /// Starts a host that must end by itself, and looks at how.
     /// - Parameter words: what the sentence must hold.
     private func expectRefusal(
@@ -92,7 +92,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("echo garbage", "garbage"), ("echo garbage >&3", "isn't a manifest"), ("echo broken >&2; exit 1", "exit status 1"),
+        ("echo garbage", "garbage"), ("echo garbage >&3", "isn't a manifest"),
+        ("echo broken >&2; exit 1", "exit status 1"),
         ("kill -9 $$", "signal 9"), ("echo '{\"protocolVersion\":9,\"functions\":[]}' >&3", "version 9"),
     ])
     func aBundleThatTellsNoFunctionsIsRefused(script: String, words: String) async throws {

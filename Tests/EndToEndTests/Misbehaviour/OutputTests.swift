@@ -1,7 +1,7 @@
 import Testing
 
 /// What functions print and log.
-@Suite(.timeLimit(.minutes(2))) struct OutputTests {
+@Suite(.timeLimit(.minutes(10))) struct OutputTests {
     @Test func whatAHandlerPrintsIsLoggedWithItsExecution() async throws {
         try await RunningHost.serving { host in
             let id = try #require(try await host.call("says", #""a word to find""#).json["result"]?.text)
@@ -42,7 +42,8 @@ import Testing
     @Test func aPrintedLineCannotBeTakenForOneOfTheHosts() async throws {
         try await RunningHost.serving { host in
             let id = try #require(
-                try await host.call("says", #""one\r2026-11-21T00:00:00.000Z error host: forged""#).json["result"]?.text)
+                try await host.call("says", #""one\r2026-11-21T00:00:00.000Z error host: forged""#).json["result"]?.text
+            )
             try await Bound.wait("the line is logged") { host.process.errors.contains("execution.id=\(id)") }
             for line in host.process.errors.split(whereSeparator: \.isNewline) where line.contains("forged") {
                 #expect(line.contains("says: "), "\(line)")

@@ -1,7 +1,7 @@
 import Testing
 
 /// The errors of callables, and what callers never see of them.
-@Suite(.timeLimit(.minutes(2))) struct CallableErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct CallableErrorTests {
     static let codes: [(name: String, status: Int)] = [
         ("OK", 200), ("CANCELLED", 499), ("UNKNOWN", 500), ("INVALID_ARGUMENT", 400), ("DEADLINE_EXCEEDED", 504),
         ("NOT_FOUND", 404), ("ALREADY_EXISTS", 409), ("PERMISSION_DENIED", 403), ("UNAUTHENTICATED", 401),
@@ -15,14 +15,16 @@ import Testing
                 let plain = try await host.call("refuse", #"{"code":"\#(code.name)","message":"No \"way\"\n"}"#)
                 #expect(plain.status == code.status, "\(code.name)")
                 #expect(
-                    plain.json == (try JSON(parsing: #"{"error":{"message":"No \"way\"\n","status":"\#(code.name)"}}"#)))
+                    plain.json == (try JSON(parsing: #"{"error":{"message":"No \"way\"\n","status":"\#(code.name)"}}"#))
+                )
                 let detailed = try await host.call(
                     "refuse", #"{"code":"\#(code.name)","message":"é","details":{"left":[1,null,"x"]}}"#)
                 #expect(
                     detailed.json
                         == (try JSON(
                             parsing:
-                                #"{"error":{"message":"é","status":"\#(code.name)","details":{"left":[1,null,"x"]}}}"#)))
+                                #"{"error":{"message":"é","status":"\#(code.name)","details":{"left":[1,null,"x"]}}}"#))
+                )
             }
         }
     }

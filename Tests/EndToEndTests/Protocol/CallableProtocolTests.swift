@@ -1,7 +1,7 @@
 import Testing
 
 /// What a callable's requests are answered with: a table of requests and answers.
-@Suite(.timeLimit(.minutes(2))) struct CallableProtocolTests {
+@Suite(.timeLimit(.minutes(10))) struct CallableProtocolTests {
     struct Row: Sendable {
         var name: String
         var method = "POST"
@@ -20,7 +20,9 @@ import Testing
         Row(name: "an object", body: #"{"data":{"foo":"bar"}}"#, answer: #"{"result":{"foo":"bar"}}"#),
         Row(name: "null", body: #"{"data":null}"#, answer: #"{"result":null}"#),
         Row(name: "text beyond ASCII", body: #"{"data":"購入 🛒 \u00e9"}"#, answer: #"{"result":"購入 🛒 é"}"#),
-        Row(name: "nested", body: #"{"data":[1,[2,{"a":[true,null,1.5]}]]}"#, answer: #"{"result":[1,[2,{"a":[true,null,1.5]}]]}"#),
+        Row(
+            name: "nested", body: #"{"data":[1,[2,{"a":[true,null,1.5]}]]}"#,
+            answer: #"{"result":[1,[2,{"a":[true,null,1.5]}]]}"#),
         Row(name: "a key with escapes", body: #"{"\u0064ata":1}"#, answer: #"{"result":1}"#),
         Row(name: "white space", body: " {\n\t\"data\" :\r\n 1 } \n", answer: #"{"result":1}"#),
         Row(
@@ -137,7 +139,10 @@ import Testing
 
     @Test func anUnknownFunctionOrRegionIsNotFound() async throws {
         try await RunningHost.serving { host in
-            for path in ["/demo-shop/us-central1/none", "/demo-shop/us-central1/echo", "/other/us-central1/nothing", "/", "/created"] {
+            for path in [
+                "/demo-shop/us-central1/none", "/demo-shop/us-central1/echo", "/other/us-central1/nothing", "/",
+                "/created",
+            ] {
                 let answer = try await host.functions.send(
                     "POST", path, headers: ["Content-Type": "application/json"], #"{"data":null}"#)
                 #expect(answer.status == 404, "\(path)")

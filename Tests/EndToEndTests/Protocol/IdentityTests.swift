@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Who a function is told that its caller is, and whom it never sees.
-@Suite(.timeLimit(.minutes(2))) struct IdentityTests {
+@Suite(.timeLimit(.minutes(10))) struct IdentityTests {
     /// A token as an emulator issues it: without a signature.
     static func unsigned(_ uid: String, project: String = "demo-shop", claims: String = "") -> String {
         func part(_ json: String) -> String {
@@ -79,7 +79,8 @@ import Testing
         try await RunningHost.serving { host in
             let answer = try await host.call(
                 "environment",
-                #"["GCLOUD_PROJECT","K_SERVICE","FUNCTION_TARGET","TZ","FUNCTIONS_EMULATOR","FUNCTIONS_PRODUCTS","PWD"]"#)
+                #"["GCLOUD_PROJECT","K_SERVICE","FUNCTION_TARGET","TZ","FUNCTIONS_EMULATOR","FUNCTIONS_PRODUCTS","PWD"]"#
+            )
             #expect(
                 answer.json["result"]
                     == .array([

@@ -19,7 +19,7 @@ import Testing
         ("every 0 minutes", "how often"), ("every 5 days", "no unit"), ("every 7 hours synchronized", "divide a day"),
         ("every 5 minutes from 10:00", "can't follow"), ("every day 25:00", "no time of day"),
         ("every funday 10:00", "no weekday"), ("1st mon of never 10:00", "no month"), ("tomorrow", "too few words"),
-        ("6th mon of month 10:00", "can't be read"), ("1st mon 10:00", "lacks \"of\""),
+        ("6th mon of month 10:00", "no ordinal"), ("1st mon 10:00", "lacks \"of\""),
     ])
     func otherFormsAreTold(text: String, part: String) {
         #expect { try Schedule(text) } throws: { "\($0)".contains(part) }

@@ -52,8 +52,10 @@ import Testing
     @Test func withdrawnCallIsNotDispatched() {
         var pool = pool()
         _ = pool.arrived(ticket(1), now: start)
-        #expect(pool.withdrew(ticket(1)))
-        #expect(!pool.withdrew(ticket(1)))
+        let withdrawn = pool.withdrew(ticket(1))
+        #expect(withdrawn)
+        let again = pool.withdrew(ticket(1))
+        #expect(!again)
         #expect(pool.workerBecameReady(1, now: start) == [.wake(at: start + .seconds(60))])
     }
 
@@ -136,6 +138,16 @@ import Testing
         _ = pool.abandoned(in: 1, now: start)
         #expect(pool.ended(in: 1, wasAbandoned: true, now: start) == [])
         #expect(pool.ended(in: 1, now: start) == [.end(1)])
+    }
+
+    @Test func workerThatBrokeGetsNoWorkAndItsEndStartsAnother() {
+        var pool = pool(concurrency: 2)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        pool.workerBroke(1)
+        #expect(pool.arrived(ticket(2), now: start) == [.start(2)])
+        #expect(pool.workerEnded(1, crashed: true, now: start) == [])
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2)])
     }
 
     @Test func stoppingRefusesWhatWaitsAndEndsWhatIsIdle() {

@@ -174,7 +174,8 @@ package final class HostServer: Sendable {
             }
         }
         let responder = DocumentREST(
-            database: parts.database, service: StoreDocumentService(parts.store, database: parts.database), mode: configuration.mode,
+            database: parts.database, service: StoreDocumentService(parts.store, database: parts.database),
+            mode: configuration.mode,
             principals: principals, maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
         return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
     }

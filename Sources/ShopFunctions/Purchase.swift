@@ -77,6 +77,7 @@ struct Purchase {
         var details = more
         details["reason"] = .string(reason)
         details["product"] = .string(product.documentID)
-        return HttpsError(.failedPrecondition, message, details: .object(JSONObject(details.map { ($0.key, $0.value) })))
+        return HttpsError(
+            .failedPrecondition, message, details: .object(JSONObject(details.map { ($0.key, $0.value) })))
     }
 }

@@ -54,7 +54,8 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private static func greet(_ addresses: HostServer.Addresses, _ host: HostServer, _ configuration: HostConfiguration) {
+    private static func greet(_ addresses: HostServer.Addresses, _ host: HostServer, _ configuration: HostConfiguration)
+    {
         var text = "functions-host serves \(configuration.project) in \(configuration.mode.rawValue) mode\n"
         text += "  functions  http://\(addresses.host):\(addresses.functions)\n"
         text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"

@@ -31,22 +31,29 @@ extension Value {
         case 4, 5: return .double(doubles.randomElement(using: &generator) ?? 0)
         case 6: return .timestamp(Timestamp(microseconds: Int64.random(in: -3...3, using: &generator)))
         case 7: return .string(texts.randomElement(using: &generator) ?? "")
-        case 8: return .bytes((0..<Int.random(in: 0...3, using: &generator)).map { _ in
-            UInt8.random(in: 0...3, using: &generator) })
+        case 8:
+            return .bytes(
+                (0..<Int.random(in: 0...3, using: &generator)).map { _ in
+                    UInt8.random(in: 0...3, using: &generator)
+                })
         case 9:
             return .geoPoint(GeoPoint(latitude: .random(in: -2...2, using: &generator).rounded(), longitude: 1))
         case 10:
-            return .array((0..<Int.random(in: 0...3, using: &generator)).map { _ in
-                random(using: &generator, depth: depth + 1) })
+            return .array(
+                (0..<Int.random(in: 0...3, using: &generator)).map { _ in
+                    random(using: &generator, depth: depth + 1)
+                })
         case 11:
             let count = Int.random(in: 0...3, using: &generator)
-            return .map(Dictionary(
-                (0..<count).map { _ in
-                    (texts.randomElement(using: &generator) ?? "", random(using: &generator, depth: depth + 1))
-                }, uniquingKeysWith: { $1 }))
+            return .map(
+                Dictionary(
+                    (0..<count).map { _ in
+                        (texts.randomElement(using: &generator) ?? "", random(using: &generator, depth: depth + 1))
+                    }, uniquingKeysWith: { $1 }))
         default:
             let elements = (0..<Int.random(in: 0...3, using: &generator)).map { _ in
-                Value.double(.random(in: -1...1, using: &generator).rounded()) }
+                Value.double(.random(in: -1...1, using: &generator).rounded())
+            }
             return .map(["__type__": .string("__vector__"), "value": .array(elements)])
         }
     }

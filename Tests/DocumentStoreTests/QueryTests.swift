@@ -39,7 +39,8 @@ struct QueryTests {
         Example(.lessThan, .string("u"), ["text"]),
         Example(.lessThanOrEqual, .boolean(true), ["false"]),
         Example(.notEqual, .integer(2), ["false", "nan", "one", "onePointFive", "text", "list", "map"]),
-        Example(.notIn, .array([.integer(2), .boolean(false)]), ["nan", "one", "onePointFive", "text", "list", "map"]),
+        Example(
+            .notIn, .array([.integer(2), .boolean(false)]), ["nan", "one", "onePointFive", "text", "list", "map"]),
         Example(.in, .array([.integer(2), .string("t"), .integer(2)]), ["text", "two", "twoD"]),
         Example(.arrayContains, .double(1), ["list"]),
         Example(.arrayContainsAny, .array([.string("x"), .integer(1)]), ["list"]),

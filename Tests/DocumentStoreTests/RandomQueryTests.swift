@@ -23,12 +23,17 @@ struct RandomQueryTests {
         case 0: return .unary(field, Query.UnaryOperator.allCases.randomElement(using: &generator) ?? .isNull)
         case 1: return .field(field, .in, .array((0..<2).map { _ in value(&generator) }))
         case 2: return .field(field, .arrayContains, .integer(.random(in: 0...2, using: &generator)))
-        case 3: return .field(.documentID, [.equal, .lessThan, .greaterThanOrEqual, .notEqual]
-            .randomElement(using: &generator) ?? .equal, .string("d\(Int.random(in: 10..<40, using: &generator))"))
+        case 3:
+            return .field(
+                .documentID,
+                [.equal, .lessThan, .greaterThanOrEqual, .notEqual]
+                    .randomElement(using: &generator) ?? .equal,
+                .string("d\(Int.random(in: 10..<40, using: &generator))"))
         default:
-            let comparison: Query.Operator = [
-                .equal, .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
-            ].randomElement(using: &generator) ?? .equal
+            let comparison: Query.Operator =
+                [
+                    .equal, .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
+                ].randomElement(using: &generator) ?? .equal
             return .field(field, comparison, value(&generator))
         }
     }

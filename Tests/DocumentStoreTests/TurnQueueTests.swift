@@ -79,9 +79,10 @@ struct TurnQueueTests {
         }
         for step in 1...4000 {
             let id = TransactionID(rawValue: UInt64(step))
-            let wanted = Set((0..<Int.random(in: 1...3, using: &generator)).map { _ in
-                TurnKey.collection("k\(Int.random(in: 0..<6, using: &generator))", isGroup: false)
-            })
+            let wanted = Set(
+                (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+                    TurnKey.collection("k\(Int.random(in: 0..<6, using: &generator))", isGroup: false)
+                })
             let known = Array(holders.keys).sorted { $0.rawValue < $1.rawValue }
             switch (Int.random(in: 0..<5, using: &generator), known.randomElement(using: &generator)) {
             case (0...1, let holder?):

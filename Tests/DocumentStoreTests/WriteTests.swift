@@ -17,13 +17,14 @@ struct WriteTests {
                 path: try DocumentPath("a/b"),
                 operation: .update(
                     ["m": .map(["p": .integer(9)]), "n": .map(["deep": .map(["er": .boolean(true)])]), "x": .null],
-                    mask: mask)),
+                    mask: mask))
         ])
         let fields = try await test.get("a/b")?.fields
-        #expect(fields == [
-            "x": .integer(1), "m": .map(["p": .integer(9), "q": .integer(2)]),
-            "n": .map(["deep": .map(["er": .boolean(true)])]),
-        ])
+        #expect(
+            fields == [
+                "x": .integer(1), "m": .map(["p": .integer(9), "q": .integer(2)]),
+                "n": .map(["deep": .map(["er": .boolean(true)])]),
+            ])
         await test.store.shutdown()
     }
 
@@ -60,7 +61,7 @@ struct WriteTests {
         let result = try await test.commit([
             Write(
                 path: try DocumentPath("a/b"), operation: .update([:], mask: []),
-                transforms: [FieldTransform(field, example.operation)]),
+                transforms: [FieldTransform(field, example.operation)])
         ])
         #expect(try await test.get("a/b")?.fields["f"] == example.after)
         switch example.operation {
@@ -75,7 +76,7 @@ struct WriteTests {
         let result = try await test.commit([
             Write(
                 path: try DocumentPath("a/b"), operation: .set([:]),
-                transforms: [FieldTransform(field, .serverTimestamp)]),
+                transforms: [FieldTransform(field, .serverTimestamp)])
         ])
         #expect(try await test.get("a/b")?.fields["f"] == .timestamp(result.commitTime))
         #expect(try await test.get("a/b")?.updateTime == result.commitTime)

@@ -58,7 +58,8 @@ import Testing
         #expect(try await cart.getDocuments().isEmpty)
         let order = try await users.document("ada").collection("orders").document(answer.orderID)
             .getDocument(as: Order.self).data
-        #expect(Set(order.snapshotProducts.map { "\($0.id) \($0.quantity) \($0.price)" }) == ["apple 3 150", "kiwi 2 160"])
+        #expect(
+            Set(order.snapshotProducts.map { "\($0.id) \($0.quantity) \($0.price)" }) == ["apple 3 150", "kiwi 2 160"])
         #expect(order.purchaseTime != nil)
     }
 

@@ -20,7 +20,9 @@ import Testing
         for cut in 0...stream.readableBytes {
             var parser = FrameParser()
             var frames: [Frame] = []
-            for part in [stream.getSlice(at: 0, length: cut), stream.getSlice(at: cut, length: stream.readableBytes - cut)] {
+            for part in [
+                stream.getSlice(at: 0, length: cut), stream.getSlice(at: cut, length: stream.readableBytes - cut),
+            ] {
                 var part = try #require(part)
                 parser.append(&part)
                 while let frame = try parser.next() { frames.append(frame) }
@@ -81,7 +83,8 @@ import Testing
     }
 
     @Test func failureAndLogLineRoundTrip() throws {
-        let failure = InvocationFailure(code: .failedPrecondition, message: "no", details: ByteBuffer(string: "{\"a\":1}"))
+        let failure = InvocationFailure(
+            code: .failedPrecondition, message: "no", details: ByteBuffer(string: "{\"a\":1}"))
         var first = bytes { failure.write(to: &$0) }
         #expect(try InvocationFailure(from: &first) == failure)
         let line = LogLine(level: 3, label: "shop", message: "sold", metadata: ["count": "2"])

@@ -74,7 +74,8 @@ extension NormalizedQuery {
 
     func compare(_ a: QueryPlace, _ b: QueryPlace) -> ValueOrder {
         for (index, order) in orders.enumerated() {
-            let result = order.field.isDocumentID
+            let result =
+                order.field.isDocumentID
                 ? DocumentPath.compare(a.document.path, b.document.path)
                 : Value.compare(a.values[index], b.values[index])
             if result != .same { return order.descending ? result.reversed : result }

@@ -71,12 +71,13 @@ package final class SQLiteEngine: StorageEngine {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             if !readonly {
-                try database.execute(sql: """
-                    PRAGMA journal_mode = WAL;
-                    PRAGMA synchronous = FULL;
-                    PRAGMA wal_autocheckpoint = 4000;
-                    PRAGMA journal_size_limit = 67108864;
-                    """)
+                try database.execute(
+                    sql: """
+                        PRAGMA journal_mode = WAL;
+                        PRAGMA synchronous = FULL;
+                        PRAGMA wal_autocheckpoint = 4000;
+                        PRAGMA journal_size_limit = 67108864;
+                        """)
             }
             try database.execute(sql: "PRAGMA cache_size = -16384; PRAGMA cell_size_check = ON")
         }

@@ -13,14 +13,15 @@ enum SQLiteSchema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 tables") { database in
             // Documents can be large, and rows of a WITHOUT ROWID table should not be.
-            try database.execute(sql: """
-                CREATE TABLE documents (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
-                CREATE TABLE "index" (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
-                CREATE TABLE completions (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
-                CREATE TABLE meta (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
-                PRAGMA application_id = \(applicationID);
-                PRAGMA user_version = 1;
-                """)
+            try database.execute(
+                sql: """
+                    CREATE TABLE documents (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+                    CREATE TABLE "index" (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE completions (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE meta (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    PRAGMA application_id = \(applicationID);
+                    PRAGMA user_version = 1;
+                    """)
         }
         return migrator
     }

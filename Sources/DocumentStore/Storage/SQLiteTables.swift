@@ -30,7 +30,8 @@ final class SQLiteTables: StorageWriter {
         guard !range.isEmpty else { return }
         let sql = sql[table.rawValue]
         let bounded = range.upper != nil
-        let text = reverse
+        let text =
+            reverse
             ? (bounded ? sql.scanDown : sql.scanDownOpen) : (bounded ? sql.scanUp : sql.scanUpOpen)
         try using(text) { statement in
             bind(range.lower, at: 1, of: statement)

@@ -81,11 +81,13 @@ extension DocumentStore {
         _ completion: @escaping @Sendable (Result<Answer, DocumentError>) -> Void,
         _ body: @escaping @Sendable (DocumentView, Timestamp) throws -> Answer
     ) {
-        let taken = reads.put(.view { result in
-            completion(result.flatMap { view, time in
-                Result { try body(view, time) }.mapError(DocumentError.init(from:))
+        let taken = reads.put(
+            .view { result in
+                completion(
+                    result.flatMap { view, time in
+                        Result { try body(view, time) }.mapError(DocumentError.init(from:))
+                    })
             })
-        })
         if !taken { completion(.failure(Self.shutDown)) }
     }
 }

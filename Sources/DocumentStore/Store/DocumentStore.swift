@@ -72,10 +72,11 @@ package final class DocumentStore: Sendable {
         completion: @escaping @Sendable (DocumentResponse) -> Void
     ) {
         let operation = StoreOperation(request: request, context: context, completion: completion)
-        let taken = switch request {
-        case .get, .query, .begin(.readOnly), .begin(.readWrite(nil)): reads.put(.operation(operation))
-        case .begin(.readWrite), .commit, .rollback: writes.put(.operation(operation))
-        }
+        let taken =
+            switch request {
+            case .get, .query, .begin(.readOnly), .begin(.readWrite(nil)): reads.put(.operation(operation))
+            case .begin(.readWrite), .commit, .rollback: writes.put(.operation(operation))
+            }
         if !taken { completion(.failed(Self.shutDown)) }
     }
 

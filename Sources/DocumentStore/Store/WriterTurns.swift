@@ -96,7 +96,8 @@ struct WriterTurns {
                 if transaction.reads.documents.contains(change.path), turn.reads.documents.contains(change.path) {
                     return true
                 }
-                let wasRead = transaction.reads.documents.contains(change.path)
+                let wasRead =
+                    transaction.reads.documents.contains(change.path)
                     || transaction.reads.queries.values.contains { $0.covers(change.path) }
                 guard wasRead else { continue }
                 if turn.reads.queries.values.contains(where: { $0.isChanged(by: change) }) { return true }

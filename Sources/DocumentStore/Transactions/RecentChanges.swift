@@ -26,7 +26,8 @@ struct RecentChanges: Sendable {
 
     mutating func append(_ changes: [DocumentChange], version: Int64) {
         for change in changes {
-            let size = 128 + DocumentLimits.size(of: change.before?.fields ?? [:])
+            let size =
+                128 + DocumentLimits.size(of: change.before?.fields ?? [:])
                 + DocumentLimits.size(of: change.after?.fields ?? [:])
             entries.append(Entry(version: version, change: change, bytes: size))
             bytes += size

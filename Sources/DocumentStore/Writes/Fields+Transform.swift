@@ -41,7 +41,8 @@ extension FieldTransform {
         guard let current, current.valueClass == .number else { return (operand, operand) }
         let nan = Value.double(.nan)
         let order = Value.compare(current, operand)
-        let keeps = Value.equivalent(current, nan)
+        let keeps =
+            Value.equivalent(current, nan)
             || (!Value.equivalent(operand, nan) && (order == .same || order == kept))
         let value = keeps ? current : operand
         return (value, value)

@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Darwin
+    import Darwin
 #endif
 
 /// The bytes of a configuration file, and what is asked of other files it names.
@@ -38,11 +38,11 @@ enum ConfigurationFile {
     private static func readChunk(_ descriptor: Int32, _ chunk: inout [UInt8]) -> Int {
         chunk.withUnsafeMutableBytes { buffer in
             #if canImport(Glibc)
-            Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             #elseif canImport(Musl)
-            Musl.read(descriptor, buffer.baseAddress, buffer.count)
+                Musl.read(descriptor, buffer.baseAddress, buffer.count)
             #else
-            Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+                Darwin.read(descriptor, buffer.baseAddress, buffer.count)
             #endif
         }
     }

@@ -103,7 +103,8 @@ extension ConfigurationReader {
         var overrides = HostConfiguration.FunctionOverrides()
         guard let object = object(node, key: key, known: ConfigurationKeys.function) else { return overrides }
         if let node = object["region"], let region = string(node) {
-            let isValid = !region.isEmpty && region.utf8.count <= 63
+            let isValid =
+                !region.isEmpty && region.utf8.count <= 63
                 && region.utf8.allSatisfy {
                     (97...122).contains($0) || (48...57).contains($0) || $0 == UInt8(ascii: "-")
                 }

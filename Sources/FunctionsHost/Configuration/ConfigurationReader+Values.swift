@@ -22,8 +22,10 @@ extension ConfigurationReader {
             guard known.contains(member.key) else {
                 let nearest = ConfigurationKeys.nearest(to: member.key, in: known)
                 report(
-                    "unknown key; " + (nearest.map { "did you mean \"\($0)\"?" }
-                        ?? "known are \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), at: member.offset)
+                    "unknown key; "
+                        + (nearest.map { "did you mean \"\($0)\"?" }
+                            ?? "known are \(known.map { "\"\($0)\"" }.joined(separator: ", "))"),
+                    at: member.offset)
                 continue
             }
             object[member.key] = member.value

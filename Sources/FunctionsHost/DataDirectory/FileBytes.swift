@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Darwin
+    import Darwin
 #endif
 
 /// Small files written so that they are there whole, or not at all, after a power cut.
@@ -11,21 +11,21 @@ enum FileBytes {
     /// - Returns: the descriptor, never inherited by children; negative where `errno` says why not.
     static func open(_ path: String, _ flags: Int32) -> Int32 {
         #if canImport(Glibc)
-        Glibc.open(path, flags | O_CLOEXEC, 0o600)
+            Glibc.open(path, flags | O_CLOEXEC, 0o600)
         #elseif canImport(Musl)
-        Musl.open(path, flags | O_CLOEXEC, 0o600)
+            Musl.open(path, flags | O_CLOEXEC, 0o600)
         #else
-        Darwin.open(path, flags | O_CLOEXEC, 0o600)
+            Darwin.open(path, flags | O_CLOEXEC, 0o600)
         #endif
     }
 
     static func close(_ descriptor: Int32) {
         #if canImport(Glibc)
-        _ = Glibc.close(descriptor)
+            _ = Glibc.close(descriptor)
         #elseif canImport(Musl)
-        _ = Musl.close(descriptor)
+            _ = Musl.close(descriptor)
         #else
-        _ = Darwin.close(descriptor)
+            _ = Darwin.close(descriptor)
         #endif
     }
 

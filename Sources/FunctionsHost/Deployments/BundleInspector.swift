@@ -51,14 +51,16 @@ struct BundleInspector: Sendable {
         case .success(let started): pid = started
         case .failure(let error): throw failure(error.description)
         }
-        var collected = PipeCollector(descriptors: [link.read, output.read], limits: [Self.maxManifest, Self.maxOutput])
+        var collected = PipeCollector(
+            descriptors: [link.read, output.read], limits: [Self.maxManifest, Self.maxOutput])
         let isComplete = collected.collect(until: .now + timeout)
         if !isComplete { ProcessSpawn.killGroup(pid) }
         let status = reap(pid)
         let (manifest, printed) = (collected.bytes[0], collected.bytes[1])
         let words = printed.isEmpty ? "It printed nothing." : "It printed: \(Self.excerpt(printed))"
         guard isComplete else {
-            throw failure("it didn't tell its functions within \(timeout.components.seconds) s and was killed. \(words)")
+            throw failure(
+                "it didn't tell its functions within \(timeout.components.seconds) s and was killed. \(words)")
         }
         guard case .exited(0) = status.outcome else {
             throw failure("it ended with \(status) instead of telling its functions. \(words)")
@@ -136,7 +138,8 @@ private struct PipeCollector {
             guard left > .zero else { return false }
             let order = Array(open)
             var polls = order.map { pollfd(fd: descriptors[$0], events: Int16(POLLIN), revents: 0) }
-            let milliseconds = Int32(clamping: left.components.seconds * 1000 + 1 + left.components.attoseconds / 1_000_000_000_000_000)
+            let milliseconds = Int32(
+                clamping: left.components.seconds * 1000 + 1 + left.components.attoseconds / 1_000_000_000_000_000)
             guard poll(&polls, nfds_t(polls.count), milliseconds) >= 0 || errno == EINTR else { return false }
             for (index, entry) in zip(order, polls) where entry.revents != 0 {
                 let count = read(descriptors[index], &buffer, buffer.count)

@@ -28,7 +28,8 @@ package struct ClientAccess: Sendable {
         try allow(
             !query.allDescendants
                 && (isOwnUser && (query.collectionID == "cart_items" || query.collectionID == "orders")
-                    || query.parent == nil && query.collectionID == "products" && uid != nil))
+                    || query.parent == nil && query.collectionID == "products" && uid != nil)
+        )
     }
 
     /// `allow create`: the document as it would become.

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// Bytes as protobuf's JSON has them: written in standard base64, read in the URL's alphabet and unpadded too.

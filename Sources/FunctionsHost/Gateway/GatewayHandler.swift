@@ -278,7 +278,8 @@ protocol Exchange: AnyObject {
 
 extension InvocationFailure {
     static func bodyTooLarge(limit: Int) -> InvocationFailure {
-        InvocationFailure(code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
+        InvocationFailure(
+            code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
     }
 
     static let tooManyBodies = InvocationFailure(

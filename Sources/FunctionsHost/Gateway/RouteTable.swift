@@ -32,7 +32,9 @@ struct RouteTable: Sendable {
         var byName: [String: ServedFunction] = [:]
         for function in functions {
             byName[function.manifest.name] = function
-            for region in function.manifest.regions { byRegionAndName[region + "/" + function.manifest.name] = function }
+            for region in function.manifest.regions {
+                byRegionAndName[region + "/" + function.manifest.name] = function
+            }
         }
         self.byRegionAndName = byRegionAndName
         self.byName = byName

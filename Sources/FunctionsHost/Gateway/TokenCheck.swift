@@ -37,8 +37,9 @@ struct TokenCheck {
     /// The text behind `Bearer `, in any case; nil where it is another scheme.
     static func bearerToken(_ authorization: String) -> Substring? {
         let scheme = authorization.utf8.prefix(7)
-        guard scheme.count == 7, scheme.elementsEqual("Bearer ".utf8) || scheme.elementsEqual("bearer ".utf8)
-            || String(scheme)?.lowercased() == "bearer "
+        guard scheme.count == 7,
+            scheme.elementsEqual("Bearer ".utf8) || scheme.elementsEqual("bearer ".utf8)
+                || String(scheme)?.lowercased() == "bearer "
         else { return nil }
         return authorization[authorization.utf8.index(authorization.startIndex, offsetBy: 7)...]
     }

@@ -73,7 +73,9 @@ struct DaySchedule: Equatable, Sendable {
         let split = rest.firstIndex(of: "of")
         let dayWords = Array(rest[..<(split ?? rest.count)])
         let monthWords = split.map { Array(rest[($0 + 1)...]) }
-        guard monthWords.map({ $0.count == 1 }) ?? true else { throw ScheduleError("after \"of\" months stand; \(Self.form)") }
+        guard monthWords.map({ $0.count == 1 }) ?? true else {
+            throw ScheduleError("after \"of\" months stand; \(Self.form)")
+        }
         let monthText = monthWords?[0] ?? "month"
         months = try Self.months(monthText)
         if dayWords.count == 1, let numbers = try Self.daysOfMonth(dayWords[0]) {

@@ -71,7 +71,8 @@ private struct CronField {
     private func number(_ text: Substring) throws(ScheduleError) -> Int {
         if let index = names.firstIndex(of: String(text)) { return index + firstName }
         guard let number = Int(text), range.contains(number) else {
-            let alternatives = names.isEmpty ? "" : " or \(names[0].uppercased())-\(names[names.count - 1].uppercased())"
+            let alternatives =
+                names.isEmpty ? "" : " or \(names[0].uppercased())-\(names[names.count - 1].uppercased())"
             throw error("\"\(text)\" isn't one of \(range.lowerBound)-\(range.upperBound)\(alternatives)")
         }
         return number

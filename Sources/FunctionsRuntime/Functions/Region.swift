@@ -38,7 +38,6 @@ public struct Memory: Hashable, Sendable {
     public static func mib(_ count: Int) -> Memory { Memory(mebibytes: count) }
     public static func gib(_ count: Int) -> Memory { Memory(mebibytes: count * 1024) }
 
-
 }
 
 /// From where a function may be reached.

@@ -43,7 +43,8 @@ public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable>(
 ) -> Function {
     callable(
         name, options,
-        CallableHandler { context in try await nothing(handler(.decode(context), StreamingResponse(context: context))) })
+        CallableHandler { context in try await nothing(handler(.decode(context), StreamingResponse(context: context))) }
+    )
 }
 
 /// A transactional callable function: its writes and its answer are one commit.
@@ -55,7 +56,8 @@ public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Output
 ) -> Function {
-    callable(name, options, CallableHandler { context, transaction in try await handler(.decode(context), transaction) })
+    callable(
+        name, options, CallableHandler { context, transaction in try await handler(.decode(context), transaction) })
 }
 
 /// A transactional callable function that answers nothing.

@@ -31,7 +31,8 @@ struct InvocationLogHandler: LogHandler {
         var all = self.metadata.merging(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { all["error"] = "\(error)" }
         let line = LogLine(
-            level: UInt8(Logger.Level.allCases.firstIndex(of: event.level) ?? 2), label: label, message: "\(event.message)",
+            level: UInt8(Logger.Level.allCases.firstIndex(of: event.level) ?? 2), label: label,
+            message: "\(event.message)",
             metadata: all.mapValues { "\($0)" })
         if let invocation {
             invocation.log(line)

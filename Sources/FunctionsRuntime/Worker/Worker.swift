@@ -30,8 +30,11 @@ enum Worker {
                 descriptors.map { descriptor in
                     ClientBootstrap(group: loop)
                         // The link reads on while one frame is being handled; 64 KiB carry many frames.
-                        .channelOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator(
-                            minimum: 4096, initial: 16_384, maximum: 1_048_576))
+                        .channelOption(
+                            .recvAllocator,
+                            value: AdaptiveRecvByteBufferAllocator(
+                                minimum: 4096, initial: 16_384, maximum: 1_048_576)
+                        )
                         .channelInitializer { channel in
                             channel.eventLoop.makeCompletedFuture {
                                 let writer = LinkWriter(channel: channel)

@@ -23,8 +23,9 @@ import X509
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let path = directory.path + "/signing-key.pem"
-        #expect(FileManager.default.createFile(
-            atPath: path, contents: Data(content.utf8), attributes: [.posixPermissions: 0o600]))
+        #expect(
+            FileManager.default.createFile(
+                atPath: path, contents: Data(content.utf8), attributes: [.posixPermissions: 0o600]))
         let error = #expect(throws: SigningKeyError.self) { try SigningKey.load(in: directory.path) }
         #expect(error?.description.hasPrefix("\(path) is damaged") == true)
         #expect(FileManager.default.contents(atPath: path) == Data(content.utf8))

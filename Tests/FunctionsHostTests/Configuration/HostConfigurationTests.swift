@@ -17,53 +17,91 @@ struct HostConfigurationTests {
         ("[]", "functions.json:1:1: the file must hold an object, { … }; this is an array"),
         ("{", "functions.json:1:2: a key in quotes should be here"),
         ("{}", "functions.json:1:1: \"project\" is missing; write your Firebase project's id, or demo-… for none"),
-        ("{\"project\": \"Shop\"}",
-         "functions.json:1:13: project: \"Shop\" is no project id; write 6 to 30 lower-case letters, digits and "
-            + "hyphens that begin with a letter, such as demo-shop"),
+        (
+            "{\"project\": \"Shop\"}",
+            "functions.json:1:13: project: \"Shop\" is no project id; write 6 to 30 lower-case letters, digits and "
+                + "hyphens that begin with a letter, such as demo-shop"
+        ),
         ("{\"project\": 7}", "functions.json:1:13: project: 7 is no string; write it in quotes"),
-        ("{\"project\": \"demo-shop\",\n \"mode\": \"prod\"}",
-         "functions.json:2:10: mode: \"prod\" is not possible here; write \"development\" or \"production\""),
-        ("{\"project\": \"demo-shop\", \"mode\": \"production\"}",
-         "functions.json:1:13: project: \"demo-shop\" is a demo project, which is never real; production needs your "
-            + "Firebase project's id"),
-        ("{\"project\": \"demo-shop\",\n \"projct\": 1}",
-         "functions.json:2:2: projct: unknown key; did you mean \"project\"?"),
-        ("{\"project\": \"demo-shop\", \"store\": {\"flavour\": 1}}",
-         "functions.json:1:36: store.flavour: unknown key; known are \"engine\""),
-        ("{\"project\": \"demo-shop\", \"listen\": {\"functions\": 70000}}",
-         "functions.json:1:50: listen.functions: 70000 is not a port; write 0 … 65535"),
-        ("{\"project\": \"demo-shop\", \"listen\": {\"functions\": 5001.5}}",
-         "functions.json:1:50: listen.functions: 5001.5 is not a port; write 0 … 65535"),
-        ("{\"project\": \"demo-shop\", \"listen\": {\"functions\": 8080}}",
-         "functions.json:1:50: listen.functions: 8080 is the port of \"firestore\" too; give each its own, or 0 for "
-            + "any free"),
-        ("{\"project\": \"demo-shop\", \"listen\": {\"host\": \"my host\"}}",
-         "functions.json:1:45: listen.host: \"my host\" is no address; write 127.0.0.1 for this machine alone or "
-            + "0.0.0.0 for all"),
-        ("{\"project\": \"demo-shop\", \"rules\": \"none.rules\"}",
-         "functions.json:1:35: rules: there is no file none.rules that can be read; write it, or take the key out"),
-        ("{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\"}]}",
-         "functions.json:1:38: bundles[0]: write \"product\" with a product of the Swift package, or \"executable\" "
-            + "with a file's path"),
-        ("{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\", \"product\": \"A\"}, "
-            + "{\"name\": \"a\", \"product\": \"B\"}]}",
-         "functions.json:1:78: bundles[1].name: another bundle is called \"a\" too; names must differ"),
-        ("{\"project\": \"demo-shop\", \"functions\": {\"purchase\": {\"memory\": \"1Gb\"}}}",
-         "functions.json:1:63: functions.purchase.memory: \"1Gb\" is no memory size; write 128MiB, 256MiB, 512MiB, "
-            + "1GiB, 2GiB, 4GiB, 8GiB, 16GiB or 32GiB"),
-        ("{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"minInstances\": 3, \"maxInstances\": 2}}}",
-         "functions.json:1:62: functions.f.minInstances: 3 is more than maxInstances, 2"),
-        ("{\"project\": \"demo-shop\", \"functions\": {\"1f\": {}}}",
-         "functions.json:1:40: functions.1f: \"1f\" is no function's name; a name begins with a letter and goes on "
-            + "with letters, digits, _ and -, 63 at most"),
-        ("{\"project\": \"demo-shop\", \"limits\": {\"requestBody\": \"33MiB\"}}",
-         "functions.json:1:52: limits.requestBody: \"33MiB\" is no size of a body; write 1KiB … 32MiB"),
-        ("{\"project\": \"demo-shop\",\n \"mode\": \"development\",\n \"mode\": \"production\"}",
-         "functions.json:3:2: the key \"mode\" stands here and on line 2; keep one"),
-        ("{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"mod\": 1}}}",
-         "functions.json:1:49: environments.s.mod: unknown key; did you mean \"mode\"?"),
-        ("{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"environments\": {}}}}",
-         "functions.json:1:49: environments.s.environments: \"environments\" can't stand in an environment"),
+        (
+            "{\"project\": \"demo-shop\",\n \"mode\": \"prod\"}",
+            "functions.json:2:10: mode: \"prod\" is not possible here; write \"development\" or \"production\""
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"mode\": \"production\"}",
+            "functions.json:1:13: project: \"demo-shop\" is a demo project, which is never real; production needs your "
+                + "Firebase project's id"
+        ),
+        (
+            "{\"project\": \"demo-shop\",\n \"projct\": 1}",
+            "functions.json:2:2: projct: unknown key; did you mean \"project\"?"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"store\": {\"flavour\": 1}}",
+            "functions.json:1:36: store.flavour: unknown key; known are \"engine\""
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 70000}}",
+            "functions.json:1:50: listen.functions: 70000 is not a port; write 0 … 65535"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 5001.5}}",
+            "functions.json:1:50: listen.functions: 5001.5 is not a port; write 0 … 65535"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 8080}}",
+            "functions.json:1:50: listen.functions: 8080 is the port of \"firestore\" too; give each its own, or 0 for "
+                + "any free"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"host\": \"my host\"}}",
+            "functions.json:1:45: listen.host: \"my host\" is no address; write 127.0.0.1 for this machine alone or "
+                + "0.0.0.0 for all"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"rules\": \"none.rules\"}",
+            "functions.json:1:35: rules: there is no file none.rules that can be read; write it, or take the key out"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\"}]}",
+            "functions.json:1:38: bundles[0]: write \"product\" with a product of the Swift package, or \"executable\" "
+                + "with a file's path"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\", \"product\": \"A\"}, "
+                + "{\"name\": \"a\", \"product\": \"B\"}]}",
+            "functions.json:1:78: bundles[1].name: another bundle is called \"a\" too; names must differ"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"purchase\": {\"memory\": \"1Gb\"}}}",
+            "functions.json:1:63: functions.purchase.memory: \"1Gb\" is no memory size; write 128MiB, 256MiB, 512MiB, "
+                + "1GiB, 2GiB, 4GiB, 8GiB, 16GiB or 32GiB"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"minInstances\": 3, \"maxInstances\": 2}}}",
+            "functions.json:1:62: functions.f.minInstances: 3 is more than maxInstances, 2"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"1f\": {}}}",
+            "functions.json:1:40: functions.1f: \"1f\" is no function's name; a name begins with a letter and goes on "
+                + "with letters, digits, _ and -, 63 at most"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"limits\": {\"requestBody\": \"33MiB\"}}",
+            "functions.json:1:52: limits.requestBody: \"33MiB\" is no size of a body; write 1KiB … 32MiB"
+        ),
+        (
+            "{\"project\": \"demo-shop\",\n \"mode\": \"development\",\n \"mode\": \"production\"}",
+            "functions.json:3:2: the key \"mode\" stands here and on line 2; keep one"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"mod\": 1}}}",
+            "functions.json:1:49: environments.s.mod: unknown key; did you mean \"mode\"?"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"environments\": {}}}}",
+            "functions.json:1:49: environments.s.environments: \"environments\" can't stand in an environment"
+        ),
     ])
     func whatIsWrongIsSaidWithPlaceKeyAndRemedy(text: String, expected: String) {
         #expect(errors(of: text) == expected)

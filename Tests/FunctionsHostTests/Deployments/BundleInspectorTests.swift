@@ -33,7 +33,10 @@ import WorkerProtocol
     }
 
     @Test(arguments: [
-        ("echo garbage", "it told no functions; it must be an executable whose @main is a FunctionBundle. It printed: «garbage»"),
+        (
+            "echo garbage",
+            "it told no functions; it must be an executable whose @main is a FunctionBundle. It printed: «garbage»"
+        ),
         ("echo garbage >&3", "what it told isn't a manifest: «garbage»"),
         ("exit 3", "it ended with exit status 3 instead of telling its functions. It printed nothing."),
         ("kill -9 $$", "it ended with signal 9 instead of telling its functions. It printed nothing."),

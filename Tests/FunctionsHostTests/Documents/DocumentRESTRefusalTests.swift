@@ -10,33 +10,51 @@ import Testing
 /// What the REST surface refuses, and to whom it speaks.
 struct DocumentRESTRefusalTests: RESTExchanges {
     @Test(arguments: [
-        (":commit", "{\"writes\":[", StatusCode.invalidArgument,
-         "the body, line 1, column 12: the text ends where a value should be"),
+        (
+            ":commit", "{\"writes\":[", StatusCode.invalidArgument,
+            "the body, line 1, column 12: the text ends where a value should be"
+        ),
         (":commit", "{\"write\":[]}", .invalidArgument, "write: unknown key"),
-        (":commit", "{\"writes\":[{}]}",
-         .invalidArgument,
-         "writes[0]: a write needs one of update, delete, verify and transform"),
-        (":commit", "{\"writes\":[{\"delete\":\"projects/other/databases/(default)/documents/u/a\"}]}",
-         .invalidArgument,
-         "writes[0].delete: \"projects/other/databases/(default)/documents/u/a\" is not in this database, "
-            + "projects/demo-shop/databases/(default)"),
-        (":commit", "{\"writes\":[{\"delete\":\"\(name)/u/a\",\"verify\":\"\(name)/u/a\"}]}",
-         .invalidArgument,
-         "writes[0].verify: a write does one thing; this is its second"),
-        (":commit", "{\"writes\":[{\"delete\":\"\(name)/u/a\",\"updateMask\":{}}]}",
-         .invalidArgument,
-         "writes[0]: only an update has an updateMask"),
+        (
+            ":commit", "{\"writes\":[{}]}",
+            .invalidArgument,
+            "writes[0]: a write needs one of update, delete, verify and transform"
+        ),
+        (
+            ":commit", "{\"writes\":[{\"delete\":\"projects/other/databases/(default)/documents/u/a\"}]}",
+            .invalidArgument,
+            "writes[0].delete: \"projects/other/databases/(default)/documents/u/a\" is not in this database, "
+                + "projects/demo-shop/databases/(default)"
+        ),
+        (
+            ":commit", "{\"writes\":[{\"delete\":\"\(name)/u/a\",\"verify\":\"\(name)/u/a\"}]}",
+            .invalidArgument,
+            "writes[0].verify: a write does one thing; this is its second"
+        ),
+        (
+            ":commit", "{\"writes\":[{\"delete\":\"\(name)/u/a\",\"updateMask\":{}}]}",
+            .invalidArgument,
+            "writes[0]: only an update has an updateMask"
+        ),
         (":runQuery", "{}", .invalidArgument, "a request needs its structuredQuery"),
-        (":runQuery", "{\"structuredQuery\":{\"from\":[{\"collectionId\":\"a/b/c\"}]}}", .invalidArgument,
-         "structuredQuery.from[0].collectionId: a collection id has no slash"),
-        (":runQuery", "{\"structuredQuery\":{\"from\":[{\"collectionId\":\"u\"}],\"limit\":-1}}", .invalidArgument,
-         "structuredQuery.limit: -1 is not 0 … 2147483647"),
-        (":runQuery", "{\"structuredQuery\":{\"from\":[]}}", .invalidArgument,
-         "structuredQuery.from: \"from\" names one collection, not 0"),
+        (
+            ":runQuery", "{\"structuredQuery\":{\"from\":[{\"collectionId\":\"a/b/c\"}]}}", .invalidArgument,
+            "structuredQuery.from[0].collectionId: a collection id has no slash"
+        ),
+        (
+            ":runQuery", "{\"structuredQuery\":{\"from\":[{\"collectionId\":\"u\"}],\"limit\":-1}}", .invalidArgument,
+            "structuredQuery.limit: -1 is not 0 … 2147483647"
+        ),
+        (
+            ":runQuery", "{\"structuredQuery\":{\"from\":[]}}", .invalidArgument,
+            "structuredQuery.from: \"from\" names one collection, not 0"
+        ),
         (":runAggregationQuery", "{}", .unimplemented, "runAggregationQuery is not available over REST"),
         (":nonsense", "{}", .notFound, "there is no method \"nonsense\" of "),
-        ("/u/a", "{}", .invalidArgument,
-         "\"u/a\" names a document; a collection path has an odd number of segments, such as users"),
+        (
+            "/u/a", "{}", .invalidArgument,
+            "\"u/a\" names a document; a collection path has an odd number of segments, such as users"
+        ),
         ("/u?documentID=a", "{}", .invalidArgument, "unknown query parameter \"documentID\""),
         ("/u?documentId=a%2Fb", "{}", .invalidArgument, "documentId: a document's id has no slash"),
         (":rollback", "{\"transaction\":\"AAAA\"}", .invalidArgument, "transaction: \"AAAA\" is no transaction"),
@@ -63,10 +81,11 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         let answer = try await exchange(
             .get, "/v1/projects/other/databases/(default)/documents/u/a", of: ScriptedDocuments())
         #expect(
-            answer == error(
-                .notFound,
-                "this host serves projects/demo-shop/databases/(default), "
-                    + "not projects/other/databases/(default)"))
+            answer
+                == error(
+                    .notFound,
+                    "this host serves projects/demo-shop/databases/(default), "
+                        + "not projects/other/databases/(default)"))
     }
 
     @Test(arguments: [

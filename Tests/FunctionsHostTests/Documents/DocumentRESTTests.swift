@@ -13,8 +13,9 @@ struct DocumentRESTTests: RESTExchanges {
 
     @Test func getAnswersTheDocument() async throws {
         let service = ScriptedDocuments([
-            .init(.get([try Self.path("users/a:b c")], transaction: nil),
-                  .documents([try Self.document("users/a:b c", ["n": .integer(1)])], readTime: Self.time))
+            .init(
+                .get([try Self.path("users/a:b c")], transaction: nil),
+                .documents([try Self.document("users/a:b c", ["n": .integer(1)])], readTime: Self.time))
         ])
         let answer = try await exchange(.get, Self.root + "/users/a:b%20c", of: service)
         #expect(answer == RESTAnswer(status: 200, body: Self.json("users/a:b c", #"{"n":{"integerValue":"1"}}"#)))
@@ -24,8 +25,9 @@ struct DocumentRESTTests: RESTExchanges {
     @Test func getInATransactionAnswersTheMaskedFields() async throws {
         let fields: [String: Value] = ["a": .map(["b": .integer(1), "c": .integer(2)]), "d": .null]
         let service = ScriptedDocuments([
-            .init(.get([try Self.path("u/a")], transaction: TransactionID(rawValue: 258)),
-                  .documents([try Self.document("u/a", fields)], readTime: Self.time))
+            .init(
+                .get([try Self.path("u/a")], transaction: TransactionID(rawValue: 258)),
+                .documents([try Self.document("u/a", fields)], readTime: Self.time))
         ])
         let answer = try await exchange(
             .get, Self.root + "/u/a?mask.fieldPaths=a.b&mask.fieldPaths=x&transaction=AAAAAAAAAQI%3D&key=k",
@@ -44,8 +46,9 @@ struct DocumentRESTTests: RESTExchanges {
     @Test func createSetsADocumentThatMustNotExist() async throws {
         let write = Write(path: try Self.path("u/a"), operation: .set(["n": .null]), precondition: .exists(false))
         let service = ScriptedDocuments([
-            .init(.commit([write], transaction: nil, completing: nil),
-                  Self.committed(WriteResult(updateTime: Self.time, transformResults: [])))
+            .init(
+                .commit([write], transaction: nil, completing: nil),
+                Self.committed(WriteResult(updateTime: Self.time, transformResults: [])))
         ])
         let answer = try await exchange(
             .post, Self.root + "/u?documentId=a", #"{"fields":{"n":{"nullValue":null}}}"#, of: service)
@@ -68,8 +71,9 @@ struct DocumentRESTTests: RESTExchanges {
                     ], transaction: nil, completing: nil), as: ada, result),
             .init(read, after),
             .init(
-                .commit([Write(path: try Self.path("u/a"), operation: .set(["n": .null]))],
-                        transaction: nil, completing: nil), as: ada, result),
+                .commit(
+                    [Write(path: try Self.path("u/a"), operation: .set(["n": .null]))],
+                    transaction: nil, completing: nil), as: ada, result),
             .init(read, after),
         ])
         let body = #"{"name":"\#(Self.name)/u/a","fields":{"n":{"nullValue":null}}}"#
@@ -89,8 +93,9 @@ struct DocumentRESTTests: RESTExchanges {
         let write = Write(path: try Self.path("u/a"), operation: .delete, precondition: .exists(true))
         let refused = DocumentError(.notFound, "no document u/a")
         let service = ScriptedDocuments([
-            .init(.commit([write], transaction: nil, completing: nil),
-                  Self.committed(WriteResult(updateTime: nil, transformResults: []))),
+            .init(
+                .commit([write], transaction: nil, completing: nil),
+                Self.committed(WriteResult(updateTime: nil, transformResults: []))),
             .init(.commit([write], transaction: nil, completing: nil), .failed(refused)),
         ])
         let path = Self.root + "/u/a?currentDocument.exists=true"
@@ -106,11 +111,14 @@ struct DocumentRESTTests: RESTExchanges {
         let last = DocumentName(database: DatabaseID(project: "demo-shop"), path: try Self.path("u/b"))
         next.start = .init(values: [.integer(2), .reference(last)], before: false)
         let service = ScriptedDocuments([
-            .init(.query(query, transaction: nil),
-                  .results([try Self.document("u/b", ["n": .integer(2)]), try Self.document("u/a", ["n": .integer(1)])],
-                           readTime: Self.time)),
-            .init(.query(next, transaction: nil),
-                  .results([try Self.document("u/a", ["n": .integer(1)])], readTime: Self.time)),
+            .init(
+                .query(query, transaction: nil),
+                .results(
+                    [try Self.document("u/b", ["n": .integer(2)]), try Self.document("u/a", ["n": .integer(1)])],
+                    readTime: Self.time)),
+            .init(
+                .query(next, transaction: nil),
+                .results([try Self.document("u/a", ["n": .integer(1)])], readTime: Self.time)),
         ])
         let url = Self.root + "/u?pageSize=1&orderBy=n%20desc&mask.fieldPaths=x"
         let first = try await exchange(.get, url, of: service)
@@ -127,23 +135,26 @@ struct DocumentRESTTests: RESTExchanges {
 
     @Test func commitReadsEveryKindOfWrite() async throws {
         let writes = [
-            Write(path: try Self.path("u/a"), operation: .set(["n": .null]),
-                  transforms: [
-                      .init(try FieldPath("t"), .serverTimestamp), .init(try FieldPath("i"), .increment(.integer(1))),
-                      .init(try FieldPath("x"), .maximum(.double(1))), .init(try FieldPath("m"), .minimum(.integer(2))),
-                      .init(try FieldPath("l"), .arrayUnion([.null])), .init(try FieldPath("r"), .arrayRemove([])),
-                  ], precondition: .exists(true)),
+            Write(
+                path: try Self.path("u/a"), operation: .set(["n": .null]),
+                transforms: [
+                    .init(try FieldPath("t"), .serverTimestamp), .init(try FieldPath("i"), .increment(.integer(1))),
+                    .init(try FieldPath("x"), .maximum(.double(1))), .init(try FieldPath("m"), .minimum(.integer(2))),
+                    .init(try FieldPath("l"), .arrayUnion([.null])), .init(try FieldPath("r"), .arrayRemove([])),
+                ], precondition: .exists(true)),
             Write(path: try Self.path("u/a"), operation: .update([:], mask: [])),
             Write(path: try Self.path("u/b"), operation: .delete),
             Write(path: try Self.path("u/c"), operation: .verify, precondition: .updateTime(Self.time)),
-            Write(path: try Self.path("u/d"), operation: .update([:], mask: []),
-                  transforms: [.init(try FieldPath("i"), .increment(.integer(1)))]),
+            Write(
+                path: try Self.path("u/d"), operation: .update([:], mask: []),
+                transforms: [.init(try FieldPath("i"), .increment(.integer(1)))]),
         ]
         let service = ScriptedDocuments([
-            .init(.commit(writes, transaction: TransactionID(rawValue: 1), completing: nil),
-                  Self.committed(
-                      WriteResult(updateTime: Self.time, transformResults: [.integer(4), .null]),
-                      WriteResult(updateTime: nil, transformResults: [])))
+            .init(
+                .commit(writes, transaction: TransactionID(rawValue: 1), completing: nil),
+                Self.committed(
+                    WriteResult(updateTime: Self.time, transformResults: [.integer(4), .null]),
+                    WriteResult(updateTime: nil, transformResults: [])))
         ])
         let answer = try await exchange(
             .post, Self.root + ":commit",
@@ -169,8 +180,9 @@ struct DocumentRESTTests: RESTExchanges {
         let paths = [try Self.path("u/a"), try Self.path("u/b")]
         let service = ScriptedDocuments([
             .init(.begin(.readWrite(retrying: TransactionID(rawValue: 7))), .began(transaction, prefetched: [])),
-            .init(.get(paths, transaction: transaction),
-                  .documents([try Self.document("u/a", [:]), nil], readTime: Self.time)),
+            .init(
+                .get(paths, transaction: transaction),
+                .documents([try Self.document("u/a", [:]), nil], readTime: Self.time)),
         ])
         let answer = try await exchange(
             .post, Self.root + ":batchGet",
@@ -211,8 +223,9 @@ struct DocumentRESTTests: RESTExchanges {
         query.limit = 10
         query.projection = [try FieldPath("n")]
         let service = ScriptedDocuments([
-            .init(.query(query, transaction: nil), as: .client(nil),
-                  .results([try Self.document("users/ada/orders/1", [:])], readTime: Self.time)),
+            .init(
+                .query(query, transaction: nil), as: .client(nil),
+                .results([try Self.document("users/ada/orders/1", [:])], readTime: Self.time)),
             .init(.query(query, transaction: nil), as: .client(nil), .results([], readTime: Self.time)),
         ])
         for limit in ["10", "{\"value\":10}"] {
@@ -228,9 +241,10 @@ struct DocumentRESTTests: RESTExchanges {
                 {"values":[{"integerValue":1}]},"offset":2,"limit":\(limit),"select":{"fields":[{"fieldPath":"n"}]}}}
                 """, headers: [:], of: service)
             #expect(
-                answer.body == (limit == "10"
-                    ? "[{\"document\":\(Self.json("users/ada/orders/1", "{}")),\"readTime\":\"\(Self.timeText)\"}]"
-                    : "[{\"readTime\":\"\(Self.timeText)\"}]"))
+                answer.body
+                    == (limit == "10"
+                        ? "[{\"document\":\(Self.json("users/ada/orders/1", "{}")),\"readTime\":\"\(Self.timeText)\"}]"
+                        : "[{\"readTime\":\"\(Self.timeText)\"}]"))
         }
     }
 

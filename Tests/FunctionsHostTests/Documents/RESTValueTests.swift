@@ -19,16 +19,20 @@ struct RESTValueTests {
         (.double(.nan), #"{"doubleValue":"NaN"}"#),
         (.double(.infinity), #"{"doubleValue":"Infinity"}"#),
         (.double(-.infinity), #"{"doubleValue":"-Infinity"}"#),
-        (.timestamp(Timestamp(seconds: 0, nanoseconds: 123_456_000)),
-         #"{"timestampValue":"1970-01-01T00:00:00.123456Z"}"#),
+        (
+            .timestamp(Timestamp(seconds: 0, nanoseconds: 123_456_000)),
+            #"{"timestampValue":"1970-01-01T00:00:00.123456Z"}"#
+        ),
         (.string("a\"é\n"), #"{"stringValue":"a\"é\n"}"#),
         (.bytes([0xFB, 0xFF]), #"{"bytesValue":"+/8="}"#),
         (.geoPoint(GeoPoint(latitude: 1, longitude: -2.5)), #"{"geoPointValue":{"latitude":1.0,"longitude":-2.5}}"#),
         (.array([]), #"{"arrayValue":{"values":[]}}"#),
         (.array([.integer(1), .null]), #"{"arrayValue":{"values":[{"integerValue":"1"},{"nullValue":null}]}}"#),
         (.map([:]), #"{"mapValue":{"fields":{}}}"#),
-        (.map(["b": .null, "a": .map([:])]),
-         #"{"mapValue":{"fields":{"a":{"mapValue":{"fields":{}}},"b":{"nullValue":null}}}}"#),
+        (
+            .map(["b": .null, "a": .map([:])]),
+            #"{"mapValue":{"fields":{"a":{"mapValue":{"fields":{}}},"b":{"nullValue":null}}}}"#
+        ),
     ])
     func valuesAreWrittenAndReadBack(value: Value, text: String) throws {
         var written = JSONText()
@@ -52,8 +56,10 @@ struct RESTValueTests {
         (#"{"doubleValue":"1e3"}"#, .double(1000)),
         (#"{"nullValue":"NULL_VALUE"}"#, .null),
         (#"{"bytesValue":"-_8"}"#, .bytes([0xFB, 0xFF])),
-        (#"{"timestampValue":"1970-01-01T00:00:00.123456789Z"}"#,
-         .timestamp(Timestamp(seconds: 0, nanoseconds: 123_456_789))),
+        (
+            #"{"timestampValue":"1970-01-01T00:00:00.123456789Z"}"#,
+            .timestamp(Timestamp(seconds: 0, nanoseconds: 123_456_789))
+        ),
         (#"{"arrayValue":{}}"#, .array([])),
         (#"{"mapValue":{}}"#, .map([:])),
         (#"{"geoPointValue":{"latitude":1}}"#, .geoPoint(GeoPoint(latitude: 1, longitude: 0))),
@@ -65,22 +71,32 @@ struct RESTValueTests {
     @Test(arguments: [
         (#"{"fields":{"stock":{"integerValue":"x"}}}"#, #"fields.stock.integerValue: "x" is no 64-bit integer"#),
         (#"{"fields":{"a":{"integerValue":1.5}}}"#, "fields.a.integerValue: 1.5 is no 64-bit integer"),
-        (#"{"fields":{"a":{"integerValue":"9223372036854775808"}}}"#,
-         #"fields.a.integerValue: "9223372036854775808" is no 64-bit integer"#),
+        (
+            #"{"fields":{"a":{"integerValue":"9223372036854775808"}}}"#,
+            #"fields.a.integerValue: "9223372036854775808" is no 64-bit integer"#
+        ),
         (#"{"fields":{"a":{"doubleValue":"nan"}}}"#, #"fields.a.doubleValue: "nan" is no double"#),
         (#"{"fields":{"a":{}}}"#, "fields.a: a value needs a type, such as stringValue"),
-        (#"{"fields":{"a":{"stringValue":"","nullValue":null}}}"#,
-         "fields.a: a value has one type, and this one has 2: stringValue, nullValue"),
+        (
+            #"{"fields":{"a":{"stringValue":"","nullValue":null}}}"#,
+            "fields.a: a value has one type, and this one has 2: stringValue, nullValue"
+        ),
         (#"{"fields":{"a":{"text":""}}}"#, "fields.a.text: no type of a value"),
         (#"{"fields":{"a":7}}"#, #"fields.a: 7 is no value; write {"TYPE": …}"#),
         (#"{"fields":{"a":{"booleanValue":"true"}}}"#, #"fields.a.booleanValue: "true" is no boolean"#),
         (#"{"fields":{"a":{"bytesValue":"a"}}}"#, "fields.a.bytesValue: not valid base64"),
-        (#"{"fields":{"a":{"timestampValue":"now"}}}"#,
-         #"fields.a.timestampValue: "now" is no time; write one such as 2026-01-02T03:04:05.678901Z"#),
-        (#"{"fields":{"a":{"geoPointValue":{"latitude":91}}}}"#,
-         "fields.a.geoPointValue: latitude is -90 … 90 and longitude -180 … 180"),
-        (#"{"fields":{"a":{"arrayValue":{"values":[{"nullValue":null},{"nullValue":0}]}}}}"#,
-         "fields.a.arrayValue.values[1].nullValue: 0 is not null"),
+        (
+            #"{"fields":{"a":{"timestampValue":"now"}}}"#,
+            #"fields.a.timestampValue: "now" is no time; write one such as 2026-01-02T03:04:05.678901Z"#
+        ),
+        (
+            #"{"fields":{"a":{"geoPointValue":{"latitude":91}}}}"#,
+            "fields.a.geoPointValue: latitude is -90 … 90 and longitude -180 … 180"
+        ),
+        (
+            #"{"fields":{"a":{"arrayValue":{"values":[{"nullValue":null},{"nullValue":0}]}}}}"#,
+            "fields.a.arrayValue.values[1].nullValue: 0 is not null"
+        ),
         (#"{"fields":{"a":{"mapValue":{"field":{}}}}}"#, "fields.a.mapValue.field: unknown key"),
     ])
     func malformedValuesAreRefusedWithTheirPath(text: String, message: String) throws {

@@ -2,11 +2,11 @@ import NIOCore
 import Synchronization
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Darwin
+    import Darwin
 #endif
 
 /// Remembers tokens that have been verified, so that a user's next call costs a hash and a comparison.

@@ -46,7 +46,6 @@ let package = Package(
             dependencies: [
                 "CFunctionsSystem", "DocumentModel", "WorkerProtocol",
                 .product(name: "NIOCore", package: nio),
-                .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings

@@ -58,6 +58,15 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
     /// The collection's id: the last segment.
     public var id: String { String(string[PathSegments.lastSegment(of: string)]) }
 
+    /// Whether the document stands directly in this collection. Makes no text of its parent.
+    public func contains(_ document: DocumentPath) -> Bool {
+        let collection = string.utf8
+        let path = document.string.utf8
+        guard path.count > collection.count + 1, path.starts(with: collection) else { return false }
+        let rest = path.dropFirst(collection.count)
+        return rest.first == UInt8(ascii: "/") && !rest.dropFirst().contains(UInt8(ascii: "/"))
+    }
+
     /// The document this collection is below; nil at the root.
     public var parent: DocumentPath? {
         let rest = PathSegments.dropLast(string)

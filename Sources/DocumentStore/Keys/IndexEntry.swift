@@ -3,9 +3,9 @@ import DocumentModel
 /// One key of the index with what its row says about it.
 ///
 /// A key is the scope, the field, the value and the document. Each document has an entry for each field, the fields
-/// of maps among them, and one for each element of an array. A document below another one has each entry once more
-/// under its collection's id, for collection groups, and one for itself there. Root collections need none of that:
-/// such a group is the root collection and what those entries name.
+/// of maps among them, and one for each element of an array, in the scope of its collection. A document below another
+/// one has one more, for itself, under its collection's id: a collection group is the root collection of that id and
+/// what those entries name. As at Firestore, a group's fields aren't indexed by default.
 struct IndexEntry: Hashable, Sendable {
     var key: [UInt8]
     /// How many bytes of the key come before the document.

@@ -3,20 +3,13 @@ import DocumentModel
 /// Whose documents a part of the index holds.
 enum IndexScope: Hashable, Sendable {
     case collection(String)
-    /// The collections of an id that are below a document.
+    /// The collections of an id that are below a document. It holds the documents alone, not their fields.
     case group(String)
 
     /// What the keys of a field's values start with.
-    func prefix(field: FieldPath, ofElements: Bool) -> [UInt8] {
-        var key: [UInt8] = []
-        switch self {
-        case .collection(let path):
-            key.append(ofElements ? 3 : 1)
-            key += DocumentKeys.prefix(ofCollection: path)
-        case .group(let id):
-            key.append(ofElements ? 4 : 2)
-            KeyBytes.append(id.utf8, to: &key)
-        }
+    static func prefix(ofCollection path: String, field: FieldPath, ofElements: Bool) -> [UInt8] {
+        var key: [UInt8] = [ofElements ? 3 : 1]
+        key += DocumentKeys.prefix(ofCollection: path)
         for segment in field.segments { KeyBytes.append(segment.utf8, to: &key) }
         key.append(0)
         return key
@@ -45,13 +38,11 @@ enum IndexEntries {
     /// The entries of some fields, which are all or those that changed.
     static func of(_ fields: [String: Value], path: DocumentPath) -> Set<IndexEntry> {
         guard !fields.isEmpty else { return [] }
-        let collection = path.parent
+        let collection = path.parent.string
+        let suffix = IndexScope.collection(collection).suffix(of: path)
         var entries: Set<IndexEntry> = []
-        for scope in scopes(of: collection) {
-            let suffix = scope.suffix(of: path)
-            for (name, value) in fields {
-                append(value, at: [name], scope: scope, suffix: suffix, to: &entries)
-            }
+        for (name, value) in fields {
+            append(value, at: [name], collection: collection, suffix: suffix, to: &entries)
         }
         return entries
     }
@@ -66,13 +57,8 @@ enum IndexEntries {
         return IndexEntry(key: key, documentOffset: offset, isTruncated: false)
     }
 
-    private static func scopes(of collection: CollectionPath) -> [IndexScope] {
-        collection.parent == nil
-            ? [.collection(collection.string)] : [.collection(collection.string), .group(collection.id)]
-    }
-
     private static func append(
-        _ value: Value, at field: [String], scope: IndexScope, suffix: [UInt8], to entries: inout Set<IndexEntry>
+        _ value: Value, at field: [String], collection: String, suffix: [UInt8], to entries: inout Set<IndexEntry>
     ) {
         let path = FieldPath(segments: field)
         func entry(_ value: Value, prefix: [UInt8]) -> IndexEntry {
@@ -80,14 +66,14 @@ enum IndexEntries {
             let start = prefix + valueKey
             return IndexEntry(key: start + suffix, documentOffset: start.count, isTruncated: truncated)
         }
-        entries.insert(entry(value, prefix: scope.prefix(field: path, ofElements: false)))
+        entries.insert(entry(value, prefix: IndexScope.prefix(ofCollection: collection, field: path, ofElements: false)))
         switch value {
         case .array(let elements):
-            let prefix = scope.prefix(field: path, ofElements: true)
+            let prefix = IndexScope.prefix(ofCollection: collection, field: path, ofElements: true)
             for element in elements { entries.insert(entry(element, prefix: prefix)) }
         case .map(let fields) where value.vectorElements == nil:
             for (name, value) in fields {
-                append(value, at: field + [name], scope: scope, suffix: suffix, to: &entries)
+                append(value, at: field + [name], collection: collection, suffix: suffix, to: &entries)
             }
         default: break
         }

@@ -90,7 +90,7 @@ struct NormalizedQuery: Sendable {
 
     /// Whether the query looks at the place where this document is.
     func covers(_ path: DocumentPath) -> Bool {
-        guard query.allDescendants else { return path.parent == collection }
+        guard query.allDescendants else { return collection.contains(path) }
         guard path.parent.id.utf8.elementsEqual(query.collectionID.utf8) else { return false }
         return query.parent.map { path.string.utf8.starts(with: ($0.string + "/").utf8) } ?? true
     }

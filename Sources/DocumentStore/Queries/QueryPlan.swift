@@ -34,20 +34,21 @@ extension NormalizedQuery {
                     source: .document(path), range: KeyRange(lower: [], upper: []), delivered: .everything)
             ]
         }
-        guard query.allDescendants else { return [plan(for: leaves, scope: .collection(collection.string))] }
-        let group = plan(for: leaves, scope: .group(collection.id))
+        guard query.allDescendants else { return [plan(for: leaves)] }
+        // A group's fields have no index: all its documents are looked at.
+        let group = documentRange(leaves, scope: .group(collection.id))
         // A root collection has no entries of its group.
-        return query.parent == nil ? [plan(for: leaves, scope: .collection(collection.string)), group] : [group]
+        return query.parent == nil ? [plan(for: leaves), group] : [group]
     }
 
-    private func plan(for leaves: [QueryLeaf], scope: IndexScope) -> QueryPlan {
+    private func plan(for leaves: [QueryLeaf]) -> QueryPlan {
         for leaf in leaves {
             guard let value = leaf.equalValue, !leaf.field.isDocumentID else { continue }
-            return equality(leaf.field, value, ofElements: false, scope: scope)
+            return equality(leaf.field, value, ofElements: false)
         }
         for leaf in leaves {
             guard case .compare(.arrayContains, let value) = leaf.test else { continue }
-            return equality(leaf.field, value, ofElements: true, scope: scope)
+            return equality(leaf.field, value, ofElements: true)
         }
         let ranged = leaves.first { leaf in
             guard case .compare(let comparison, _) = leaf.test, !leaf.field.isDocumentID else { return false }
@@ -55,17 +56,20 @@ extension NormalizedQuery {
         }
         let first = orders[0]
         if let ranged, ranged.field != first.field, query.limit == nil || first.field.isDocumentID {
-            return fieldRange(ranged.field, leaves, scope: scope, order: nil)
+            return fieldRange(ranged.field, leaves, order: nil)
         }
-        if !first.field.isDocumentID { return fieldRange(first.field, leaves, scope: scope, order: first) }
-        return documentRange(leaves, scope: scope)
+        if !first.field.isDocumentID { return fieldRange(first.field, leaves, order: first) }
+        return documentRange(leaves, scope: .collection(collection.string))
     }
 
     /// All entries of one value. They are in the order of the documents' names.
     private func equality(
-        _ field: FieldPath, _ value: Value, ofElements: Bool, scope: IndexScope
+        _ field: FieldPath, _ value: Value, ofElements: Bool
     ) -> QueryPlan {
-        let prefix = scope.prefix(field: field, ofElements: ofElements) + ValueKey.indexed(value).key
+        let scope = IndexScope.collection(collection.string)
+        let prefix =
+            IndexScope.prefix(ofCollection: collection.string, field: field, ofElements: ofElements)
+            + ValueKey.indexed(value).key
         // Orders by the field itself say nothing where all have one value; an array's elements are another thing.
         let rest = ofElements ? orders : orders.filter { $0.field != field }
         let byName = rest.first?.field.isDocumentID ?? false
@@ -80,9 +84,10 @@ extension NormalizedQuery {
 
     /// The entries of one field, as far as conditions and, where it is the first order, cursors allow.
     private func fieldRange(
-        _ field: FieldPath, _ leaves: [QueryLeaf], scope: IndexScope, order: Query.Order?
+        _ field: FieldPath, _ leaves: [QueryLeaf], order: Query.Order?
     ) -> QueryPlan {
-        let prefix = scope.prefix(field: field, ofElements: false)
+        let scope = IndexScope.collection(collection.string)
+        let prefix = IndexScope.prefix(ofCollection: collection.string, field: field, ofElements: false)
         var range = KeyRange(prefix: prefix)
         for leaf in leaves where leaf.field == field {
             guard case .compare(let comparison, let value) = leaf.test else { continue }
@@ -116,7 +121,7 @@ extension NormalizedQuery {
         }
         return QueryPlan(
             source: source, range: nameBounds(leaves, scope: scope, prefix: prefix),
-            reverse: orders[0].descending, delivered: .everything)
+            reverse: orders[0].descending, delivered: orders[0].field.isDocumentID ? .everything : .nothing)
     }
 
     /// What conditions on the name, cursors by it and the parent leave of the keys with a prefix and a document.

@@ -66,11 +66,14 @@ package final class DocumentStore: Sendable {
     /// Does an operation, without ever blocking the caller.
     ///
     /// - Parameter completion: called once, on a thread of the store, and must not block there; on the caller's where
-    ///   the store is shut down.
+    ///   nothing has to be waited for.
     package func perform(
         _ request: DocumentRequest, in context: OperationContext = OperationContext(),
         completion: @escaping @Sendable (DocumentResponse) -> Void
     ) {
+        if case .begin(let mode) = request, mode.retried == nil, context.completion == nil {
+            return completion(begin(mode, in: context))
+        }
         let operation = StoreOperation(request: request, context: context, completion: completion)
         let taken =
             switch request {
@@ -78,6 +81,19 @@ package final class DocumentStore: Sendable {
             case .begin(.readWrite), .commit, .rollback: writes.put(.operation(operation))
             }
         if !taken { completion(.failed(Self.shutDown)) }
+    }
+
+    /// Begins a transaction that waits for nobody and looks nothing up: it touches memory only, so no thread is woken.
+    private func begin(_ mode: TransactionMode, in context: OperationContext) -> DocumentResponse {
+        let time = elapsed()
+        do {
+            let id = try transactions.withLock { table throws(DocumentError) in
+                try table.begin(isReadOnly: mode == .readOnly, context: context, at: time)
+            }
+            return .began(id, prefetched: [])
+        } catch {
+            return .failed(error)
+        }
     }
 
     /// Does an operation.
@@ -97,4 +113,11 @@ package final class DocumentStore: Sendable {
     }
 
     static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
+}
+
+extension TransactionMode {
+    /// The transaction that is tried again.
+    fileprivate var retried: TransactionID? {
+        if case .readWrite(let retrying) = self { retrying } else { nil }
+    }
 }

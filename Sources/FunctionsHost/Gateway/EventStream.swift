@@ -25,31 +25,22 @@ final class EventStream {
         var headers = headers
         headers.add(name: "Cache-Control", value: "no-cache")
         connection.sendHead(.ok, headers)
-        // At once: the first event may be long in coming, and clients take a silent server for a dead one.
-        connection.flush()
         guard let heartbeat else { return }
         let interval = TimeAmount.seconds(Int64(heartbeat))
         let this = NIOLoopBound(WeakReference(self), eventLoop: loop)
         beat = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in this.value.target?.showLife() }
     }
 
-    func send(_ key: StaticString, _ json: ByteBuffer, taken: (() -> Void)?) {
+    /// - Parameter taken: called once the client has the event.
+    func send(_ key: StaticString, _ json: ByteBuffer, taken: @escaping () -> Void) {
         hasSentSinceBeat = true
-        var event = ByteBuffer()
-        open(&event)
-        event.writeStaticString("{\"")
-        event.writeStaticString(key)
-        event.writeStaticString("\":")
-        event.writeImmutableBuffer(json)
-        event.writeStaticString("}\n\n")
+        connection.sendChunk(event(key, json), taken: taken)
         isEventOpen = false
-        connection.sendChunk(event, taken: taken)
     }
 
     func end(_ key: StaticString, _ json: ByteBuffer) {
         stop()
-        send(key, json, taken: nil)
-        connection.sendEnd()
+        connection.sendEnd(event(key, json))
     }
 
     /// Ends with an event that is whole already.
@@ -59,8 +50,18 @@ final class EventStream {
         open(&event)
         event.writeImmutableBuffer(json)
         event.writeStaticString("\n\n")
-        connection.sendChunk(event, taken: nil)
-        connection.sendEnd()
+        connection.sendEnd(event)
+    }
+
+    private func event(_ key: StaticString, _ json: ByteBuffer) -> ByteBuffer {
+        var event = ByteBuffer()
+        open(&event)
+        event.writeStaticString("{\"")
+        event.writeStaticString(key)
+        event.writeStaticString("\":")
+        event.writeImmutableBuffer(json)
+        event.writeStaticString("}\n\n")
+        return event
     }
 
     func stop() {

@@ -38,8 +38,9 @@ final class Gateway: Service {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.inappropriateOperationForState
                     }
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-                        withPipeliningAssistance: false, withErrorHandling: true)
+                    // Answers are written as bytes, so there is no encoder.
+                    try channel.pipeline.syncOperations.addHandler(
+                        ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
                     try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: loop))
                 }
             }

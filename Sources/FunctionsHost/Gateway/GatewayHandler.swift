@@ -11,7 +11,7 @@ import WorkerProtocol
 /// the client.
 final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundOut = HTTPServerResponsePart
+    typealias OutboundOut = ByteBuffer
 
     private enum State {
         case idle
@@ -27,15 +27,13 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let loop: GatewayLoop
     private var state = State.idle
     private var context: ChannelHandlerContext?
-    private var keepsAlive = true
-    private var hasSentHead = false
+    private var request = AnswerRequest()
+    private var answer = AnswerWriter()
     /// What came while an answer was still to be sent.
     private var waiting: Deque<HTTPServerRequestPart> = []
     private var isPaused = false
     /// Whether the connection ends with the answer that is on its way: what comes behind isn't looked at.
     private var isClosing = false
-    /// When the last answer is with the system.
-    private var sent: EventLoopFuture<Void>?
     /// Bytes of the request's body, as counted by the loop.
     private var heldBytes = 0
     /// When the connection counts as stale in the state it is in.
@@ -52,8 +50,12 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Closes once the last answer is out: closing at once would throw away what isn't written yet.
     func closeWhenSent() {
-        guard let sent else { return closeStale() }
-        sent.assumeIsolated().whenComplete { [weak self] _ in self?.closeStale() }
+        guard let context else { return }
+        isClosing = true
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        // Nothing, behind all that is still to be written.
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
     }
 
     // MARK: In
@@ -106,19 +108,28 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    /// What isn't HTTP is told so, unless an answer is on its way: the client would take the one for the other.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError, !isAnswering, !isClosing else { return context.close(promise: nil) }
+        request = AnswerRequest()
+        answer.reset()
+        refuse(.notHTTP, status: .badRequest)
+        closeWhenSent()
+    }
 
     private func begin(_ head: HTTPRequestHead) {
         guard let context else { return }
-        keepsAlive = head.isKeepAlive && !loop.isStopping
-        hasSentHead = false
+        request = AnswerRequest(
+            isHead: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
+            keepsAlive: head.isKeepAlive && !loop.isStopping)
+        answer.reset()
         deadline = .now() + loop.limits.transferTimeout
         state = .receiving(head, ByteBuffer())
         if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
         }
         if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
-            context.writeAndFlush(wrapOutboundOut(.head(.init(version: head.version, status: .continue))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
         }
     }
 
@@ -170,7 +181,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// connection closed with unread bytes is reset, and the client would lose the answer.
     private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus) {
         if case .receiving = state { state = .discarding }
-        keepsAlive = false
+        request.keepsAlive = false
         var body = ByteBuffer()
         ErrorBody.write(failure, to: &body)
         send(status, ["Content-Type": "application/json; charset=utf-8"], body: body)
@@ -179,67 +190,53 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     // MARK: Out
 
     /// Sends a whole answer.
-    /// - Parameter isHead: whether the request was HEAD: the body's length is told, and the body left out.
-    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer, isHead: Bool = false) {
-        var headers = headers
-        let mayHaveBody = status != .noContent && status != .notModified
-        if mayHaveBody { headers.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)") }
-        sendHead(status, headers)
-        if mayHaveBody && !isHead && body.readableBytes > 0 { sendChunk(body, taken: nil) }
-        sendEnd()
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) {
+        guard let context, !answer.hasHead else { return }
+        var bytes = context.channel.allocator.buffer(capacity: 512 + body.readableBytes)
+        answer.head(
+            status, headers, length: body.readableBytes, request: request, date: loop.date(), into: &bytes)
+        answer.part(body, into: &bytes)
+        finish(with: bytes)
     }
 
-    /// Answers HEAD where the body's length isn't known. Closing is what frames such an answer.
-    func sendHeadAlone(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
-        guard let context else { return }
-        keepsAlive = false
-        isClosing = true
-        sendHead(status, headers)
-        let promise = context.eventLoop.makePromise(of: Void.self)
-        sent = promise.futureResult
-        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))), promise: promise)
-        closeWhenSent()
-    }
-
-    func flush() { context?.flush() }
-
+    /// Begins an answer that is sent in parts.
     func sendHead(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
-        guard let context, !hasSentHead else { return }
-        hasSentHead = true
-        var headers = headers
-        if !headers.contains(name: "Date") { headers.add(name: "Date", value: loop.date()) }
-        if !keepsAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
-        context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
+        guard let context, !answer.hasHead else { return }
+        var bytes = ByteBuffer()
+        answer.head(status, headers, length: nil, request: request, date: loop.date(), into: &bytes)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
     /// - Parameter taken: called once the bytes are out, or never will be.
-    func sendChunk(_ bytes: ByteBuffer, taken: (() -> Void)?) {
-        guard let context else {
-            taken?()
-            return
-        }
-        guard let taken else { return context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil) }
+    func sendChunk(_ part: ByteBuffer, taken: @escaping () -> Void) {
+        guard let context else { return taken() }
+        var bytes = ByteBuffer()
+        answer.part(part, into: &bytes)
         let promise = context.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { _ in taken() }
-        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: promise)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
     }
 
-    func sendEnd() {
+    /// Ends an answer that was sent in parts.
+    /// - Parameter last: its last part.
+    func sendEnd(_ last: ByteBuffer = ByteBuffer()) {
+        var bytes = ByteBuffer()
+        answer.part(last, into: &bytes)
+        answer.end(into: &bytes)
+        finish(with: bytes)
+    }
+
+    private func finish(with bytes: ByteBuffer) {
         guard let context else { return }
         releaseBody()
-        let promise = context.eventLoop.makePromise(of: Void.self)
-        sent = promise.futureResult
-        var mustClose = false
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         if case .discarding = state {
             deadline = .now() + loop.limits.discardTimeout
-        } else {
-            state = .idle
-            deadline = .now() + loop.limits.idleTimeout
-            mustClose = !keepsAlive
+            return
         }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
-        if mustClose {
-            isClosing = true
+        state = .idle
+        deadline = .now() + loop.limits.idleTimeout
+        if !request.keepsAlive || answer.endsByClosing {
             closeWhenSent()
         } else if !waiting.isEmpty {
             // Not at once: an answer that is made at once would bring the next one in here, and so on.
@@ -281,6 +278,8 @@ extension InvocationFailure {
         InvocationFailure(
             code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
     }
+
+    static let notHTTP = InvocationFailure(code: .invalidArgument, message: "The request isn't valid HTTP.")
 
     static let tooManyBodies = InvocationFailure(
         code: .unavailable, message: "The server holds too many request bodies at the moment.")

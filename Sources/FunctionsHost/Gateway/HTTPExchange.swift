@@ -14,8 +14,6 @@ final class HTTPExchange: Exchange, InvocationClient {
     /// The answer's head, until its first part or its end tells whether it is streamed.
     private var head: HTTPAnswerHead?
     private var isStreaming = false
-    /// Whether parts of a body came that this answer must not have.
-    private var hasDroppedParts = false
 
     private var headers: HTTPHeaders { request.head.headers }
 
@@ -64,16 +62,7 @@ final class HTTPExchange: Exchange, InvocationClient {
 
     func invocationSent(_ head: HTTPAnswerHead) { self.head = head }
 
-    /// Whether the answer ends with its head.
-    private var isBodiless: Bool {
-        request.head.method == .HEAD || head.map { $0.status == 204 || $0.status == 304 } ?? false
-    }
-
     func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) {
-        guard !isBodiless else {
-            hasDroppedParts = true
-            return taken()
-        }
         if !isStreaming, let head {
             isStreaming = true
             connection.sendHead(.init(statusCode: Int(head.status)), answerHeaders(head))
@@ -84,14 +73,10 @@ final class HTTPExchange: Exchange, InvocationClient {
     func invocationEnded(_ outcome: InvocationOutcome) {
         switch outcome {
         case .result(let body) where isStreaming:
-            if body.readableBytes > 0 { connection.sendChunk(body, taken: nil) }
-            connection.sendEnd()
+            connection.sendEnd(body)
         case .result(let body):
             let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
-            let status = HTTPResponseStatus(statusCode: Int(head.status))
-            let isHead = request.head.method == .HEAD
-            guard !(isHead && hasDroppedParts) else { return connection.sendHeadAlone(status, answerHeaders(head)) }
-            connection.send(status, answerHeaders(head), body: body, isHead: isHead)
+            connection.send(.init(statusCode: Int(head.status)), answerHeaders(head), body: body)
         case .failure where isStreaming:
             // Its status is with the client already; a cut-off body is the only sign left.
             connection.breakOff()
@@ -100,8 +85,7 @@ final class HTTPExchange: Exchange, InvocationClient {
             ErrorBody.write(failure, to: &body)
             var answer: HTTPHeaders = ["Content-Type": "application/json; charset=utf-8"]
             CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
-            connection.send(
-                .init(statusCode: failure.code.httpStatus), answer, body: body, isHead: request.head.method == .HEAD)
+            connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
         }
     }
 

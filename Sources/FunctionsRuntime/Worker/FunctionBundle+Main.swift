@@ -49,6 +49,7 @@ extension FunctionBundle {
             ProcessControl.exit(70)
         }
         let descriptor = WorkerEnvironment.linkDescriptors.first ?? ProcessControl.standardOutput
-        guard ProcessControl.write(Array(json) + [10], to: descriptor) else { ProcessControl.exit(74) }
+        let line = Array(json) + [10]
+        guard line.withUnsafeBytes({ ProcessControl.write($0, to: descriptor) }) else { ProcessControl.exit(74) }
     }
 }

@@ -2,11 +2,14 @@ import NIOCore
 import Synchronization
 import WorkerProtocol
 
-/// Gathers frames from any thread and writes what has come together in one system call.
+/// Writes frames from any thread, and what comes together in one system call.
+///
+/// Whoever comes while nobody writes does it, for itself and for all who come meanwhile: a frame costs no wake-up of
+/// another thread, and under load one call carries many frames.
 final class LinkWriter: Sendable {
     fileprivate struct State {
         var pending = ByteBuffer()
-        var isFlushScheduled = false
+        var isWriting = false
         var droppedLines = 0
     }
 
@@ -14,25 +17,21 @@ final class LinkWriter: Sendable {
     /// costs its own lines and no memory.
     private static let maxUnsentLogBytes = 1_048_576
 
-    private let channel: any Channel
+    private let descriptor: Int32
     private let state = Mutex(State())
 
-    init(channel: any Channel) { self.channel = channel }
+    /// - Parameter descriptor: a blocking socket. While the host is slow to read, the one thread that writes waits.
+    init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Adds a frame, to be written with whatever else is added until the loop comes to it.
     func send(_ kind: Frame.Kind, invocation: UInt64 = 0, _ body: (inout ByteBuffer) -> Void = { _ in }) {
-        let mustSchedule = state.withLock { state in
-            state.pending.writeFrame(kind, invocation: invocation, body)
-            return state.scheduleFlush()
-        }
-        if mustSchedule { channel.eventLoop.execute { self.flush() } }
+        write { $0.pending.writeFrame(kind, invocation: invocation, body) }
     }
 
     func sendLog(_ line: LogLine, invocation: UInt64) {
-        let mustSchedule = state.withLock { state in
+        write { state in
             guard state.pending.readableBytes < Self.maxUnsentLogBytes else {
                 state.droppedLines += 1
-                return false
+                return
             }
             if state.droppedLines > 0 {
                 let note = LogLine(
@@ -42,27 +41,28 @@ final class LinkWriter: Sendable {
                 state.pending.writeFrame(.log, invocation: invocation) { note.write(to: &$0) }
             }
             state.pending.writeFrame(.log, invocation: invocation) { line.write(to: &$0) }
-            return state.scheduleFlush()
         }
-        if mustSchedule { channel.eventLoop.execute { self.flush() } }
     }
 
-    /// On the link's loop: writes what is pending, or leaves it until the host has read more.
-    func flush() {
-        let bytes: ByteBuffer? = state.withLock { state in
-            state.isFlushScheduled = false
-            guard channel.isWritable, state.pending.readableBytes > 0 else { return nil }
-            defer { state.pending = ByteBuffer() }
-            return state.pending
+    private func write(_ add: (inout State) -> Void) {
+        var bytes: ByteBuffer? = state.withLock { state in
+            add(&state)
+            return state.isWriting ? nil : state.next()
         }
-        if let bytes { channel.writeAndFlush(bytes, promise: nil) }
+        while let next = bytes {
+            // Where the host is gone the reader finds out, and ends the process.
+            _ = next.withUnsafeReadableBytes { ProcessControl.write($0, to: descriptor) }
+            bytes = state.withLock { $0.next() }
+        }
     }
 }
 
 extension LinkWriter.State {
-    fileprivate mutating func scheduleFlush() -> Bool {
-        guard !isFlushScheduled else { return false }
-        isFlushScheduled = true
-        return true
+    /// What is to be written now; nil where there is nothing, and then nobody writes.
+    fileprivate mutating func next() -> ByteBuffer? {
+        isWriting = pending.readableBytes > 0
+        guard isWriting else { return nil }
+        defer { pending = ByteBuffer() }
+        return pending
     }
 }

@@ -9,6 +9,10 @@ import WorkerProtocol
     import Darwin
 #endif
 
+// The C library's calls under names that the methods here don't shadow.
+private let systemWrite = write
+private let systemRead = read
+
 /// The few things a worker asks of the operating system.
 enum ProcessControl {
     static let standardOutput: Int32 = 1
@@ -16,22 +20,53 @@ enum ProcessControl {
     /// Ends the process without running what is registered for its exit: handlers may still be running.
     static func exit(_ status: Int32) -> Never { _exit(status) }
 
-    /// - Returns: whether all bytes were written.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var rest = bytes[...]
+    /// Waits until all bytes are taken.
+    /// - Returns: whether they were.
+    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+        var rest = bytes
         while !rest.isEmpty {
-            #if canImport(Glibc)
-                let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            #elseif canImport(Musl)
-                let count = rest.withUnsafeBytes { Musl.write(descriptor, $0.baseAddress, $0.count) }
-            #else
-                let count = rest.withUnsafeBytes { Darwin.write(descriptor, $0.baseAddress, $0.count) }
-            #endif
+            let count = systemWrite(descriptor, rest.baseAddress, rest.count)
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
         return true
+    }
+
+    /// Waits for bytes.
+    /// - Returns: how many came; 0 where none will come any more.
+    static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let count = systemRead(descriptor, buffer.baseAddress, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            return max(count, 0)
+        }
+    }
+
+    /// Keeps a descriptor from programs that a function starts.
+    static func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+
+    /// - Returns: false where the system has no thread left.
+    static func startThread(_ body: @escaping @Sendable () -> Never) -> Bool {
+        let box = Unmanaged.passRetained(ThreadBody(body))
+        #if os(Linux)
+            var thread = pthread_t()
+            let result = pthread_create(&thread, nil, { argument in
+                guard let argument else { return nil }
+                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
+            }, box.toOpaque())
+        #else
+            var thread: pthread_t?
+            let result = pthread_create(&thread, nil, { argument in
+                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
+            }, box.toOpaque())
+        #endif
+        return result == 0
+    }
+
+    private final class ThreadBody {
+        let body: @Sendable () -> Never
+        init(_ body: @escaping @Sendable () -> Never) { self.body = body }
     }
 
     /// Has the kernel kill this process when the host dies, whatever the handlers are doing then.
@@ -50,18 +85,13 @@ enum ProcessControl {
     /// Writing to what nobody reads any more is an error to handle, not the end of the process.
     static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
 
-    /// Parks the calling thread.
-    static func park() -> Never {
-        while true { _ = pause() }
-    }
-
     static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }
     }
 }
 
 enum StandardError {
-    static func write(_ text: String) { _ = ProcessControl.write(Array(text.utf8), to: 2) }
+    static func write(_ text: String) { Array(text.utf8).withUnsafeBytes { _ = ProcessControl.write($0, to: 2) } }
 }
 
 extension WorkerEnvironment {

@@ -1,14 +1,13 @@
+import Dispatch
 import DocumentModel
 import Logging
-import NIOCore
-import NIOPosix
 import Synchronization
 import WorkerProtocol
 
 /// One process of a release that runs one function.
 ///
-/// A thread of its own carries the links, so that no handler, however it blocks or spins, keeps the worker from reading
-/// them. Handlers run on Swift's own threads.
+/// Each link has a thread of its own that reads it, so that no handler, however it blocks or spins, keeps the worker from hearing
+/// the host. Handlers run on Swift's own threads.
 enum Worker {
     /// Serves the function until the host closes the links. Doesn't return.
     static func run(_ function: Function) -> Never {
@@ -20,40 +19,21 @@ enum Worker {
             StandardError.write("a worker is started by functions-host, which gives it its links\n")
             ProcessControl.exit(64)
         }
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let loop = group.next()
         let database = DatabaseID(project: ProcessControl.environment("GCLOUD_PROJECT") ?? "")
         let links = LinkSet()
         LoggingSystem.bootstrap { label in InvocationLogHandler(label: label, fallback: links) }
-        let setup = loop.flatSubmit {
-            EventLoopFuture.andAllSucceed(
-                descriptors.map { descriptor in
-                    ClientBootstrap(group: loop)
-                        // The link reads on while one frame is being handled; 64 KiB carry many frames.
-                        .channelOption(
-                            .recvAllocator,
-                            value: AdaptiveRecvByteBufferAllocator(
-                                minimum: 4096, initial: 16_384, maximum: 1_048_576)
-                        )
-                        .channelInitializer { channel in
-                            channel.eventLoop.makeCompletedFuture {
-                                let writer = LinkWriter(channel: channel)
-                                links.add(writer)
-                                try channel.pipeline.syncOperations.addHandler(
-                                    WorkerLinkHandler(function: function, database: database, writer: writer))
-                            }
-                        }
-                        .withConnectedSocket(descriptor)
-                        .map { _ in }
-                }, on: loop)
+        for descriptor in descriptors {
+            ProcessControl.closeOnExec(descriptor)
+            let writer = LinkWriter(descriptor: descriptor)
+            links.add(writer)
+            let reader = LinkReader(descriptor: descriptor, function: function, database: database, writer: writer)
+            guard ProcessControl.startThread({ reader.run() }) else {
+                StandardError.write("a thread for the link can't be started\n")
+                ProcessControl.exit(71)
+            }
         }
-        do {
-            try setup.wait()
-        } catch {
-            StandardError.write("the links can't be opened: \(error)\n")
-            ProcessControl.exit(71)
-        }
-        ProcessControl.park()
+        // The main thread serves the main actor, which a function may use.
+        dispatchMain()
     }
 }
 

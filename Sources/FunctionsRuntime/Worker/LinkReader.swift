@@ -1,0 +1,82 @@
+import DocumentModel
+import NIOCore
+import Synchronization
+import WorkerProtocol
+
+/// Reads one link on a thread of its own: starts handlers, hands them what they wait for, and ends the process with the
+/// link.
+final class LinkReader: Sendable {
+    private static let smallRead = 16_384
+    private static let largeRead = 1_048_576
+
+    private let descriptor: Int32
+    private let function: Function
+    private let database: DatabaseID
+    private let writer: LinkWriter
+    private let running = RunningInvocations()
+
+    init(descriptor: Int32, function: Function, database: DatabaseID, writer: LinkWriter) {
+        self.descriptor = descriptor
+        self.function = function
+        self.database = database
+        self.writer = writer
+    }
+
+    /// Reads until the host closes the link, having no more use for the worker, or has died: then nobody waits for what
+    /// still runs.
+    func run() -> Never {
+        writer.send(.ready) { $0.writeInteger(Frame.protocolVersion) }
+        var parser = FrameParser()
+        var size = Self.smallRead
+        while true {
+            var bytes = ByteBuffer()
+            let count = bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: size) {
+                ProcessControl.read(descriptor, into: $0)
+            }
+            guard count > 0 else { ProcessControl.exit(0) }
+            // What fills a read has more behind it: a large body.
+            size = count >= size ? Self.largeRead : Self.smallRead
+            parser.append(&bytes)
+            do {
+                while let frame = try parser.next() { try handle(frame) }
+            } catch {
+                StandardError.write("the host broke the link's protocol: \(error)\n")
+                ProcessControl.exit(76)
+            }
+        }
+    }
+
+    private func handle(_ frame: Frame) throws(ProtocolViolation) {
+        var payload = frame.payload
+        switch frame.kind {
+        case .invoke:
+            let head = try InvocationHead(from: &payload)
+            let invocation = WorkerInvocation(id: frame.invocation, database: database, writer: writer)
+            running[frame.invocation] = invocation
+            invocation.start(function, head: head, body: payload) { [running] in
+                running[frame.invocation] = nil
+            }
+        case .cancel:
+            invocation(frame)?.cancel()
+        case .documentResponse:
+            let number = try payload.read(UInt32.self)
+            invocation(frame)?.receive(number, Array(payload.readableBytesView))
+        case .credit:
+            invocation(frame)?.receiveCredit(Int(try payload.read(UInt32.self)))
+        case .ready, .result, .failure, .chunk, .httpHead, .documentRequest, .log:
+            throw ProtocolViolation("a frame \(frame.kind) comes from workers only")
+        }
+    }
+
+    private func invocation(_ frame: Frame) -> WorkerInvocation? { running[frame.invocation] }
+}
+
+/// What runs for one link. An invocation is taken out by the thread its handler ends on.
+private final class RunningInvocations: Sendable {
+    private let invocations = Mutex<[UInt64: WorkerInvocation]>([:])
+
+    subscript(_ id: UInt64) -> WorkerInvocation? {
+        get { invocations.withLock { $0[id] } }
+        set { invocations.withLock { $0[id] = newValue } }
+    }
+}

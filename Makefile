@@ -32,6 +32,7 @@ soak: prepare
 	SOAK_SECONDS=$(or $(SECONDS_OF_SOAK),600) swift test --skip-build --filter PurchaseStormTests
 
 bench: build
+	swift build -c release --product FixtureFunctions
 	swift build -c release --product functions-bench
 	$$(swift build -c release --show-bin-path)/functions-bench $(ARGUMENTS)
 

@@ -98,7 +98,7 @@ final class CallableExchange: Exchange, InvocationClient {
     private func submit(
         _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?
     ) {
-        let executionID = ExecutionID.random()
+        let executionID = ExecutionID.next()
         let head = InvocationHead(
             executionID: executionID, timeLeft: 0, auth: auth, app: app, streams: stream != nil,
             headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))

@@ -44,7 +44,7 @@ final class HTTPExchange: Exchange, InvocationClient {
     private func submit(_ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
         let function = request.match.function
-        var head = InvocationHead(executionID: ExecutionID.random(), timeLeft: 0)
+        var head = InvocationHead(executionID: ExecutionID.next(), timeLeft: 0)
         // The header may be used for anything here: a token that is none of ours is not this function's caller.
         if case .valid(let identity) = tokens.idToken { head.auth = identity }
         if case .valid(let identity) = tokens.appCheck { head.app = identity }

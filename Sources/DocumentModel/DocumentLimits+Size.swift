@@ -21,6 +21,22 @@ extension DocumentLimits {
         }
     }
 
+    /// About how many bytes the keys of a document's index entries have: each holds the path of its field and the value,
+    /// cut. Deep names above a long array would multiply.
+    static func indexBytes(of fields: [String: Value], below path: Int = 0) -> Int {
+        fields.reduce(0) { sum, field in
+            let path = path + field.key.utf8.count + 1
+            let own = path + min(size(of: field.value), maxIndexedValueBytes)
+            switch field.value {
+            case .array(let elements):
+                return sum + own + elements.reduce(0) { $0 + path + min(size(of: $1), maxIndexedValueBytes) }
+            case .map(let inner) where field.value.vectorElements == nil:
+                return sum + own + indexBytes(of: inner, below: path)
+            default: return sum + own
+            }
+        }
+    }
+
     /// Index entries as Firestore counts them: two for each field, one for each element of an array.
     static func indexEntries(of fields: [String: Value]) -> Int {
         fields.values.reduce(0) { count, value in

@@ -4,6 +4,7 @@ public enum DocumentLimits {
     public static let maxDepth = 20
     public static let maxTransforms = 500
     public static let maxIndexEntries = 40_000
+    public static let maxIndexBytes = 8 * 1024 * 1024
     /// Of an index key; a longer value is cut there, and compared in full on the document.
     public static let maxIndexedValueBytes = 1500
     public static let maxFieldNameBytes = 1500
@@ -21,6 +22,11 @@ public enum DocumentLimits {
         guard entries <= maxIndexEntries else {
             throw .invalidArgument(
                 "document \"\(path)\" would have \(entries) index entries, more than 40,000, the limit")
+        }
+        let indexBytes = indexBytes(of: fields)
+        guard indexBytes <= maxIndexBytes else {
+            throw .invalidArgument(
+                "document \"\(path)\" would have \(indexBytes) bytes of index entries, more than 8 MiB, the limit")
         }
     }
 

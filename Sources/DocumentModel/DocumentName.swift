@@ -27,7 +27,9 @@ public struct DocumentName: Hashable, Sendable, CustomStringConvertible {
 
     /// - Throws: `invalidArgument` where this isn't a document's full name.
     public init(_ resourceName: String) throws(DocumentError) {
-        let parts = resourceName.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
+        let parts = resourceName.utf8.split(
+            separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false
+        ).map(Substring.init)
         guard parts.count == 6, parts[0] == "projects", parts[2] == "databases", parts[4] == "documents",
             !parts[1].isEmpty, !parts[3].isEmpty
         else {

@@ -18,7 +18,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
     init(unchecked string: String) { self.string = string }
 
-    public var segments: [Substring] { string.split(separator: "/") }
+    public var segments: [Substring] { PathSegments.of(string) }
 
     /// The last segment.
     public var id: String { String(string[PathSegments.lastSegment(of: string)]) }
@@ -98,6 +98,11 @@ enum PathSegments {
     static let maxSegmentBytes = 1500
     static let maxPathBytes = 6 * 1024
 
+    /// Cut at the bytes of slashes: a character may be a slash with a combining mark, which is no separator to ==.
+    static func of(_ string: String) -> [Substring] {
+        string.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
+    }
+
     /// - Returns: the number of segments.
     static func validate(_ string: String) throws(DocumentError) -> Int {
         guard !string.isEmpty else { throw .invalidArgument("a path must not be empty") }
@@ -105,7 +110,7 @@ enum PathSegments {
             throw .invalidArgument("a document name is longer than 6 KiB, the limit")
         }
         var count = 0
-        for segment in string.split(separator: "/", omittingEmptySubsequences: false) {
+        for segment in of(string) {
             count += 1
             guard !segment.isEmpty else {
                 throw .invalidArgument("\"\(string)\" has an empty segment")
@@ -116,7 +121,10 @@ enum PathSegments {
             guard segment != ".", segment != ".." else {
                 throw .invalidArgument("\"\(string)\" has a segment \"\(segment)\", which is not allowed")
             }
-            guard !(segment.hasPrefix("__") && segment.hasSuffix("__") && segment.utf8.count >= 4) else {
+            guard
+                !(segment.utf8.starts(with: "__".utf8) && segment.utf8.suffix(2).elementsEqual("__".utf8)
+                    && segment.utf8.count >= 4)
+            else {
                 throw .invalidArgument("\"\(string)\" has a segment of the reserved form __*__")
             }
         }

@@ -11,8 +11,8 @@ struct HostParts: Sendable {
     let database: DatabaseID
     let engine: SQLiteEngine
     let store: DocumentStore
-    let signingKey: SigningKey
-    let users: UserStore
+    /// Nil in production, where only Google's tokens count.
+    let signIn: LocalSignIn?
     let verifiers: TokenVerifiers
     let keyCaches: [any Service]
     let supervisor: WorkerSupervisor
@@ -24,12 +24,17 @@ struct HostParts: Sendable {
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)
         database = DatabaseID(project: configuration.project)
         do {
+            signIn = configuration.mode == .development ? try LocalSignIn(directory: directory.file("auth")) : nil
             engine = try SQLiteEngine(file: directory.file("documents.sqlite"))
+        } catch {
+            directory.close()
+            throw error
+        }
+        do {
             store = try DocumentStore(engine: engine, now: Timestamp.now)
             try store.start()
-            signingKey = try SigningKey.load(in: directory.file("auth"))
-            users = try UserStore(directory: directory.file("auth"))
         } catch {
+            try? engine.close()
             directory.close()
             throw error
         }
@@ -40,7 +45,7 @@ struct HostParts: Sendable {
         let policy = configuration.mode.tokenPolicy
         verifiers = TokenVerifiers(
             idToken: TokenVerifier(
-                kind: .idToken(project: configuration.project), policy: policy, localKeys: signingKey.keys,
+                kind: .idToken(project: configuration.project), policy: policy, localKeys: signIn?.key.keys ?? KeySet(),
                 remoteKeys: idTokenKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: configuration.project), policy: policy, remoteKeys: appCheckKeys))
@@ -60,10 +65,21 @@ struct HostParts: Sendable {
     func close() async {
         await store.shutdown()
         try? engine.close()
-        try? users.close()
+        try? signIn?.users.close()
         await supervisor.shutdown()
         try? await group.shutdownGracefully()
         directory.close()
+    }
+}
+
+/// What anonymous sign-in on this host rests on.
+struct LocalSignIn: Sendable {
+    let key: SigningKey
+    let users: UserStore
+
+    init(directory: String) throws {
+        key = try SigningKey.load(in: directory)
+        users = try UserStore(directory: directory)
     }
 }
 

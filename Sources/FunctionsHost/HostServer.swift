@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import Hummingbird
+import HummingbirdCore
 package import Logging
 import NIOCore
 import NIOPosix
@@ -24,7 +25,8 @@ package final class HostServer: Sendable {
         package var host: String
         package var functions: Int
         package var firestore: Int
-        package var auth: Int
+        /// Nil in production, which has no sign-in of its own.
+        package var auth: Int?
     }
 
     let functions: [FunctionManifest]
@@ -75,16 +77,20 @@ package final class HostServer: Sendable {
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
-        let readiness = Readiness(hosts: 2) { ports in
+        let readiness = Readiness(servers: parts.signIn == nil ? 1 : 2) { ports in
             onReady(
                 Addresses(
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
-                    auth: ports["auth"] ?? 0))
+                    auth: ports["auth"]))
         }
-        let services: [any Service] =
-            parts.keyCaches + [
-                firestoreServer(readiness), authServer(readiness), gateway,
-            ]
+        if let rules = configuration.rules {
+            logger.notice(
+                "rules are not evaluated yet; clients may do what the sample shop's rules say",
+                metadata: ["rules": "\(rules)"])
+        }
+        var services: [any Service] = parts.keyCaches
+        if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
+        services += [firestoreServer(readiness), gateway]
         for pool in pools { pool.begin() }
         let group = ServiceGroup(
             configuration: .init(
@@ -180,11 +186,11 @@ package final class HostServer: Sendable {
         return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
     }
 
-    private func authServer(_ readiness: Readiness) -> any Service {
+    private func authServer(_ signIn: LocalSignIn, _ readiness: Readiness) -> any Service {
         let router = Router()
         IdentityToolkit(
-            project: configuration.project, policy: configuration.mode.tokenPolicy, key: parts.signingKey,
-            users: parts.users
+            project: configuration.project, policy: configuration.mode.tokenPolicy, key: signIn.key,
+            users: signIn.users
         ).addRoutes(to: router)
         return server(router.buildResponder(), port: configuration.listen.auth, name: "auth", readiness)
     }
@@ -203,7 +209,12 @@ package final class HostServer: Sendable {
     ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let application = Application(
             responder: responder,
-            configuration: .init(address: .hostname(configuration.listen.host, port: port), serverName: nil),
+            // Half-sent requests and idle connections end as they do on the functions port.
+            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+            configuration: .init(
+                address: .hostname(configuration.listen.host, port: port), serverName: nil,
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    configuration.limits.connections, logger: libraryLogger)),
             onServerRunning: { channel in readiness.isRunning(name, port: channel.localAddress?.port ?? port) },
             eventLoopGroupProvider: .shared(parts.group), logger: libraryLogger)
         return PortService(application: application, port: port, name: name, configuration: configuration)
@@ -215,8 +226,8 @@ private final class Readiness: Sendable {
     private let missing: Mutex<(count: Int, ports: [String: Int])>
     private let onReady: @Sendable ([String: Int]) -> Void
 
-    init(hosts: Int, onReady: @escaping @Sendable ([String: Int]) -> Void) {
-        missing = Mutex((hosts, [:]))
+    init(servers: Int, onReady: @escaping @Sendable ([String: Int]) -> Void) {
+        missing = Mutex((servers, [:]))
         self.onReady = onReady
     }
 

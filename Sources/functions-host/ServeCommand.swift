@@ -59,7 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
         var text = "functions-host serves \(configuration.project) in \(configuration.mode.rawValue) mode\n"
         text += "  functions  http://\(addresses.host):\(addresses.functions)\n"
         text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
-        text += "  auth       http://\(addresses.host):\(addresses.auth)\n"
+        if let auth = addresses.auth { text += "  auth       http://\(addresses.host):\(auth)\n" }
         for function in host.functionSummaries { text += "  \(function)\n" }
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }

@@ -106,7 +106,9 @@ extension ByteReader {
         let seconds = try signed()
         let nanoseconds = try varint()
         guard nanoseconds < 1_000_000_000 else { throw DecodingFailure("a timestamp has too many nanoseconds") }
-        return Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
+        let timestamp = Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
+        guard timestamp.isInRange else { throw DecodingFailure("a timestamp is not within the years 1 to 9999") }
+        return timestamp
     }
 
     public mutating func path() throws(DecodingFailure) -> DocumentPath {

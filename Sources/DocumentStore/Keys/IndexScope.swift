@@ -66,7 +66,8 @@ enum IndexEntries {
             let start = prefix + valueKey
             return IndexEntry(key: start + suffix, documentOffset: start.count, isTruncated: truncated)
         }
-        entries.insert(entry(value, prefix: IndexScope.prefix(ofCollection: collection, field: path, ofElements: false)))
+        entries.insert(
+            entry(value, prefix: IndexScope.prefix(ofCollection: collection, field: path, ofElements: false)))
         switch value {
         case .array(let elements):
             let prefix = IndexScope.prefix(ofCollection: collection, field: path, ofElements: true)

@@ -35,6 +35,14 @@ struct DocumentView {
         self.past = past
     }
 
+    /// As ``document(_:)``, for an answer that is bounded.
+    func document(_ path: DocumentPath, within budget: inout ReadBudget) throws -> Document? {
+        if let earlier = past[path] { return earlier }
+        guard let bytes = try storage.get(.documents, DocumentKeys.key(of: path)) else { return nil }
+        try budget.take(bytes.count)
+        return try StoredDocument.decode(bytes, path: path)
+    }
+
     func document(_ path: DocumentPath) throws -> Document? {
         if let earlier = past[path] { return earlier }
         return try storage.get(.documents, DocumentKeys.key(of: path)).map {

@@ -13,6 +13,7 @@ struct QueryLeaf: Hashable, Sendable {
     static let maxDisjuncts = 30
     static let maxIn = 30
     static let maxNotIn = 10
+    private static let maxFilters = 100
 
     var field: FieldPath
     var test: Test
@@ -56,6 +57,9 @@ struct QueryLeaf: Hashable, Sendable {
         guard let filter else { return [[]] }
         guard try count(filter) <= maxDisjuncts else {
             throw .invalidArgument("a query has more than 30 disjunctions, the limit")
+        }
+        guard nodes(of: filter) <= maxFilters else {
+            throw .invalidArgument("a query has more than \(maxFilters) filters, the limit")
         }
         var negations = 0
         countNegations(filter, &negations)
@@ -117,6 +121,15 @@ struct QueryLeaf: Hashable, Sendable {
             throw .invalidArgument("\(name) takes at most \(limit) values, the limit, and has \(values.count)")
         }
         return values
+    }
+
+    /// Stops counting beyond the limit.
+    private static func nodes(of filter: Query.Filter) -> Int {
+        guard case .and(let filters) = filter else {
+            guard case .or(let filters) = filter else { return 1 }
+            return filters.prefix(maxFilters + 1).reduce(1) { $0 + nodes(of: $1) }
+        }
+        return filters.prefix(maxFilters + 1).reduce(1) { $0 + nodes(of: $1) }
     }
 
     private static func countNegations(_ filter: Query.Filter, _ count: inout Int) {

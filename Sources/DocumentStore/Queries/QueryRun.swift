@@ -4,14 +4,14 @@ extension NormalizedQuery {
     /// The documents, in order, with the fields asked for.
     ///
     /// - Throws: `StorageError`, or `DecodingFailure` where the store is damaged.
-    func run(in view: DocumentView) throws -> [Document] {
+    func run(in view: DocumentView, within budget: ReadBudget = ReadBudget(.max)) throws -> [Document] {
         if query.limit == 0 { return [] }
-        var run = QueryRun(query: self, view: view)
+        var run = QueryRun(query: self, view: view, budget: budget)
         for leaves in disjuncts {
             for plan in plans(for: leaves) { try run.collect(plan) }
         }
         run.collectPast()
-        return run.finish()
+        return try run.finish()
     }
 }
 
@@ -25,8 +25,12 @@ private struct QueryRun {
     var seen: Set<DocumentPath> = []
     var isSorted = true
 
-    init(query: NormalizedQuery, view: DocumentView) {
+    /// Taken from as documents are gathered, or at the end where most of what is gathered is dropped again.
+    var budget: ReadBudget
+
+    init(query: NormalizedQuery, view: DocumentView, budget: ReadBudget) {
         self.query = query
+        self.budget = budget
         self.view = view
         needed = query.query.limit.map { $0 &+ query.query.offset } ?? .max
     }
@@ -48,7 +52,10 @@ private struct QueryRun {
         var found = 0
         try view.storage.scan(.documents, plan.range, reverse: plan.reverse) { key, bytes in
             let path = try path(collection.string + "/" + DocumentKeys.text(of: key[prefix.count...]))
-            if add(try StoredDocument.decode(bytes, path: path)) { found += 1 }
+            if add(try StoredDocument.decode(bytes, path: path)) {
+                found += 1
+                try gathered(bytes, plan)
+            }
             return found < needed
         }
     }
@@ -78,6 +85,7 @@ private struct QueryRun {
             }
             if add(try StoredDocument.decode(bytes, path: path)) {
                 found += 1
+                try gathered(bytes, plan)
                 last = (entry.valueBytes, entry.isTruncated)
             }
             return !(found >= needed && plan.delivered == .everything && !entry.isTruncated)
@@ -92,10 +100,19 @@ private struct QueryRun {
         }
     }
 
-    func finish() -> [Document] {
+    /// A sort in memory that keeps few documents counts them when it is done.
+    private mutating func gathered(_ bytes: [UInt8], _ plan: QueryPlan) throws(DocumentError) {
+        if plan.delivered == .everything || needed == .max { try budget.take(bytes.count) }
+    }
+
+    mutating func finish() throws(DocumentError) -> [Document] {
         let sorted = isSorted ? places : places.sorted { query.compare($0, $1) == .ascending }
-        return sorted.dropFirst(query.query.offset).prefix(query.query.limit ?? .max)
+        let documents = sorted.dropFirst(query.query.offset).prefix(query.query.limit ?? .max)
             .map { query.project($0.document) }
+        if needed != .max && !isSorted {
+            for document in documents { try budget.take(DocumentLimits.size(of: document.fields)) }
+        }
+        return documents
     }
 
     private mutating func add(_ document: Document) -> Bool {

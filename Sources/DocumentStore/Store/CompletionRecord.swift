@@ -9,7 +9,7 @@ struct CompletionRecord: Hashable {
     var expires: Int64
     var answer: [UInt8]
 
-    private static let sweepLimit = 100
+    private static let sweepLimit = 2000
 
     /// - Returns: nil where there is none, or its time is over.
     static func find(_ key: CompletionKey, in storage: any StorageReader, at now: Timestamp) throws -> Self? {

@@ -8,20 +8,23 @@ extension DocumentStore {
     func read(_ operation: StoreOperation, _ view: DocumentView, version: Int64) throws -> DocumentResponse? {
         switch operation.request {
         case .get(let paths, let transaction):
+            if let policy = operation.context.policy {
+                // Before anything is noted or gathered: a refusal ends it at the first document.
+                let access = accessView(view)
+                for path in paths { try policy.check(.get(path, try view.document(path)), in: access) }
+            }
             let reads = ReadSet(documents: Set(paths))
             guard let view = try enter(transaction, operation.context, reads, view, version) else { return nil }
-            let documents = try paths.map { try view.document($0) }
-            if let policy = operation.context.policy {
-                let access = accessView(view)
-                for (path, document) in zip(paths, documents) { try policy.check(.get(path, document), in: access) }
-            }
+            var budget = ReadBudget(configuration.maxReadBytes)
+            let documents = try paths.map { try view.document($0, within: &budget) }
             return .documents(documents, readTime: readTime(of: transaction, version))
         case .query(let query, let transaction):
+            try operation.context.policy?.check(.list(query), in: accessView(view))
             let normalized = try NormalizedQuery(query)
             let reads = ReadSet(queries: [query: normalized])
             guard let view = try enter(transaction, operation.context, reads, view, version) else { return nil }
-            try operation.context.policy?.check(.list(query), in: accessView(view))
-            return .results(try normalized.run(in: view), readTime: readTime(of: transaction, version))
+            let results = try normalized.run(in: view, within: ReadBudget(configuration.maxReadBytes))
+            return .results(results, readTime: readTime(of: transaction, version))
         case .begin(let mode):
             if let key = operation.context.completion,
                 let response = try CompletionRecord.response(to: key, in: view.storage, at: now())

@@ -77,10 +77,12 @@ package final class DocumentStore: Sendable {
         let operation = StoreOperation(request: request, context: context, completion: completion)
         let taken =
             switch request {
-            case .get, .query, .begin(.readOnly), .begin(.readWrite(nil)): reads.put(.operation(operation))
-            case .begin(.readWrite), .commit, .rollback: writes.put(.operation(operation))
+            case .get, .query, .begin(.readOnly), .begin(.readWrite(nil)):
+                reads.put(.operation(operation), limit: configuration.maxWaiting)
+            case .begin(.readWrite), .commit, .rollback:
+                writes.put(.operation(operation), limit: configuration.maxWaiting)
             }
-        if !taken { completion(.failed(Self.shutDown)) }
+        if !taken { completion(.failed(Self.notTaken)) }
     }
 
     /// Begins a transaction that waits for nobody and looks nothing up: it touches memory only, so no thread is woken.
@@ -111,6 +113,9 @@ package final class DocumentStore: Sendable {
         // Where the queue is closed there are no turns any more.
         _ = writes.put(.release(owner: owner, ended))
     }
+
+    private static let notTaken = DocumentError(
+        .unavailable, "the document store is shutting down, or has too much to do; try again later")
 
     static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
 }

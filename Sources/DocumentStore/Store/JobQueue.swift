@@ -8,11 +8,12 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
     private var waiting = 0
     private var isClosed = false
 
-    /// - Returns: false where the queue is closed; then the job was not taken.
-    func put(_ job: Job) -> Bool {
+    /// - Parameter limit: how many jobs may wait already.
+    /// - Returns: false where the queue is closed or full; then the job was not taken.
+    func put(_ job: Job, limit: Int = .max) -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        guard !isClosed else { return false }
+        guard !isClosed, jobs.count < limit else { return false }
         jobs.append(job)
         if waiting > 0 { condition.signal() }
         return true

@@ -5,6 +5,12 @@ package struct StoreConfiguration: Sendable {
     package var transactionLifetime: Duration = .seconds(270)
     package var transactionIdle: Duration = .seconds(60)
     package var maxTransactions = 20_000
+    /// Operations that may wait for a thread of one kind.
+    package var maxWaiting = 100_000
+    /// Transactions that one client may have open; functions are bounded by the whole alone.
+    package var maxTransactionsPerClient = 100
+    /// Stored bytes of documents that one read may bring.
+    package var maxReadBytes = 12 * 1024 * 1024
     /// How long a transaction that is tried again keeps its turn.
     package var turnLimit: Duration = .seconds(2)
     /// For how long, and how many, aborted transactions are remembered.

@@ -10,9 +10,12 @@ extension StoreWriter {
                 throw DocumentError(.internal, "a begin without an earlier transaction was asked of the writer")
             }
             let time = store.elapsed()
-            let ticket = store.transactions.withLock {
-                $0.takeTicket(retrying, owner: operation.context.owner, at: time)
-            }
+            // Turns hold up others, so only functions get them: a client could take one and stay silent.
+            let ticket =
+                operation.context.policy == nil
+                ? store.transactions.withLock {
+                    $0.takeTicket(retrying, owner: operation.context.owner, at: time)
+                } : nil
             guard let ticket else {
                 // Forgotten or never aborted: an ordinary begin.
                 let id = try store.transactions.withLock { table throws(DocumentError) in

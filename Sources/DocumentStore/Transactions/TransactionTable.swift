@@ -38,6 +38,13 @@ struct TransactionTable: Sendable {
         guard open.count < configuration.maxTransactions else {
             throw DocumentError(.resourceExhausted, "too many transactions are open; try again later")
         }
+        if context.policy != nil, let owner = context.owner {
+            guard open.values.count(where: { $0.owner == owner }) < configuration.maxTransactionsPerClient else {
+                throw DocumentError(
+                    .resourceExhausted,
+                    "a client may have \(configuration.maxTransactionsPerClient) transactions open, the limit; end one")
+            }
+        }
         open[id] = OpenTransaction(
             id: id, owner: context.owner, isReadOnly: isReadOnly, completion: context.completion, begun: now,
             used: now)

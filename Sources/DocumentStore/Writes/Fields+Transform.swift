@@ -24,15 +24,14 @@ extension FieldTransform {
         case .minimum(let operand): return extreme(current, operand, keeping: .ascending)
         case .arrayUnion(let additions):
             var elements = Self.elements(current)
-            for addition in additions where !elements.contains(where: { Value.equivalent($0, addition) }) {
+            var keys = Set(elements.map(ValueKey.encode))
+            for addition in additions where keys.insert(ValueKey.encode(addition)).inserted {
                 elements.append(addition)
             }
             return (.array(elements), .null)
         case .arrayRemove(let removals):
-            let elements = Self.elements(current).filter { element in
-                !removals.contains { Value.equivalent($0, element) }
-            }
-            return (.array(elements), .null)
+            let keys = Set(removals.map(ValueKey.encode))
+            return (.array(Self.elements(current).filter { !keys.contains(ValueKey.encode($0)) }), .null)
         }
     }
 

@@ -13,6 +13,8 @@ struct WriteComputation {
     private var before: [DocumentPath: Document?] = [:]
     private var after: [DocumentPath: Document?] = [:]
     private var transforms: [DocumentPath: Int] = [:]
+    /// The first precondition or limit that refuses a write.
+    private var refusal: DocumentError?
 
     /// - Parameters:
     ///   - time: the commit's time.
@@ -33,6 +35,8 @@ struct WriteComputation {
             if policy != nil { decisions.append(access) }
         }
         try decide(decisions)
+        // Only now: what a precondition or a limit says of a document is for those who may write it.
+        if let refusal { throw refusal }
         for path in order {
             let (old, new) = (before[path] ?? nil, after[path] ?? nil)
             guard old != new else { continue }
@@ -66,7 +70,7 @@ struct WriteComputation {
             order.append(path)
             before[path] = .some(current)
         }
-        try check(write.precondition, of: path, current)
+        note { () throws(DocumentError) in try Self.check(write.precondition, of: path, current) }
         var fields: [String: Value]
         switch write.operation {
         case .delete, .verify:
@@ -86,13 +90,17 @@ struct WriteComputation {
         }
         fields = fields.mapValues(\.truncatedToMicroseconds)
         let transformResults = try transform(write, &fields)
-        try DocumentLimits.check(fields, of: path)
+        note { () throws(DocumentError) in try DocumentLimits.check(fields, of: path) }
         var document = Document(
             path: path, fields: fields, createTime: current?.createTime ?? time, updateTime: time)
         if let current, current.fields == fields { document.updateTime = current.updateTime }
         after[path] = .some(document)
         let access: Access = current.map { .update(from: $0, to: document) } ?? .create(document)
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
+    }
+
+    private mutating func note(_ check: () throws(DocumentError) -> Void) {
+        do { try check() } catch { refusal = refusal ?? error }
     }
 
     private func merge(
@@ -127,7 +135,7 @@ struct WriteComputation {
         return results
     }
 
-    private func check(
+    private static func check(
         _ precondition: Write.Precondition?, of path: DocumentPath, _ current: Document?
     ) throws(DocumentError) {
         switch precondition {
@@ -152,6 +160,13 @@ struct WriteComputation {
             switch write.operation {
             case .set(let fields), .update(let fields, _): size += DocumentLimits.size(of: fields)
             case .delete, .verify: break
+            }
+            for transform in write.transforms {
+                switch transform.operation {
+                case .arrayUnion(let values), .arrayRemove(let values):
+                    size += DocumentLimits.size(of: ["": .array(values)])
+                case .serverTimestamp, .increment, .maximum, .minimum: size += 16
+                }
             }
         }
         guard size <= DocumentLimits.maxRequestBytes else {

@@ -111,6 +111,8 @@ package final class DataDirectory: Sendable {
             throw DataDirectoryError(
                 "the data directory \(path) belongs to user \(status.owner), and this host runs as \(geteuid())")
         }
+        // Before anything of it is changed.
+        try DataVersion(directory: path).refuseForeignFiles()
         if status.isOpenToOthers, chmod(path, 0o700) != 0 {
             throw .refused(by: errno, "the data directory \(path) can't be closed to other users")
         }

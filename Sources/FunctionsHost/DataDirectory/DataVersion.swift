@@ -65,7 +65,8 @@ struct DataVersion {
     }
 
     /// A directory full of something else is a wrong path; hidden files and a disk's `lost+found` may be there.
-    private func refuseForeignFiles() throws(DataDirectoryError) {
+    /// - Throws: a sentence where the directory holds files and no version: it is somebody else's.
+    func refuseForeignFiles() throws(DataDirectoryError) {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -73,6 +74,7 @@ struct DataVersion {
             throw DataDirectoryError("the data directory \(directory) can't be listed: \(error)")
         }
         let expected: Set<String> = ["lock", "version.new", "lost+found"]
+        guard !names.contains("version") else { return }
         let foreign = names.filter { !$0.hasPrefix(".") && !expected.contains($0) }.sorted()
         guard let first = foreign.first else { return }
         throw DataDirectoryError(

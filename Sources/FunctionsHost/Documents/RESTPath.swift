@@ -13,7 +13,8 @@ struct RESTPath: Hashable, Sendable {
     /// - Parameter hasVerb: whether a colon in the last segment starts a verb, as in POST; ids may contain colons.
     /// - Returns: nil where the path isn't one of documents.
     init?(_ path: String, hasVerb: Bool) {
-        var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        var parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map(Substring.init).dropFirst()
         isHelper = parts.first == "emulator"
         if isHelper { parts = parts.dropFirst() }
         guard parts.popFirst() == "v1", parts.popFirst() == "projects", let project = parts.popFirst(),
@@ -34,7 +35,9 @@ struct RESTPath: Hashable, Sendable {
         segments = []
         for part in parts {
             // A decoded slash would turn one id into two.
-            guard let segment = PercentEncoding.decoded(part), !segment.contains("/") else { return nil }
+            guard let segment = PercentEncoding.decoded(part), !segment.utf8.contains(UInt8(ascii: "/")) else {
+                return nil
+            }
             segments.append(segment)
         }
     }

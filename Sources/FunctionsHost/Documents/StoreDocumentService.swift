@@ -14,7 +14,11 @@ struct StoreDocumentService: DocumentService {
     }
 
     func perform(_ request: DocumentRequest, as principal: Principal) async -> DocumentResponse {
-        await store.perform(request, in: context(principal))
+        // Nothing is allowed to nobody, and what can't end in a read or a write shall not hold a place.
+        if case .begin = request, principal == .client(nil) {
+            return .failed(DocumentError(.permissionDenied, "Missing or insufficient permissions."))
+        }
+        return await store.perform(request, in: context(principal))
     }
 
     func collectionIDs(below parent: DocumentPath?, as principal: Principal) async throws(DocumentError) -> [String] {

@@ -175,14 +175,19 @@ extension WorkerLink {
         }
         if request.isBegin { invocation.openTransactions += 1 }
         let context = OperationContext(owner: id, completion: invocation.completionKey)
-        worker.pool.services.store.perform(request, in: context) { [self] response in
+        let services = worker.pool.services
+        services.store.perform(request, in: context) { [self] response in
             let isKeyReused = request.isBegin && response.isInvalidArgument
             let endsTransaction = request.endsTransaction(with: response)
             // Encoded on the store's thread: the loop has connections to serve.
             let bytes = response.encoded
             loop.eventLoop.execute {
                 self.respond(bytes, number: number, to: id)
-                guard let invocation = self.loop.invocations[id] else { return }
+                guard let invocation = self.loop.invocations[id] else {
+                    // It ended while its transaction was being begun.
+                    if request.isBegin { services.store.release(owner: id) }
+                    return
+                }
                 invocation.pendingOperations -= 1
                 if endsTransaction { invocation.openTransactions -= 1 }
                 // A beginning has no other argument: the key was used with other data, which is the caller's mistake.

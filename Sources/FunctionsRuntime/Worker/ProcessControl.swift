@@ -51,15 +51,19 @@ enum ProcessControl {
         let box = Unmanaged.passRetained(ThreadBody(body))
         #if os(Linux)
             var thread = pthread_t()
-            let result = pthread_create(&thread, nil, { argument in
-                guard let argument else { return nil }
-                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
-            }, box.toOpaque())
+            let result = pthread_create(
+                &thread, nil,
+                { argument in
+                    guard let argument else { return nil }
+                    Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
+                }, box.toOpaque())
         #else
             var thread: pthread_t?
-            let result = pthread_create(&thread, nil, { argument in
-                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
-            }, box.toOpaque())
+            let result = pthread_create(
+                &thread, nil,
+                { argument in
+                    Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().body()
+                }, box.toOpaque())
         #endif
         return result == 0
     }

@@ -10,6 +10,7 @@ package final class UserStore: Sendable {
 
     /// Opens the database and brings its schema up to date.
     ///
+    /// - Throws: a sentence where the file is damaged or can't be used.
     /// - Parameter directory: Usually `<data>/auth`; made, for its owner alone, where it isn't there.
     package init(directory: String) throws {
         try FileManager.default.createDirectory(
@@ -17,10 +18,22 @@ package final class UserStore: Sendable {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = 2
-        pool = try DatabasePool(path: directory + "/users.sqlite", configuration: configuration)
+        let file = directory + "/users.sqlite"
+        do {
+            pool = try Self.open(file, configuration)
+        } catch let error as DatabaseError {
+            throw HostError(
+                "the file of the users, \(file), can't be used: \(error.message ?? "SQLite refuses it"). Restore it from "
+                    + "a backup, or move it away to start without users")
+        }
+    }
+
+    private static func open(_ file: String, _ configuration: Configuration) throws -> DatabasePool {
+        let pool = try DatabasePool(path: file, configuration: configuration)
         // After the pool is open: opening sets NORMAL, with which a power cut takes the last commits along.
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON") }
-        try Self.migrator.migrate(pool)
+        try migrator.migrate(pool)
+        return pool
     }
 
     /// Lets go of the file once running work has ended; the store is of no use after this.

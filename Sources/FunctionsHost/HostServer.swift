@@ -154,9 +154,11 @@ package final class HostServer: Sendable {
         let limits = GatewayLimits(
             requestBody: configuration.limits.requestBody,
             connections: max(1, configuration.limits.connections / parts.invocationLoops.count))
+        let consumedTokens = ConsumedTokens()
         let loops = parts.invocationLoops.map {
             GatewayLoop(
-                invocations: $0, verifiers: parts.verifiers, limits: limits, logger: logger, routes: routes)
+                invocations: $0, verifiers: parts.verifiers, consumedTokens: consumedTokens, limits: limits,
+                logger: logger, routes: routes)
         }
         do {
             return try await Gateway.start(

@@ -52,7 +52,10 @@ struct Purchase {
     private func quantities(_ cart: [DocumentSnapshot]) throws -> [Item] {
         var items: [Item] = []
         for line in cart {
-            guard let product = try? line.get("product", as: DocumentReference.self) else {
+            // Only the shop's own products: a cart is its user's to write, and could name a document with any price.
+            guard let product = try? line.get("product", as: DocumentReference.self),
+                product == product.firestore.collection("products").document(product.documentID)
+            else {
                 throw HttpsError(
                     .failedPrecondition, "A line of the cart names no product.",
                     details: ["reason": "no-product", "cartItem": .string(line.documentID)])

@@ -7,6 +7,8 @@ package struct InvocationHead: Equatable, Sendable {
     package var timeLeft: UInt32
     package var auth: VerifiedIdentity?
     package var app: VerifiedIdentity?
+    /// Whether the app's token was used up by an earlier call.
+    package var appTokenConsumed = false
     /// Whether the caller reads a stream of chunks.
     package var streams: Bool
     package var method: String
@@ -50,6 +52,7 @@ package struct InvocationHead: Equatable, Sendable {
                 buffer.writeBlob(identity.claims.readableBytesView)
             }
         }
+        buffer.writeInteger(UInt8(appTokenConsumed ? 1 : 0))
         buffer.writeInteger(UInt8(streams ? 1 : 0))
         buffer.writeText(method)
         buffer.writeText(target)
@@ -65,6 +68,7 @@ package struct InvocationHead: Equatable, Sendable {
         }
         auth = try identity()
         app = try identity()
+        appTokenConsumed = try buffer.read(UInt8.self) != 0
         streams = try buffer.read(UInt8.self) != 0
         method = try buffer.readText()
         target = try buffer.readText()

@@ -59,12 +59,17 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     package struct CallableTrigger: Codable, Equatable, Sendable {
         package var cors: CORSPolicy
         package var enforceAppCheck: Bool
+        /// Whether an App Check token counts as used once it was sent here.
+        package var consumeAppCheckToken: Bool
         /// Seconds between signs of life on a silent stream; nil for none.
         package var heartbeatSeconds: Int?
 
-        package init(cors: CORSPolicy, enforceAppCheck: Bool, heartbeatSeconds: Int?) {
+        package init(
+            cors: CORSPolicy, enforceAppCheck: Bool, consumeAppCheckToken: Bool = false, heartbeatSeconds: Int?
+        ) {
             self.cors = cors
             self.enforceAppCheck = enforceAppCheck
+            self.consumeAppCheckToken = consumeAppCheckToken
             self.heartbeatSeconds = heartbeatSeconds
         }
     }

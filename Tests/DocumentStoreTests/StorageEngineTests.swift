@@ -144,6 +144,38 @@ struct SQLiteEngineTests {
         withExtendedLifetime(directory) {}
     }
 
+    /// As a kill leaves it: the file, and a log that was not played in.
+    private func killed(cutting pages: Int) throws -> (TemporaryDirectory, String) {
+        let (original, source) = try filled()
+        let engine = try SQLiteEngine(file: source)
+        try engine.write { try $0.put(.documents, [0], [1, 2, 3]) }
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let database = try #require(FileManager.default.contents(atPath: source))
+        let log = try #require(FileManager.default.contents(atPath: source + "-wal"))
+        try database.dropLast(pages * 4096).write(to: URL(fileURLWithPath: file))
+        try log.write(to: URL(fileURLWithPath: file + "-wal"))
+        try engine.close()
+        withExtendedLifetime(original) {}
+        return (directory, file)
+    }
+
+    @Test func whatAKillLeftIsOpenedWithItsLog() throws {
+        let (directory, file) = try killed(cutting: 0)
+        let engine = try SQLiteEngine(file: file)
+        #expect(try engine.makeReadSession().read { try $0.get(.documents, [0]) } == [1, 2, 3])
+        try engine.close()
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test(arguments: [1, 10]) func aTruncatedFileIsRefusedBesideALogToo(pages: Int) throws {
+        let (directory, file) = try killed(cutting: pages)
+        let before = FileManager.default.contents(atPath: file)
+        #expect(refusal(file)?.kind == .damaged)
+        #expect(FileManager.default.contents(atPath: file) == before)
+        withExtendedLifetime(directory) {}
+    }
+
     @Test func aFileThatIsNoDatabaseIsRefused() throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("documents.db")

@@ -120,6 +120,15 @@ import Testing
         #expect(try await refusal().details == ["reason": "no-product", "cartItem": "odd"])
     }
 
+    @Test func documentOfTheBuyersOwnIsNoProduct() async throws {
+        let forged = cart.document("apple")
+        try await forged.setData([
+            "product": forged, "quantity": 1, "name": "Apple", "desc": "", "price": 1, "stock": 99, "imageURL": "",
+            "publishedTime": Timestamp(seconds: 0, nanoseconds: 0), "owner": users.document("owner"),
+        ])
+        #expect(try await refusal().details == ["reason": "no-product", "cartItem": "apple"])
+    }
+
     @Test func sameKeyIsOnePurchaseAndTheSameAnswer() async throws {
         try await put("apple", 1)
         let first = try await purchase(key: "k")

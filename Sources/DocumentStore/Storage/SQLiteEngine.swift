@@ -17,14 +17,13 @@ package final class SQLiteEngine: StorageEngine {
         self.file = file
         do {
             if FileManager.default.fileExists(atPath: file) {
-                // A log that has still to be played in may hold what the file lacks.
-                try SQLiteFileCheck.check(file, complete: !Self.hasLog(file))
+                try SQLiteFileCheck.check(file)
             } else {
                 try Self.create(file)
             }
             queue = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
             try queue.writeWithoutTransaction { try Self.adopt($0, file: file) }
-            try SQLiteFileCheck.check(file, complete: true)
+            try SQLiteFileCheck.check(file)
             try SQLiteSchema.migrator.migrate(queue)
             tables = try queue.writeWithoutTransaction { database in
                 let tables = SQLiteTables(database, file: file)
@@ -107,10 +106,5 @@ package final class SQLiteEngine: StorageEngine {
         // Closing the last connection plays the log in and removes it.
         try queue.close()
         try FileManager.default.moveItem(atPath: unfinished, toPath: file)
-    }
-
-    private static func hasLog(_ file: String) -> Bool {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: file + "-wal")
-        return (attributes?[.size] as? NSNumber)?.intValue ?? 0 > 0
     }
 }

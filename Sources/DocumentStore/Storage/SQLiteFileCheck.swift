@@ -4,9 +4,11 @@ import Foundation
 enum SQLiteFileCheck {
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// - Parameter complete: whether every page must be in the file, that is, no log has still to be played in.
+    /// Every page must be in the file, or in the log that has still to be played in: SQLite would fill up with zeros what
+    /// was cut off.
+    ///
     /// - Throws: `StorageError` where this can't be a whole database of ours.
-    static func check(_ file: String, complete: Bool) throws {
+    static func check(_ file: String) throws {
         guard let handle = FileHandle(forReadingAtPath: file) else {
             throw StorageError(.unavailable, "the store's file \(file) can't be read; check its permissions")
         }
@@ -21,10 +23,14 @@ enum SQLiteFileCheck {
         }
         guard header.count == 100 else { throw damaged(file, "it has only \(header.count) bytes") }
         guard header.starts(with: magic) else { throw damaged(file, "it is no SQLite database") }
-        guard complete else { return }
         let pageSize = number(header[16..<18]) == 1 ? 65_536 : number(header[16..<18])
-        let pages = number(header[28..<32])
-        guard size >= pageSize * pages, size % max(pageSize, 1) == 0 else {
+        let log = try SQLiteLog(ofDatabase: file)
+        let pages = log.databasePages ?? number(header[28..<32])
+        guard pageSize >= 512, size % pageSize == 0 || log.databasePages != nil else {
+            throw damaged(file, "its \(size) bytes are no whole number of pages")
+        }
+        let present = size / pageSize
+        guard present >= pages || (present + 1...pages).allSatisfy(log.pages.contains) else {
             throw damaged(file, "it has \(size) of \(pageSize * pages) bytes")
         }
         guard number(header[68..<72]) == UInt64(SQLiteSchema.applicationID) else {

@@ -56,24 +56,35 @@ extension StoreWriter {
             return answerWhenDurable(waiter.operation, response)
         }
         let view = DocumentView(storage)
-        let access = store.accessView(view)
-        var prefetched: [TransactionRead] = []
-        for path in waiter.reads.documents {
-            let document = try view.document(path)
-            try context.policy?.check(.get(path, document), in: access)
-            prefetched.append(.document(path, document))
-        }
-        for (query, normalized) in waiter.reads.queries {
-            try context.policy?.check(.list(query), in: access)
-            prefetched.append(.query(query, try normalized.run(in: view)))
+        var (prefetched, reads) = ([TransactionRead](), waiter.reads)
+        do {
+            prefetched = try prefetch(reads, view)
+        } catch let error as DocumentError where error.code == .resourceExhausted {
+            // More than one answer holds: it reads anew, one by one.
+            reads = ReadSet()
         }
         let time = store.elapsed()
         try store.transactions.withLock { table throws(DocumentError) in
             _ = try table.begin(id, isReadOnly: false, context: context, at: time)
-            table.prefetched(id, waiter.reads, version: appliedVersion)
+            table.prefetched(id, reads, version: appliedVersion)
         }
         turns.started(id, waiter, until: waiter.deadline ?? time + store.configuration.turnLimit)
         waiter.operation.completion(.began(id, prefetched: prefetched))
+    }
+
+    /// All that was read, as it is now. Only functions have turns, so there is no policy to ask.
+    private func prefetch(_ reads: ReadSet, _ view: DocumentView) throws -> [TransactionRead] {
+        var budget = ReadBudget(store.configuration.maxReadBytes)
+        var prefetched: [TransactionRead] = []
+        for path in reads.documents {
+            prefetched.append(.document(path, try view.document(path, within: &budget)))
+        }
+        for (query, normalized) in reads.queries {
+            let documents = try normalized.run(in: view, within: budget)
+            try budget.take(documents.reduce(0) { $0 + DocumentLimits.size(of: $1.fields) })
+            prefetched.append(.query(query, documents))
+        }
+        return prefetched
     }
 
     private func completed(

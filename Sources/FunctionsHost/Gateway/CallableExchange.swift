@@ -43,6 +43,10 @@ final class CallableExchange: Exchange, InvocationClient {
                 log("a request is no call", reason: "it must be a POST of application/json")
                 return fail(.badRequest)
             }
+            guard (headers.first(name: "Idempotency-Key")?.utf8.count ?? 0) <= 256 else {
+                log("a request is no call", reason: "its Idempotency-Key is longer than 256 bytes")
+                return fail(.badRequest)
+            }
             data = try EnvelopeScanner.data(in: request.body)
         } catch {
             log("a request is no call", reason: error.description)
@@ -71,9 +75,10 @@ final class CallableExchange: Exchange, InvocationClient {
     private func admit(_ data: ByteBuffer, _ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
         var identities: (auth: InvocationHead.VerifiedIdentity?, app: InvocationHead.VerifiedIdentity?)
+        var isConsumed = false
         switch tokens.idToken {
         case .absent: identities.auth = nil
-        case .valid(let identity): identities.auth = identity
+        case .valid(let identity, _): identities.auth = identity
         case .invalid(let reason):
             log("an ID token was refused", reason: reason)
             return fail(.unauthenticated)
@@ -81,7 +86,11 @@ final class CallableExchange: Exchange, InvocationClient {
             return fail(.keysUnavailable)
         }
         switch tokens.appCheck {
-        case .valid(let identity): identities.app = identity
+        case .valid(let identity, let expires):
+            identities.app = identity
+            if trigger.consumeAppCheckToken, let token = headers.first(name: "X-Firebase-AppCheck") {
+                isConsumed = loop.consumedTokens.consume(token, expires: expires)
+            }
         case .absent where trigger.enforceAppCheck:
             log("a call was refused", reason: "it has no App Check token")
             return fail(.unauthenticated)
@@ -92,16 +101,18 @@ final class CallableExchange: Exchange, InvocationClient {
             return fail(.keysUnavailable)
         case .absent, .unavailable: break
         }
-        submit(data, identities.auth, identities.app)
+        submit(data, identities.auth, identities.app, isConsumed: isConsumed)
     }
 
     private func submit(
-        _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?
+        _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?,
+        isConsumed: Bool
     ) {
         let executionID = ExecutionID.next()
-        let head = InvocationHead(
+        var head = InvocationHead(
             executionID: executionID, timeLeft: 0, auth: auth, app: app, streams: stream != nil,
             headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
+        head.appTokenConsumed = isConsumed
         let invocation = Invocation(
             id: loop.invocations.nextID(), pool: function.pool, head: head, body: data,
             deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)),

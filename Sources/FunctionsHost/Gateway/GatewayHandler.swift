@@ -21,9 +21,6 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         case answering(any Exchange)
     }
 
-    /// Parts of requests that may wait, a body's buffers among them.
-    private static let maxWaiting = 64
-
     private let loop: GatewayLoop
     private var state = State.idle
     private var context: ChannelHandlerContext?
@@ -81,12 +78,19 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         guard !isClosing else { return }
-        guard isAnswering || !waiting.isEmpty else { return handle(part) }
+        guard mustWait || !waiting.isEmpty else { return handle(part) }
         waiting.append(part)
-        if waiting.count > Self.maxWaiting && !isPaused {
+        if !isPaused {
             isPaused = true
             _ = context.channel.setOption(.autoRead, value: false)
         }
+    }
+
+    /// A client that doesn't read its answers gets no further ones: they would pile up here.
+    private var mustWait: Bool { isAnswering || context?.channel.isWritable == false }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable && !waiting.isEmpty { handleWaiting() }
     }
 
     private var isAnswering: Bool { if case .answering = state { true } else { false } }
@@ -101,7 +105,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Goes on with what came while the last answer was being made.
     private func handleWaiting() {
-        while !isClosing, !isAnswering, let part = waiting.popFirst() { handle(part) }
+        while !isClosing, !mustWait, let part = waiting.popFirst() { handle(part) }
         if waiting.isEmpty && isPaused, let context {
             isPaused = false
             _ = context.channel.setOption(.autoRead, value: true)

@@ -10,6 +10,7 @@ import WorkerProtocol
 final class GatewayLoop: @unchecked Sendable {
     let invocations: InvocationLoop
     let verifiers: TokenVerifiers
+    let consumedTokens: ConsumedTokens
     let limits: GatewayLimits
     let logger: Logger
     var routes: RouteTable
@@ -23,11 +24,13 @@ final class GatewayLoop: @unchecked Sendable {
     var eventLoop: any EventLoop { invocations.eventLoop }
 
     init(
-        invocations: InvocationLoop, verifiers: TokenVerifiers, limits: GatewayLimits, logger: Logger,
+        invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
+        logger: Logger,
         routes: RouteTable
     ) {
         self.invocations = invocations
         self.verifiers = verifiers
+        self.consumedTokens = consumedTokens
         self.limits = limits
         self.logger = logger
         self.routes = routes

@@ -43,11 +43,12 @@ final class HTTPExchange: Exchange, InvocationClient {
 
     private func submit(_ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
+        if case .unavailable = tokens.idToken { return invocationEnded(.failure(.keysUnavailable)) }
         let function = request.match.function
         var head = InvocationHead(executionID: ExecutionID.next(), timeLeft: 0)
         // The header may be used for anything here: a token that is none of ours is not this function's caller.
-        if case .valid(let identity) = tokens.idToken { head.auth = identity }
-        if case .valid(let identity) = tokens.appCheck { head.app = identity }
+        if case .valid(let identity, _) = tokens.idToken { head.auth = identity }
+        if case .valid(let identity, _) = tokens.appCheck { head.app = identity }
         head.method = request.head.method.rawValue
         head.target = request.match.target
         head.headers = HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) })

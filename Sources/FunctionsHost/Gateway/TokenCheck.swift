@@ -6,7 +6,8 @@ import WorkerProtocol
 struct TokenCheck {
     enum Verdict {
         case absent
-        case valid(InvocationHead.VerifiedIdentity)
+        /// - Parameter expires: seconds since 1970.
+        case valid(InvocationHead.VerifiedIdentity, expires: Int64)
         case invalid(String)
         /// The keys to tell can't be had.
         case unavailable
@@ -79,7 +80,7 @@ extension TokenCheck.Verdict {
         self =
             switch outcome {
             case nil: .absent
-            case .valid(let token): .valid(.init(id: token.subject, claims: token.claims))
+            case .valid(let token): .valid(.init(id: token.subject, claims: token.claims), expires: token.expires)
             case .invalid(let rejection): .invalid(rejection.message)
             // A second time after a fetch means that the fetch brought nothing.
             case .needsKeys, .unavailable: .unavailable

@@ -14,7 +14,7 @@ struct IntervalSchedule: Equatable, Sendable {
 
     /// - Parameter words: in lower case, beginning with `every` and a number.
     init(_ words: [String]) throws(ScheduleError) {
-        guard words.count >= 3, let count = Int(words[1]), count >= 1 else {
+        guard words.count >= 3, let count = Int(words[1]), (1...44_640).contains(count) else {
             throw ScheduleError("write how often, such as \"every 5 minutes\"")
         }
         switch words[2] {

@@ -53,9 +53,23 @@ final class Worker: Sendable {
     }
 
     private func launch() throws {
-        let pairs = try links.map { _ in try DescriptorPair.socket() }
-        let output = try DescriptorPair.pipe()
-        let error = try DescriptorPair.pipe()
+        var opened: [Int32] = []
+        var pairs: [(Int32, Int32)] = []
+        let output: (read: Int32, write: Int32)
+        let error: (read: Int32, write: Int32)
+        do {
+            for _ in links {
+                let pair = try DescriptorPair.socket()
+                opened += [pair.0, pair.1]
+                pairs.append(pair)
+            }
+            output = try DescriptorPair.pipe()
+            opened += [output.read, output.write]
+            error = try DescriptorPair.pipe()
+        } catch {
+            for descriptor in opened { DescriptorPair.close(descriptor) }
+            throw error
+        }
         var environment = pool.launch.environment
         environment[WorkerEnvironment.linkCountVariable] = "\(links.count)"
         let spawn = ProcessSpawn(

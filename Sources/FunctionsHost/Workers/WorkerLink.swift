@@ -18,7 +18,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     private var pending = ByteBuffer()
     private var isReady = false
 
-    /// Operations that one invocation may have under way; the runtime's own clients stay far below.
+    /// Operations that one invocation may have under way.
     private static let maxPendingOperations = 1000
 
     init(loop: InvocationLoop, worker: Worker) {
@@ -169,10 +169,13 @@ extension WorkerLink {
             let response = DocumentResponse.failed(DocumentError(.cancelled, "the invocation is over"))
             return respond(response.encoded, number: number, to: id)
         }
-        invocation.pendingOperations += 1
-        guard invocation.pendingOperations <= Self.maxPendingOperations else {
-            throw ProtocolViolation("an invocation has more than \(Self.maxPendingOperations) operations under way")
+        guard invocation.pendingOperations < Self.maxPendingOperations else {
+            let error = DocumentError(
+                .resourceExhausted,
+                "an invocation may have \(Self.maxPendingOperations) document operations under way, the limit")
+            return respond(DocumentResponse.failed(error).encoded, number: number, to: id)
         }
+        invocation.pendingOperations += 1
         if request.isBegin { invocation.openTransactions += 1 }
         let context = OperationContext(owner: id, completion: invocation.completionKey)
         let services = worker.pool.services

@@ -19,9 +19,12 @@ public struct AuthData: Sendable {
 public struct AppCheckData: Sendable {
     /// The app's id.
     public let appID: String
+    /// Whether the token was used up by an earlier call. Always false without the option `consumeAppCheckToken`.
+    public let alreadyConsumed: Bool
     private let claims: LazyClaims
 
-    package init(_ identity: InvocationHead.VerifiedIdentity) {
+    package init(_ identity: InvocationHead.VerifiedIdentity, alreadyConsumed: Bool) {
+        self.alreadyConsumed = alreadyConsumed
         appID = identity.id
         claims = LazyClaims(identity.claims)
     }

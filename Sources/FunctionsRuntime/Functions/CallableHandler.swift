@@ -1,6 +1,14 @@
 import NIOCore
 import WorkerProtocol
 
+/// What an answer may have at most, JSON.
+private let maxAnswer = 10 * 1024 * 1024
+
+private struct OversizedAnswer: Error, CustomStringConvertible {
+    let bytes: Int
+    var description: String { "the answer has \(bytes) bytes; the limit is 10 MiB" }
+}
+
 /// A callable's handler with its types erased: from an invocation to the answer's JSON.
 package struct CallableHandler: Sendable {
     package let isTransactional: Bool
@@ -19,7 +27,12 @@ package struct CallableHandler: Sendable {
         body = { context in
             let outcome = try await TransactionRunner(transport: context.transport).run(
                 completing: { answer in answer },
-                { transaction in try CallableEncoder().encode(try await handler(context, transaction)) })
+                { transaction -> [UInt8] in
+                    let answer = try CallableEncoder().encode(try await handler(context, transaction))
+                    // Before the commit: work that is done must be answerable.
+                    guard answer.count <= maxAnswer else { throw OversizedAnswer(bytes: answer.count) }
+                    return answer
+                })
             switch outcome {
             case .committed(let answer, _), .completed(let answer): return answer
             }

@@ -24,7 +24,9 @@ public struct CallableRequest<Input: Decodable & Sendable>: Sendable {
     }
 
     /// The app that calls; nil where the request has no valid App Check token.
-    public var app: AppCheckData? { context.head.app.map(AppCheckData.init) }
+    public var app: AppCheckData? {
+        context.head.app.map { AppCheckData($0, alreadyConsumed: context.head.appTokenConsumed) }
+    }
 
     /// The caller's installation, as it says itself: nobody has verified this.
     public var instanceIDToken: String? { headers["Firebase-Instance-ID-Token"] }

@@ -15,6 +15,7 @@ package struct FunctionOptions: Sendable {
     package var invoker: [String] = ["public"]
     package var cors: CORSPolicy?
     package var enforceAppCheck = false
+    package var consumeAppCheckToken = false
     package var heartbeat: Duration? = .seconds(30)
     package var authPolicy: (@Sendable (AuthData?) -> Bool)?
     package var retries = false
@@ -101,6 +102,12 @@ extension FunctionOption where Kind == FunctionKind.Callable {
     /// Answers 401 where the request has no valid App Check token. Default false: the token is checked and a bad one
     /// leaves ``CallableRequest/app`` nil.
     public static func enforceAppCheck(_ enforce: Bool = true) -> Self { .init { $0.enforceAppCheck = enforce } }
+
+    /// Uses an App Check token up: where it comes a second time, ``AppCheckData/alreadyConsumed`` is true and the
+    /// function decides. A host remembers a token until it expires or the host ends.
+    public static func consumeAppCheckToken(_ consume: Bool = true) -> Self {
+        .init { $0.consumeAppCheckToken = consume }
+    }
 
     /// How often a silent stream shows that it lives, to the second. Default 30 s; nil never.
     public static func heartbeat(_ interval: Duration?) -> Self { .init { $0.heartbeat = interval } }

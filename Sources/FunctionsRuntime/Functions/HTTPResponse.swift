@@ -47,6 +47,9 @@ public struct HTTPResponse: Sendable {
 
 /// Where a streamed body is written to.
 public struct HTTPBodyWriter: Sendable {
+    /// Small enough that other invocations' frames get their turn in between.
+    private static let partSize = 262_144
+
     private let context: InvocationContext
 
     package init(context: InvocationContext) { self.context = context }
@@ -55,8 +58,11 @@ public struct HTTPBodyWriter: Sendable {
     /// - Throws: `CancellationError` where the client is gone or the time is over.
     public func write(_ bytes: [UInt8]) async throws {
         try Task.checkCancellation()
-        guard !bytes.isEmpty else { return }
-        try await context.sendChunk(ByteBuffer(bytes: bytes))
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            try await context.sendChunk(ByteBuffer(bytes: rest.prefix(Self.partSize)))
+            rest = rest.dropFirst(Self.partSize)
+        }
     }
 
     public func write(_ text: String) async throws { try await write(Array(text.utf8)) }

@@ -76,6 +76,7 @@ private func callable(_ name: String, _ options: [CallableOption], _ handler: Ca
     handler.authPolicy = options.authPolicy
     let trigger = TriggerManifest.CallableTrigger(
         cors: options.cors ?? .any, enforceAppCheck: options.enforceAppCheck,
+        consumeAppCheckToken: options.consumeAppCheckToken,
         heartbeatSeconds: options.heartbeat.map { Int($0.components.seconds) })
     return Function(name: name, options: options, trigger: .callable(trigger), handler: .callable(handler))
 }

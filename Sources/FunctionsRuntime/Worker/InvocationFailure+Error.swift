@@ -12,7 +12,7 @@ extension InvocationFailure {
             let details = error.details.flatMap { try? CallableEncoder().encode($0) }
             self.init(code: error.code, message: error.message, details: details.map { ByteBuffer(bytes: $0) })
         case let error as DocumentError where error.code == .aborted:
-            self.init(code: error.code, message: error.message)
+            self.init(code: .aborted, message: "The transaction lost to others too often. Try again.")
         case is CancellationError:
             self.init(code: .cancelled, message: "CANCELLED")
         default:

@@ -9,6 +9,8 @@ final class WorkerInvocation: Sendable {
     private struct State {
         var task: Task<Void, Never>?
         var isCancelled = false
+        /// Whether the handler has returned. The host then answers nothing any more.
+        var isOver = false
         var nextOperation: UInt32 = 0
         var operations: [UInt32: CheckedContinuation<[UInt8], Never>] = [:]
         /// Bytes of chunks that the host still takes; may go below zero by the last chunk.
@@ -41,6 +43,7 @@ final class WorkerInvocation: Sendable {
             sendChunk: { [self] in try await sendChunk($0) })
         let task = Task {
             await InvocationContext.$current.withValue(context) { await self.run(function, context) }
+            self.finish()
             onEnd()
         }
         let isCancelled = state.withLock { state in
@@ -58,6 +61,22 @@ final class WorkerInvocation: Sendable {
         }
         task?.cancel()
         for continuation in waiting { continuation.resume() }
+    }
+
+    /// Whatever the handler has left running waits for nothing any more.
+    private func finish() {
+        let operations = state.withLock { state in
+            state.isOver = true
+            defer { state.operations = [:] }
+            return state.operations.values
+        }
+        for operation in operations { operation.resume(returning: Self.refusal(.cancelled, Self.overMessage)) }
+    }
+
+    private static let overMessage = "the invocation is over; await what it starts before it returns"
+
+    private static func refusal(_ code: StatusCode, _ message: String) -> [UInt8] {
+        DocumentResponse.failed(DocumentError(code, message)).encoded
     }
 
     private func run(_ function: Function, _ context: InvocationContext) async {
@@ -88,6 +107,8 @@ final class WorkerInvocation: Sendable {
     }
 
     private static let maxAnswer = 10 * 1024 * 1024
+    /// The store's own limit on a request is told in its terms; this keeps a frame within its bound.
+    private static let maxOperation = 15 * 1024 * 1024
 
     private func send(_ response: HTTPResponse, _ context: InvocationContext) async throws {
         guard (200...599).contains(response.status) else {
@@ -110,7 +131,12 @@ final class WorkerInvocation: Sendable {
     }
 
     private func send(failure error: any Error, _ context: InvocationContext) {
-        let failure = InvocationFailure(error)
+        var failure = InvocationFailure(error)
+        let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
+        if size > Self.maxAnswer {
+            context.logger.error("an error can't be sent", metadata: ["error.bytes": "\(size)"])
+            failure = InvocationFailure(code: .internal, message: "INTERNAL")
+        }
         if failure.code == .internal {
             context.logger.error(
                 "the handler failed", metadata: ["error.type": "\(type(of: error))", "error.message": "\(error)"])
@@ -122,12 +148,17 @@ final class WorkerInvocation: Sendable {
 
     func perform(_ request: DocumentRequest) async -> [UInt8] {
         let bytes = request.encoded
+        guard bytes.count <= Self.maxOperation else {
+            return Self.refusal(.invalidArgument, "a request has \(bytes.count) bytes, more than 10 MiB, the limit")
+        }
         return await withCheckedContinuation { continuation in
-            let number = state.withLock { state in
+            let number: UInt32? = state.withLock { state in
+                guard !state.isOver else { return nil }
                 state.nextOperation += 1
                 state.operations[state.nextOperation] = continuation
                 return state.nextOperation
             }
+            guard let number else { return continuation.resume(returning: Self.refusal(.cancelled, Self.overMessage)) }
             writer.send(.documentRequest, invocation: id) {
                 $0.writeInteger(number)
                 $0.writeBytes(bytes)
@@ -140,6 +171,10 @@ final class WorkerInvocation: Sendable {
     }
 
     private func sendChunk(_ chunk: ByteBuffer) async throws {
+        guard chunk.readableBytes <= Self.maxAnswer else {
+            throw UnsendableAnswer(
+                description: "a chunk has \(chunk.readableBytes) bytes; the limit is 10 MiB")
+        }
         while true {
             try Task.checkCancellation()
             let mayGo = state.withLock { state in

@@ -71,6 +71,16 @@ import Testing
         }
     }
 
+    @Test func functionsAnswerByNameAtADomainOfTheirOwn() async throws {
+        try await RunningHost.serving { host in
+            let answer = try await host.functions.send("GET", "/http/rest?x=1")
+            #expect(answer.status == 200)
+            #expect(answer.text.contains("\"path\":\"/rest\""))
+            let elsewhere = try await host.functions.send("GET", "/demo-shop/europe-west1/http")
+            #expect(elsewhere.status == 404)
+        }
+    }
+
     @Test func headOfAStreamEndsWithItsHead() async throws {
         try await RunningHost.serving { host in
             let connection = try await RawConnection.open(port: host.functions.port)

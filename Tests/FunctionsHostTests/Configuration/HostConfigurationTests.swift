@@ -87,8 +87,8 @@ struct HostConfigurationTests {
                 + "with letters, digits, _ and -, 63 at most"
         ),
         (
-            "{\"project\": \"demo-shop\", \"limits\": {\"requestBody\": \"33MiB\"}}",
-            "functions.json:1:52: limits.requestBody: \"33MiB\" is no size of a body; write 1KiB … 32MiB"
+            "{\"project\": \"demo-shop\", \"limits\": {\"requestBody\": \"11MiB\"}}",
+            "functions.json:1:52: limits.requestBody: \"11MiB\" is no size of a body; write 1KiB … 10MiB"
         ),
         (
             "{\"project\": \"demo-shop\",\n \"mode\": \"development\",\n \"mode\": \"production\"}",

@@ -47,6 +47,8 @@ struct HostParts: Sendable {
             idToken: TokenVerifier(
                 kind: .idToken(project: configuration.project), policy: policy, localKeys: signIn?.key.keys ?? KeySet(),
                 remoteKeys: idTokenKeys),
+            sessionCookie: TokenVerifier(
+                kind: .sessionCookie(project: configuration.project), policy: policy, remoteKeys: idTokenKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: configuration.project), policy: policy, remoteKeys: appCheckKeys))
         supervisor = WorkerSupervisor()

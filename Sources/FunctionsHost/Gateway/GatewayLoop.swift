@@ -95,13 +95,9 @@ struct GatewayLimits: Sendable {
     }
 }
 
-/// Verifies the two tokens a call may bring.
+/// Verifies the tokens a request may bring.
 struct TokenVerifiers: Sendable {
     var idToken: TokenVerifier
+    var sessionCookie: TokenVerifier
     var appCheck: TokenVerifier
-
-    init(idToken: TokenVerifier, appCheck: TokenVerifier) {
-        self.idToken = idToken
-        self.appCheck = appCheck
-    }
 }

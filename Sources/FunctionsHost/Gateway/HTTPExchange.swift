@@ -47,7 +47,7 @@ final class HTTPExchange: Exchange, InvocationClient {
         let function = request.match.function
         var head = InvocationHead(executionID: ExecutionID.next(), timeLeft: 0)
         // The header may be used for anything here: a token that is none of ours is not this function's caller.
-        if case .valid(let identity, _) = tokens.idToken { head.auth = identity }
+        if case .valid(let identity, _) = tokens.idToken { head.auth = identity } else { head.auth = session() }
         if case .valid(let identity, _) = tokens.appCheck { head.app = identity }
         head.method = request.head.method.rawValue
         head.target = request.match.target
@@ -57,6 +57,21 @@ final class HTTPExchange: Exchange, InvocationClient {
             deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil, client: self)
         self.invocation = invocation
         loop.invocations.submit(invocation)
+    }
+
+    /// Who the cookie `__session` speaks of, which browsers send where they have no header to set.
+    private func session() -> InvocationHead.VerifiedIdentity? {
+        for header in headers["Cookie"] {
+            for pair in header.split(separator: ";") {
+                let cookie = pair.drop { $0 == " " }
+                guard cookie.hasPrefix("__session=") else { continue }
+                guard case .valid(let token) = loop.verifiers.sessionCookie.verify(cookie.dropFirst(10)) else {
+                    return nil
+                }
+                return .init(id: token.subject, claims: token.claims)
+            }
+        }
+        return nil
     }
 
     // MARK: Answer

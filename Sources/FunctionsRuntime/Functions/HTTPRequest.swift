@@ -35,7 +35,8 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// The signed-in user, where the request has a valid ID token as `Authorization: Bearer`.
+    /// The signed-in user, where the request has a valid ID token as `Authorization: Bearer`, or a valid session cookie
+    /// named `__session`.
     /// An HTTP function may use the header for anything, so an invalid token isn't refused here.
     public var auth: AuthData? { context.head.auth.map(AuthData.init) }
 

@@ -42,6 +42,21 @@ import _CryptoExtras
         #expect(claims["firebase"]?["sign_in_provider"]?.text == "anonymous")
     }
 
+    @Test func sessionCookiesAndIDTokensAreNotTakenForEachOther() throws {
+        let issuer = try TestIssuer.shared.get()
+        var claims = TestIssuer.idTokenClaims
+        claims["iss"] = "https://session.firebase.google.com/\(TestIssuer.project)"
+        let cookie = try issuer.token(claims)
+        let sessions = try verifier(.sessionCookie(project: TestIssuer.project))
+        guard case .valid(let verified) = sessions.verify(cookie) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(verified.subject == "ada")
+        #expect(sessions.verify(try issuer.token()) == .invalid(.issuer))
+        #expect(try verifier().verify(cookie) == .invalid(.issuer))
+    }
+
     @Test(arguments: [
         Spoiled("aud", "another-project", .audience), Spoiled("aud", nil, .audience),
         Spoiled("aud", ["shop-prod"], .audience), Spoiled("aud", "", .audience),

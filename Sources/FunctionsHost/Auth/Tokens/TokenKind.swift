@@ -2,6 +2,8 @@
 package enum TokenKind: Hashable, Sendable {
     /// A user's ID token for a project.
     case idToken(project: String)
+    /// A session cookie: an ID token's longer-lived kin, of another issuer.
+    case sessionCookie(project: String)
     /// An app's App Check token for a project, which the token may name by id or by number.
     case appCheck(project: String, projectNumber: String? = nil)
 
@@ -23,6 +25,9 @@ package enum TokenKind: Hashable, Sendable {
             guard !isCustomToken(claims) else { throw .customToken }
             guard claims["aud"]?.isText(project) == true else { throw .audience }
             guard claims["iss"]?.isText(Self.issuer(of: project)) == true else { throw .issuer }
+        case .sessionCookie(let project):
+            guard claims["aud"]?.isText(project) == true else { throw .audience }
+            guard claims["iss"]?.isText("https://session.firebase.google.com/\(project)") == true else { throw .issuer }
         case .appCheck(let project, let number):
             guard let audience = claims["aud"], case .array(let audiences) = audience.kind else { throw .audience }
             let accepted = [project, number].compactMap { $0 }.map { "projects/\($0)" }
@@ -44,7 +49,9 @@ package enum TokenKind: Hashable, Sendable {
     func checkTimes(_ claims: JSONNode, now: Int64) throws(TokenRejection) -> Int64 {
         guard let expires = claims["exp"]?.seconds, expires > now else { throw .expired }
         guard let issued = claims["iat"]?.seconds, issued <= now + Self.clockSkew else { throw .issuedInFuture }
-        if case .idToken = self {
+        switch self {
+        case .appCheck: break
+        case .idToken, .sessionCookie:
             guard let signedIn = claims["auth_time"]?.seconds, signedIn <= now + Self.clockSkew else {
                 throw .authenticatedInFuture
             }

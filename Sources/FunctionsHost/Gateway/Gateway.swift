@@ -70,11 +70,6 @@ final class Gateway: Service {
         }
     }
 
-    /// Replaces what is served, on every loop.
-    func serve(_ routes: RouteTable) {
-        for loop in loops { loop.eventLoop.execute { loop.routes = routes } }
-    }
-
     private func hasWork() async throws -> Bool {
         for loop in loops {
             if try await loop.eventLoop.submit({ loop.invocations.isBusy }).get() { return true }

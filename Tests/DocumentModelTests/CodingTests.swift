@@ -34,7 +34,7 @@ struct CodingTests {
             precondition: .updateTime(Timestamp(microseconds: 5)))
         let id = TransactionID(rawValue: .max)
         let requests: [DocumentRequest] = [
-            .get([path], transaction: id), .query(query, transaction: nil), .begin(.readOnly),
+            .get([path], ReadConsistency(transaction: id)), .query(query, .strong), .begin(.readOnly(at: nil)),
             .begin(.readWrite(retrying: id)), .commit([write], transaction: id, completing: [1, 2]), .rollback(id),
         ]
         for request in requests { #expect(try DocumentRequest(decoding: request.encoded) == request) }

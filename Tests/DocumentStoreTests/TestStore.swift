@@ -70,7 +70,9 @@ struct TestStore {
     func get(
         _ path: String, in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
     ) async throws -> Document? {
-        switch await store.perform(.get([try DocumentPath(path)], transaction: transaction), in: context) {
+        switch await store.perform(
+            .get([try DocumentPath(path)], ReadConsistency(transaction: transaction)), in: context)
+        {
         case .documents(let documents, _): return try #require(documents.first)
         case let other: throw other.error
         }
@@ -79,7 +81,7 @@ struct TestStore {
     func query(
         _ query: Query, in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
     ) async throws -> [Document] {
-        switch await store.perform(.query(query, transaction: transaction), in: context) {
+        switch await store.perform(.query(query, ReadConsistency(transaction: transaction)), in: context) {
         case .results(let documents, _): return documents
         case let other: throw other.error
         }

@@ -67,7 +67,7 @@ struct TransactionTests {
     func readOnlyTransactionsStayAtOneVersion(kind: EngineKind) async throws {
         let test = try TestStore(kind)
         for i in 0..<6 { try await test.set("c/d\(i)", ["n": .integer(Int64(i))]) }
-        let id = try await test.begin(.readOnly)
+        let id = try await test.begin(.readOnly(at: nil))
         #expect(try await test.get("c/d0", in: id)?.fields["n"] == .integer(0))
         try await test.set("c/d1", ["n": .integer(100)])
         try await test.set("c/d1", ["n": .integer(-100)])

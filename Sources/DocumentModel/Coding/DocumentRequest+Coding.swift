@@ -1,31 +1,48 @@
 extension DocumentRequest {
     public var encoded: [UInt8] {
         var writer = ByteWriter(reservingCapacity: 256)
-        func write(_ transaction: TransactionID?) {
-            writer.write(optional: transaction) { $0.write(fixed: $1.rawValue) }
-        }
         switch self {
-        case .get(let paths, let transaction):
+        case .get(let paths, let consistency):
             writer.write(byte: 1)
             writer.write(paths) { $0.write($1) }
-            write(transaction)
-        case .query(let query, let transaction):
+            writer.write(consistency)
+        case .query(let query, let consistency):
             writer.write(byte: 2)
             writer.write(query)
-            write(transaction)
+            writer.write(consistency)
         case .begin(.readWrite(let retrying)):
             writer.write(byte: 3)
-            write(retrying)
-        case .begin(.readOnly):
+            writer.write(retrying)
+        case .begin(.readOnly(let time)):
             writer.write(byte: 4)
+            writer.write(optional: time) { $0.write($1) }
         case .commit(let writes, let transaction, let result):
             writer.write(byte: 5)
             writer.write(writes) { $0.write($1) }
-            write(transaction)
+            writer.write(transaction)
             writer.write(optional: result) { $0.write(blob: $1) }
         case .rollback(let transaction):
             writer.write(byte: 6)
             writer.write(fixed: transaction.rawValue)
+        case .aggregate(let query, let fields, let consistency):
+            writer.write(byte: 7)
+            writer.write(query)
+            writer.write(fields) { $0.write($1) }
+            writer.write(consistency)
+        case .explain(let query, let fields, let analyze, let consistency):
+            writer.write(byte: 8)
+            writer.write(query)
+            writer.write(fields) { $0.write($1) }
+            writer.write(analyze)
+            writer.write(consistency)
+        case .partition(let query, let points, let consistency):
+            writer.write(byte: 9)
+            writer.write(query)
+            writer.write(count: points)
+            writer.write(consistency)
+        case .batchWrite(let writes):
+            writer.write(byte: 10)
+            writer.write(writes) { $0.write($1) }
         }
         return writer.bytes
     }
@@ -35,26 +52,99 @@ extension DocumentRequest {
         switch try reader.byte() {
         case 1:
             let paths = try reader.list { reader throws(DecodingFailure) in try reader.path() }
-            self = .get(paths, transaction: try reader.transaction())
+            self = .get(paths, try reader.consistency())
         case 2:
             let query = try reader.query()
-            self = .query(query, transaction: try reader.transaction())
+            self = .query(query, try reader.consistency())
         case 3: self = .begin(.readWrite(retrying: try reader.transaction()))
-        case 4: self = .begin(.readOnly)
+        case 4:
+            self = .begin(
+                .readOnly(at: try reader.optional { reader throws(DecodingFailure) in try reader.timestamp() }))
         case 5:
-            let writes = try reader.list { reader throws(DecodingFailure) in try reader.write() }
+            let writes = try reader.writes()
             let transaction = try reader.transaction()
             let result = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
             self = .commit(writes, transaction: transaction, completing: result)
         case 6: self = .rollback(TransactionID(rawValue: try reader.fixed()))
+        case 7:
+            let query = try reader.query()
+            let fields = try reader.aggregateFields()
+            self = .aggregate(query, fields, try reader.consistency())
+        case 8:
+            let query = try reader.query()
+            let fields = try reader.aggregateFields()
+            let analyze = try reader.bool()
+            self = .explain(query, fields, analyze: analyze, try reader.consistency())
+        case 9:
+            let query = try reader.query()
+            let points = try reader.size()
+            self = .partition(query, points: points, try reader.consistency())
+        case 10: self = .batchWrite(try reader.writes())
         case let tag: throw DecodingFailure("no document operation has the tag \(tag)")
         }
         try reader.finish()
     }
 }
 
+extension ByteWriter {
+    fileprivate mutating func write(_ transaction: TransactionID?) {
+        write(optional: transaction) { $0.write(fixed: $1.rawValue) }
+    }
+
+    fileprivate mutating func write(_ consistency: ReadConsistency) {
+        switch consistency {
+        case .strong: write(byte: 0)
+        case .transaction(let transaction):
+            write(byte: 1)
+            write(fixed: transaction.rawValue)
+        case .at(let time):
+            write(byte: 2)
+            write(time)
+        }
+    }
+
+    fileprivate mutating func write(_ field: AggregateField) {
+        switch field {
+        case .count(let upTo):
+            write(byte: 1)
+            write(optional: upTo) { $0.write(count: $1) }
+        case .sum(let field):
+            write(byte: 2)
+            write(field)
+        case .average(let field):
+            write(byte: 3)
+            write(field)
+        }
+    }
+}
+
 extension ByteReader {
     fileprivate mutating func transaction() throws(DecodingFailure) -> TransactionID? {
         try optional { reader throws(DecodingFailure) in TransactionID(rawValue: try reader.fixed()) }
+    }
+
+    fileprivate mutating func consistency() throws(DecodingFailure) -> ReadConsistency {
+        switch try byte() {
+        case 0: return .strong
+        case 1: return .transaction(TransactionID(rawValue: try fixed()))
+        case 2: return .at(try timestamp())
+        case let tag: throw DecodingFailure("no read has the consistency \(tag)")
+        }
+    }
+
+    fileprivate mutating func writes() throws(DecodingFailure) -> [Write] {
+        try list { reader throws(DecodingFailure) in try reader.write() }
+    }
+
+    fileprivate mutating func aggregateFields() throws(DecodingFailure) -> [AggregateField] {
+        try list { reader throws(DecodingFailure) in
+            switch try reader.byte() {
+            case 1:
+                return .count(upTo: try reader.optional { reader throws(DecodingFailure) in try reader.size() })
+            case 2: return .sum(try reader.fieldPath())
+            case 3: return .average(try reader.fieldPath())
+            case let tag: throw DecodingFailure("no aggregation has the tag \(tag)")
+            }
+        }
     }
 }

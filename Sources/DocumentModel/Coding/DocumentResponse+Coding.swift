@@ -17,18 +17,40 @@ extension DocumentResponse {
         case .committed(let result):
             writer.write(byte: 4)
             writer.write(result.commitTime)
-            writer.write(result.writeResults) {
-                $0.write(optional: $1.updateTime) { $0.write($1) }
-                $0.write($1.transformResults) { $0.write($1) }
-            }
+            writer.write(result.writeResults) { $0.write($1) }
         case .rolledBack: writer.write(byte: 5)
         case .completed(let result):
             writer.write(byte: 6)
             writer.write(blob: result)
         case .failed(let error):
             writer.write(byte: 7)
-            writer.write(byte: error.code.rawValue)
-            writer.write(error.message)
+            writer.write(error)
+        case .aggregated(let values, let readTime):
+            writer.write(byte: 8)
+            writer.write(values) { $0.write($1) }
+            writer.write(readTime)
+        case .explained(let explanation, let results, let values, let readTime):
+            writer.write(byte: 9)
+            writer.write(explanation)
+            writer.write(results) { $0.write($1) }
+            writer.write(values) { $0.write($1) }
+            writer.write(readTime)
+        case .partitioned(let points, let readTime):
+            writer.write(byte: 10)
+            writer.write(points) { $0.write($1) }
+            writer.write(readTime)
+        case .written(let results):
+            writer.write(byte: 11)
+            writer.write(results) {
+                switch $1 {
+                case .success(let result):
+                    $0.write(true)
+                    $0.write(result)
+                case .failure(let error):
+                    $0.write(false)
+                    $0.write(error)
+                }
+            }
         }
         return writer.bytes
     }
@@ -51,19 +73,27 @@ extension DocumentResponse {
                 prefetched: try reader.list { reader throws(DecodingFailure) in try reader.transactionRead() })
         case 4:
             let commitTime = try reader.timestamp()
-            let results = try reader.list { reader throws(DecodingFailure) in
-                WriteResult(
-                    updateTime: try reader.optional { reader throws(DecodingFailure) in try reader.timestamp() },
-                    transformResults: try reader.list { reader throws(DecodingFailure) in try reader.value() })
-            }
+            let results = try reader.list { reader throws(DecodingFailure) in try reader.writeResult() }
             self = .committed(CommitResult(commitTime: commitTime, writeResults: results))
         case 5: self = .rolledBack
         case 6: self = .completed(try reader.blob())
-        case 7:
-            guard let code = StatusCode(rawValue: try reader.byte()) else {
-                throw DecodingFailure("an error has an unknown code")
-            }
-            self = .failed(DocumentError(code, try reader.string()))
+        case 7: self = .failed(try reader.documentError())
+        case 8:
+            let values = try reader.values()
+            self = .aggregated(values, readTime: try reader.timestamp())
+        case 9:
+            let explanation = try reader.explanation()
+            let documents = try reader.list { reader throws(DecodingFailure) in try reader.document() }
+            let values = try reader.values()
+            self = .explained(explanation, results: documents, values: values, readTime: try reader.timestamp())
+        case 10:
+            let points = try reader.list { reader throws(DecodingFailure) in try reader.path() }
+            self = .partitioned(points, readTime: try reader.timestamp())
+        case 11:
+            self = .written(
+                try reader.list { reader throws(DecodingFailure) in
+                    try reader.bool() ? .success(try reader.writeResult()) : .failure(try reader.documentError())
+                })
         case let tag: throw DecodingFailure("no answer to a document operation has the tag \(tag)")
         }
         try reader.finish()
@@ -71,6 +101,16 @@ extension DocumentResponse {
 }
 
 extension ByteWriter {
+    fileprivate mutating func write(_ result: WriteResult) {
+        write(optional: result.updateTime) { $0.write($1) }
+        write(result.transformResults) { $0.write($1) }
+    }
+
+    fileprivate mutating func write(_ error: DocumentError) {
+        write(byte: error.code.rawValue)
+        write(error.message)
+    }
+
     fileprivate mutating func write(_ read: TransactionRead) {
         switch read {
         case .document(let path, let document):
@@ -86,6 +126,23 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    fileprivate mutating func writeResult() throws(DecodingFailure) -> WriteResult {
+        WriteResult(
+            updateTime: try optional { reader throws(DecodingFailure) in try reader.timestamp() },
+            transformResults: try values())
+    }
+
+    fileprivate mutating func values() throws(DecodingFailure) -> [Value] {
+        try list { reader throws(DecodingFailure) in try reader.value() }
+    }
+
+    fileprivate mutating func documentError() throws(DecodingFailure) -> DocumentError {
+        guard let code = StatusCode(rawValue: try byte()) else {
+            throw DecodingFailure("an error has an unknown code")
+        }
+        return DocumentError(code, try string())
+    }
+
     fileprivate mutating func transactionRead() throws(DecodingFailure) -> TransactionRead {
         switch try byte() {
         case 1:

@@ -66,7 +66,7 @@ extension ByteReader {
     }
 
     /// A number of documents, as offset and limit are: unlike a length it may exceed what is left.
-    private mutating func size() throws(DecodingFailure) -> Int {
+    mutating func size() throws(DecodingFailure) -> Int {
         let value = try varint()
         guard value <= UInt64(Int32.max) else { throw DecodingFailure("a number of documents is out of range") }
         return Int(value)

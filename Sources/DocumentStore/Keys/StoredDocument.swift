@@ -27,11 +27,15 @@ enum StoredDocument {
 /// The documents of a storage view, with some replaced by what they were before.
 struct DocumentView {
     let storage: any StorageReader
+    /// The indexes that the storage has.
+    let catalog: IndexCatalog
     /// Documents as they were at an earlier version; nil where there was none.
     var past: [DocumentPath: Document?]
 
-    init(_ storage: any StorageReader, past: [DocumentPath: Document?] = [:]) {
+    init(_ storage: any StorageReader, _ catalog: IndexCatalog = IndexCatalog(), past: [DocumentPath: Document?] = [:])
+    {
         self.storage = storage
+        self.catalog = catalog
         self.past = past
     }
 

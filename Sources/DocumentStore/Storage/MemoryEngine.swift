@@ -45,6 +45,21 @@ package final class MemoryEngine: StorageEngine {
             try tables[table.rawValue].scan(range, reverse: reverse, body)
         }
 
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            try tables[table.rawValue].scan(range, reverse: reverse) { key, _ in try body(key) }
+        }
+
+        func count(_ table: StorageTable, _ range: KeyRange) -> Int {
+            var count = 0
+            tables[table.rawValue].scan(range, reverse: false) { _, _ in
+                count += 1
+                return true
+            }
+            return count
+        }
+
         func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) {
             tables[table.rawValue].put(key, value)
         }

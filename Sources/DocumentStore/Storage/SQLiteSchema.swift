@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID = 0x666E_7374
 
     /// The version that the last migration leads to. A file with a higher one is refused.
-    static let version = 1
+    static let version = 2
 
     /// Named and append-only: a migration that has shipped is never changed.
     static var migrator: DatabaseMigrator {
@@ -23,6 +23,14 @@ enum SQLiteSchema {
                     PRAGMA user_version = 1;
                     """)
         }
+        migrator.registerMigration("2 changes") { database in
+            // Scanned by key alone too, so the values stand elsewhere.
+            try database.execute(
+                sql: """
+                    CREATE TABLE changes (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+                    PRAGMA user_version = 2;
+                    """)
+        }
         return migrator
     }
 }
@@ -35,6 +43,7 @@ extension StorageTable {
         case .index: "\"index\""
         case .completions: "completions"
         case .meta: "meta"
+        case .changes: "changes"
         }
     }
 }

@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// The four tables seen through one connection, with its compiled statements.
+/// The tables seen through one connection, with its compiled statements.
 ///
 /// Belongs to its connection: used only inside that connection's queue.
 final class SQLiteTables: StorageWriter {
@@ -28,17 +28,31 @@ final class SQLiteTables: StorageWriter {
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws {
         guard !range.isEmpty else { return }
-        let sql = sql[table.rawValue]
-        let bounded = range.upper != nil
-        let text =
-            reverse
-            ? (bounded ? sql.scanDown : sql.scanDownOpen) : (bounded ? sql.scanUp : sql.scanUpOpen)
-        try using(text) { statement in
-            bind(range.lower, at: 1, of: statement)
-            if let upper = range.upper { bind(upper, at: 2, of: statement) }
+        try using(sql[table.rawValue].scan[range, reverse]) { statement in
+            bind(range, to: statement)
             while try step(statement) {
                 guard try body(blob(statement, 0), blob(statement, 1)) else { return }
             }
+        }
+    }
+
+    func scanKeys(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+    ) throws {
+        guard !range.isEmpty else { return }
+        try using(sql[table.rawValue].scanKeys[range, reverse]) { statement in
+            bind(range, to: statement)
+            while try step(statement) {
+                guard try body(blob(statement, 0)) else { return }
+            }
+        }
+    }
+
+    func count(_ table: StorageTable, _ range: KeyRange) throws -> Int {
+        guard !range.isEmpty else { return 0 }
+        return try using(sql[table.rawValue].count[range, false]) { statement in
+            bind(range, to: statement)
+            return try step(statement) ? Int(sqlite3_column_int64(statement, 0)) : 0
         }
     }
 
@@ -88,6 +102,11 @@ final class SQLiteTables: StorageWriter {
         }
     }
 
+    private func bind(_ range: KeyRange, to statement: OpaquePointer) {
+        bind(range.lower, at: 1, of: statement)
+        if let upper = range.upper { bind(upper, at: 2, of: statement) }
+    }
+
     private func bind(_ bytes: [UInt8], at index: Int32, of statement: OpaquePointer) {
         // A null pointer would bind NULL.
         guard !bytes.isEmpty else {
@@ -107,17 +126,35 @@ final class SQLiteTables: StorageWriter {
 
 /// The statements of one table, written once so that looking up a compiled one builds no text.
 private struct TableSQL {
-    let get, put, delete, scanUp, scanDown, scanUpOpen, scanDownOpen: String
+    let get, put, delete: String
+    let scan, scanKeys, count: RangeSQL
 
     init(_ table: StorageTable) {
         let name = table.sqlName
         get = "SELECT value FROM \(name) WHERE key = ?1"
         put = "INSERT INTO \(name) (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         delete = "DELETE FROM \(name) WHERE key = ?1"
-        let scan = "SELECT key, value FROM \(name) WHERE key >= ?1"
-        scanUp = scan + " AND key < ?2 ORDER BY key"
-        scanDown = scan + " AND key < ?2 ORDER BY key DESC"
-        scanUpOpen = scan + " ORDER BY key"
-        scanDownOpen = scan + " ORDER BY key DESC"
+        scan = RangeSQL("SELECT key, value FROM \(name)")
+        scanKeys = RangeSQL("SELECT key FROM \(name)")
+        count = RangeSQL("SELECT count(*) FROM \(name)", isOrdered: false)
+    }
+}
+
+/// A statement over a range of keys, with and without an upper bound, in both directions.
+private struct RangeSQL {
+    private let up, down, upOpen, downOpen: String
+
+    init(_ select: String, isOrdered: Bool = true) {
+        let open = select + " WHERE key >= ?1"
+        let bounded = open + " AND key < ?2"
+        let (ascending, descending) = isOrdered ? (" ORDER BY key", " ORDER BY key DESC") : ("", "")
+        up = bounded + ascending
+        down = bounded + descending
+        upOpen = open + ascending
+        downOpen = open + descending
+    }
+
+    subscript(_ range: KeyRange, _ reverse: Bool) -> String {
+        range.upper == nil ? (reverse ? downOpen : upOpen) : (reverse ? down : up)
     }
 }

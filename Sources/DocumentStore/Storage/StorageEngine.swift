@@ -1,6 +1,6 @@
 /// The closed set of tables an engine keeps.
 package enum StorageTable: Int, CaseIterable, Sendable {
-    case documents, index, completions, meta
+    case documents, index, completions, meta, changes
 }
 
 /// Keys from `lower` up to but without `upper`; without an upper bound to the table's end.
@@ -30,6 +30,18 @@ package protocol StorageReader {
     func scan(
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws
+
+    /// Visits keys as ``scan(_:_:reverse:_:)`` does, without bringing their values.
+    ///
+    /// - Throws: `StorageError`, or what the body throws.
+    func scanKeys(
+        _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+    ) throws
+
+    /// How many keys are in a range, without bringing them.
+    ///
+    /// - Throws: `StorageError`.
+    func count(_ table: StorageTable, _ range: KeyRange) throws -> Int
 }
 
 /// The one writer's view: it sees its own changes.

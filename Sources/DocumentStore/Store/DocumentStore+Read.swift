@@ -7,7 +7,8 @@ extension DocumentStore {
     /// - Returns: nil where the transaction has seen a later state than this snapshot.
     func read(_ operation: StoreOperation, _ view: DocumentView, version: Int64) throws -> DocumentResponse? {
         switch operation.request {
-        case .get(let paths, let transaction):
+        case .get(let paths, let consistency):
+            let transaction = try transaction(of: consistency)
             if let policy = operation.context.policy {
                 // Before anything is noted or gathered: a refusal ends it at the first document.
                 let access = accessView(view)
@@ -18,7 +19,8 @@ extension DocumentStore {
             var budget = ReadBudget(configuration.maxReadBytes)
             let documents = try paths.map { try view.document($0, within: &budget) }
             return .documents(documents, readTime: readTime(of: transaction, version))
-        case .query(let query, let transaction):
+        case .query(let query, let consistency):
+            let transaction = try transaction(of: consistency)
             try operation.context.policy?.check(.list(query), in: accessView(view))
             let normalized = try NormalizedQuery(query)
             let reads = ReadSet(queries: [query: normalized])
@@ -33,11 +35,21 @@ extension DocumentStore {
             }
             let time = elapsed()
             let id = try transactions.withLock { table throws(DocumentError) in
-                try table.begin(isReadOnly: mode == .readOnly, context: operation.context, at: time)
+                try table.begin(isReadOnly: mode.isReadOnly, context: operation.context, at: time)
             }
             return .began(id, prefetched: [])
-        case .commit, .rollback:
+        case .aggregate, .explain, .partition:
+            throw DocumentError(.unimplemented, "the store doesn't know this operation yet")
+        case .commit, .batchWrite, .rollback:
             throw DocumentError(.internal, "a change was asked of a reader")
+        }
+    }
+
+    private func transaction(of consistency: ReadConsistency) throws(DocumentError) -> TransactionID? {
+        switch consistency {
+        case .strong: nil
+        case .transaction(let transaction): transaction
+        case .at: throw DocumentError(.unimplemented, "the store doesn't know reads in the past yet")
         }
     }
 

@@ -77,9 +77,9 @@ package final class DocumentStore: Sendable {
         let operation = StoreOperation(request: request, context: context, completion: completion)
         let taken =
             switch request {
-            case .get, .query, .begin(.readOnly), .begin(.readWrite(nil)):
+            case .get, .query, .aggregate, .explain, .partition, .begin(.readOnly), .begin(.readWrite(nil)):
                 reads.put(.operation(operation), limit: configuration.maxWaiting)
-            case .begin(.readWrite), .commit, .rollback:
+            case .begin(.readWrite), .commit, .batchWrite, .rollback:
                 writes.put(.operation(operation), limit: configuration.maxWaiting)
             }
         if !taken { completion(.failed(Self.notTaken)) }
@@ -90,7 +90,7 @@ package final class DocumentStore: Sendable {
         let time = elapsed()
         do {
             let id = try transactions.withLock { table throws(DocumentError) in
-                try table.begin(isReadOnly: mode == .readOnly, context: context, at: time)
+                try table.begin(isReadOnly: mode.isReadOnly, context: context, at: time)
             }
             return .began(id, prefetched: [])
         } catch {
@@ -122,7 +122,11 @@ package final class DocumentStore: Sendable {
 
 extension TransactionMode {
     /// The transaction that is tried again.
-    fileprivate var retried: TransactionID? {
+    var retried: TransactionID? {
         if case .readWrite(let retrying) = self { retrying } else { nil }
+    }
+
+    var isReadOnly: Bool {
+        if case .readOnly = self { true } else { false }
     }
 }

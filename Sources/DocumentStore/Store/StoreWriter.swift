@@ -84,7 +84,9 @@ final class StoreWriter: @unchecked Sendable {
         case .release(let owner, let ended): turns.release(owner: owner, ended)
         case .operation(let operation):
             switch operation.request {
-            case .get, .query: read(operation, storage)
+            case .get, .query, .aggregate, .explain, .partition: read(operation, storage)
+            case .batchWrite:
+                operation.completion(.failed(DocumentError(.unimplemented, "the store doesn't know this yet")))
             case .begin: begin(operation, storage)
             case .rollback(let id): answers.append((operation.completion, rollBack(id, operation.context)))
             case .commit(let writes, let transaction, let answer):

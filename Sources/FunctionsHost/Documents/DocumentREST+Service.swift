@@ -5,7 +5,7 @@ extension DocumentREST {
     func documents(
         _ paths: [DocumentPath], transaction: TransactionID?, _ principal: Principal
     ) async throws(DocumentError) -> (documents: [Document?], readTime: Timestamp) {
-        let response = await service.perform(.get(paths, transaction: transaction), as: principal)
+        let response = await service.perform(.get(paths, ReadConsistency(transaction: transaction)), as: principal)
         guard case .documents(let documents, let readTime) = response else { throw response.refusal }
         return (documents, readTime)
     }
@@ -13,7 +13,7 @@ extension DocumentREST {
     func results(
         _ query: Query, transaction: TransactionID?, _ principal: Principal
     ) async throws(DocumentError) -> (documents: [Document], readTime: Timestamp) {
-        let response = await service.perform(.query(query, transaction: transaction), as: principal)
+        let response = await service.perform(.query(query, ReadConsistency(transaction: transaction)), as: principal)
         guard case .results(let documents, let readTime) = response else { throw response.refusal }
         return (documents, readTime)
     }

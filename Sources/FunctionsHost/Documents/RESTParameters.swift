@@ -104,7 +104,7 @@ extension JSONNode {
                     throw JSONProblem(
                         offset: member.offset, message: "reading documents as of a past time is not available")
                 }
-                mode = .readOnly
+                mode = .readOnly(at: nil)
             case "readWrite":
                 var retrying: TransactionID?
                 for member in try member.value.members() {

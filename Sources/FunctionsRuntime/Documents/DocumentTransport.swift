@@ -15,7 +15,7 @@ extension DocumentTransport {
     func get(
         _ paths: [DocumentPath], transaction: TransactionID? = nil
     ) async throws(DocumentError) -> (documents: [DocumentModel.Document?], readTime: Timestamp) {
-        let response = try await send(.get(paths, transaction: transaction))
+        let response = try await send(.get(paths, ReadConsistency(transaction: transaction)))
         guard case .documents(let documents, let readTime) = response, documents.count == paths.count else {
             throw .unexpected(response, to: "get")
         }
@@ -25,7 +25,7 @@ extension DocumentTransport {
     func query(
         _ query: DocumentModel.Query, transaction: TransactionID? = nil
     ) async throws(DocumentError) -> (documents: [DocumentModel.Document], readTime: Timestamp) {
-        let response = try await send(.query(query, transaction: transaction))
+        let response = try await send(.query(query, ReadConsistency(transaction: transaction)))
         guard case .results(let documents, let readTime) = response else {
             throw .unexpected(response, to: "query")
         }
@@ -49,6 +49,10 @@ extension DocumentError {
             switch response {
             case .documents(let documents, _): "\(documents.count) documents"
             case .results: "query results"
+            case .aggregated: "aggregated values"
+            case .explained: "an explanation"
+            case .partitioned: "a partition"
+            case .written(let results): "the results of \(results.count) writes"
             case .began: "a transaction's beginning"
             case .committed(let result): "a commit of \(result.writeResults.count) writes"
             case .rolledBack: "a rollback"

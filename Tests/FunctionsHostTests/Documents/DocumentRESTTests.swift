@@ -14,7 +14,7 @@ struct DocumentRESTTests: RESTExchanges {
     @Test func getAnswersTheDocument() async throws {
         let service = ScriptedDocuments([
             .init(
-                .get([try Self.path("users/a:b c")], transaction: nil),
+                .get([try Self.path("users/a:b c")], .strong),
                 .documents([try Self.document("users/a:b c", ["n": .integer(1)])], readTime: Self.time))
         ])
         let answer = try await exchange(.get, Self.root + "/users/a:b%20c", of: service)
@@ -26,7 +26,7 @@ struct DocumentRESTTests: RESTExchanges {
         let fields: [String: Value] = ["a": .map(["b": .integer(1), "c": .integer(2)]), "d": .null]
         let service = ScriptedDocuments([
             .init(
-                .get([try Self.path("u/a")], transaction: TransactionID(rawValue: 258)),
+                .get([try Self.path("u/a")], .transaction(TransactionID(rawValue: 258))),
                 .documents([try Self.document("u/a", fields)], readTime: Self.time))
         ])
         let answer = try await exchange(
@@ -37,7 +37,7 @@ struct DocumentRESTTests: RESTExchanges {
 
     @Test func getOfAMissingDocumentIsNotFound() async throws {
         let service = ScriptedDocuments([
-            .init(.get([try Self.path("u/a")], transaction: nil), .documents([nil], readTime: Self.time))
+            .init(.get([try Self.path("u/a")], .strong), .documents([nil], readTime: Self.time))
         ])
         let answer = try await exchange(.get, Self.root + "/u/a", of: service)
         #expect(answer == error(.notFound, "Document \"\(Self.name)/u/a\" not found."))
@@ -57,7 +57,7 @@ struct DocumentRESTTests: RESTExchanges {
 
     @Test func patchWithAMaskUpdatesAndWithoutSets() async throws {
         let result = Self.committed(WriteResult(updateTime: Self.time, transformResults: []))
-        let read = DocumentRequest.get([try Self.path("u/a")], transaction: nil)
+        let read = DocumentRequest.get([try Self.path("u/a")], .strong)
         let after = DocumentResponse.documents([try Self.document("u/a", ["n": .null])], readTime: Self.time)
         let ada = Principal.client(ClientIdentity(uid: "ada"))
         let service = ScriptedDocuments([
@@ -112,12 +112,12 @@ struct DocumentRESTTests: RESTExchanges {
         next.start = .init(values: [.integer(2), .reference(last)], before: false)
         let service = ScriptedDocuments([
             .init(
-                .query(query, transaction: nil),
+                .query(query, .strong),
                 .results(
                     [try Self.document("u/b", ["n": .integer(2)]), try Self.document("u/a", ["n": .integer(1)])],
                     readTime: Self.time)),
             .init(
-                .query(next, transaction: nil),
+                .query(next, .strong),
                 .results([try Self.document("u/a", ["n": .integer(1)])], readTime: Self.time)),
         ])
         let url = Self.root + "/u?pageSize=1&orderBy=n%20desc&mask.fieldPaths=x"
@@ -181,7 +181,7 @@ struct DocumentRESTTests: RESTExchanges {
         let service = ScriptedDocuments([
             .init(.begin(.readWrite(retrying: TransactionID(rawValue: 7))), .began(transaction, prefetched: [])),
             .init(
-                .get(paths, transaction: transaction),
+                .get(paths, ReadConsistency(transaction: transaction)),
                 .documents([try Self.document("u/a", [:]), nil], readTime: Self.time)),
         ])
         let answer = try await exchange(
@@ -199,8 +199,8 @@ struct DocumentRESTTests: RESTExchanges {
     @Test func aTransactionWhoseFirstReadFailsIsRolledBack() async throws {
         let refused = DocumentError(.permissionDenied, "no")
         let service = ScriptedDocuments([
-            .init(.begin(.readOnly), .began(TransactionID(rawValue: 1), prefetched: [])),
-            .init(.get([try Self.path("u/a")], transaction: TransactionID(rawValue: 1)), .failed(refused)),
+            .init(.begin(.readOnly(at: nil)), .began(TransactionID(rawValue: 1), prefetched: [])),
+            .init(.get([try Self.path("u/a")], .transaction(TransactionID(rawValue: 1))), .failed(refused)),
             .init(.rollback(TransactionID(rawValue: 1)), .rolledBack),
         ])
         let answer = try await exchange(
@@ -224,9 +224,9 @@ struct DocumentRESTTests: RESTExchanges {
         query.projection = [try FieldPath("n")]
         let service = ScriptedDocuments([
             .init(
-                .query(query, transaction: nil), as: .client(nil),
+                .query(query, .strong), as: .client(nil),
                 .results([try Self.document("users/ada/orders/1", [:])], readTime: Self.time)),
-            .init(.query(query, transaction: nil), as: .client(nil), .results([], readTime: Self.time)),
+            .init(.query(query, .strong), as: .client(nil), .results([], readTime: Self.time)),
         ])
         for limit in ["10", "{\"value\":10}"] {
             let answer = try await exchange(

@@ -121,7 +121,7 @@ import Testing
         expected.start = .init(values: [9], before: false)
         expected.end = .init(values: [1], before: false)
         expected.limit = 2
-        #expect(transport.requests == [.query(expected, transaction: nil)])
+        #expect(transport.requests == [.query(expected, .strong)])
     }
 
     @Test func whatIsWrongIsToldWhenTheQueryIsUsed() {

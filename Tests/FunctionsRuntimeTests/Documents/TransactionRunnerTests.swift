@@ -35,7 +35,7 @@ import Testing
         #expect(result.commitTime == DocumentResponse.time)
         #expect(
             transport.requests == [
-                .begin(.readWrite(retrying: nil)), .get([path], transaction: Self.first),
+                .begin(.readWrite(retrying: nil)), .get([path], .transaction(Self.first)),
                 .commit([try update(to: 5)], transaction: Self.first, completing: [5]),
             ])
     }

@@ -28,7 +28,7 @@ import Testing
         #expect(snapshots.map { $0["n"] } == [1, 3, nil, nil])
         #expect(snapshots.map(\.exists) == [true, true, false, false])
         let missing = [try DocumentPath("a/3"), try DocumentPath("a/4")]
-        #expect(requests[1] == .get(missing, transaction: TransactionID(rawValue: 1)))
+        #expect(requests[1] == .get(missing, .transaction(TransactionID(rawValue: 1))))
     }
 
     @Test func sameQueryIsServedFromWhatWasBrought() async throws {

@@ -10,23 +10,31 @@ public enum DocumentLimits {
     public static let maxFieldNameBytes = 1500
     public static let maxRequestBytes = 10 * 1024 * 1024
 
-    /// Checks a document's fields as they would be stored.
+    /// Checks a document's fields as they would be stored, where each field has the index entries that it has by itself.
     public static func check(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
+        try checkContent(fields, of: path)
+        try check(entries: indexEntries(of: fields), bytes: indexBytes(of: fields), of: path)
+    }
+
+    /// Checks a document's fields as they would be stored, but for their index entries.
+    package static func checkContent(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
         try check(fields, depth: 0, of: path)
         let size = size(of: path) + size(of: fields) + 32
         guard size <= maxDocumentBytes else {
             throw .invalidArgument(
                 "document \"\(path)\" would have \(size) bytes, more than 1 MiB (1,048,576 bytes), the limit")
         }
-        let entries = indexEntries(of: fields)
+    }
+
+    /// Checks how many index entries a document would have, and the bytes of their keys.
+    package static func check(entries: Int, bytes: Int, of path: DocumentPath) throws(DocumentError) {
         guard entries <= maxIndexEntries else {
             throw .invalidArgument(
                 "document \"\(path)\" would have \(entries) index entries, more than 40,000, the limit")
         }
-        let indexBytes = indexBytes(of: fields)
-        guard indexBytes <= maxIndexBytes else {
+        guard bytes <= maxIndexBytes else {
             throw .invalidArgument(
-                "document \"\(path)\" would have \(indexBytes) bytes of index entries, more than 8 MiB, the limit")
+                "document \"\(path)\" would have \(bytes) bytes of index entries, more than 8 MiB, the limit")
         }
     }
 

@@ -18,8 +18,9 @@ enum CompositeKey {
     /// - Returns: whether the value was cut.
     @discardableResult
     static func append(_ value: Value, _ kind: IndexDefinition.Kind, to key: inout [UInt8]) -> Bool {
-        let (bytes, truncated) = ValueKey.indexed(value)
-        if kind == .descending { key += bytes.map { ~$0 } } else { key += bytes }
+        let start = key.count
+        let truncated = ValueKey.appendIndexed(value, to: &key)
+        if kind == .descending { for index in start..<key.count { key[index] = ~key[index] } }
         return truncated
     }
 
@@ -42,4 +43,22 @@ enum CompositeKey {
 extension IndexDefinition {
     /// Whether documents with equal values follow each other from the last name to the first.
     var namesDescend: Bool { fields.last { $0.kind != .contains }?.kind == .descending }
+}
+
+extension CompositeKey {
+    /// The entry of a document with these values of the index's fields.
+    static func entry(
+        of values: [Value], _ definition: IndexDefinition, _ document: DocumentPath, prefix: [UInt8]
+    ) -> IndexEntry {
+        var key = prefix
+        var flags: IndexEntry.Flags = []
+        for (value, field) in zip(values, definition.fields) where append(value, field.kind, to: &key) {
+            flags.insert(.isTruncated)
+        }
+        if case .double? = values.last { flags.insert(.isDouble) }
+        if definition.namesDescend { flags.insert(.namesDescend) }
+        let offset = key.count
+        append(document, definition.scope, descending: definition.namesDescend, to: &key)
+        return IndexEntry(key: key, documentOffset: offset, flags: flags)
+    }
 }

@@ -71,7 +71,7 @@ extension DocumentKeys {
                 bytes.append(byte == 0 ? UInt8(ascii: "/") : byte)
             }
         }
-        if bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        while bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

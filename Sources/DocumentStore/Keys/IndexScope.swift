@@ -22,6 +22,15 @@ enum IndexScope: Hashable, Sendable {
         return key
     }
 
+    /// The keys of all groups' documents.
+    static let groups = KeyRange(prefix: [5])
+
+    /// The document that a key of a group's documents names; nil where it isn't one.
+    static func groupPath(of key: [UInt8]) -> String? {
+        guard key.first == 5, let end = key.firstIndex(of: 0) else { return nil }
+        return DocumentKeys.text(of: key[(end + 1)...])
+    }
+
     /// The document as it stands at a key's end.
     func suffix(of path: DocumentPath) -> [UInt8] {
         var key: [UInt8] = []
@@ -30,53 +39,5 @@ enum IndexScope: Hashable, Sendable {
         case .group: DocumentKeys.append(path.string, to: &key)
         }
         return key
-    }
-}
-
-/// The index entries of documents.
-enum IndexEntries {
-    /// The entries of some fields, which are all or those that changed.
-    static func of(_ fields: [String: Value], path: DocumentPath) -> Set<IndexEntry> {
-        guard !fields.isEmpty else { return [] }
-        let collection = path.parent.string
-        let suffix = IndexScope.collection(collection).suffix(of: path)
-        var entries: Set<IndexEntry> = []
-        for (name, value) in fields {
-            append(value, at: [name], collection: collection, suffix: suffix, to: &entries)
-        }
-        return entries
-    }
-
-    /// The entry that a group has for a document, whatever its fields; nil for a root collection's.
-    static func groupEntry(of path: DocumentPath) -> IndexEntry? {
-        let collection = path.parent
-        guard collection.parent != nil else { return nil }
-        var key = IndexScope.groupPrefix(collection.id)
-        let offset = key.count
-        DocumentKeys.append(path.string, to: &key)
-        return IndexEntry(key: key, documentOffset: offset, isTruncated: false)
-    }
-
-    private static func append(
-        _ value: Value, at field: [String], collection: String, suffix: [UInt8], to entries: inout Set<IndexEntry>
-    ) {
-        let path = FieldPath(segments: field)
-        func entry(_ value: Value, prefix: [UInt8]) -> IndexEntry {
-            let (valueKey, truncated) = ValueKey.indexed(value)
-            let start = prefix + valueKey
-            return IndexEntry(key: start + suffix, documentOffset: start.count, isTruncated: truncated)
-        }
-        entries.insert(
-            entry(value, prefix: IndexScope.prefix(ofCollection: collection, field: path, ofElements: false)))
-        switch value {
-        case .array(let elements):
-            let prefix = IndexScope.prefix(ofCollection: collection, field: path, ofElements: true)
-            for element in elements { entries.insert(entry(element, prefix: prefix)) }
-        case .map(let fields) where value.vectorElements == nil:
-            for (name, value) in fields {
-                append(value, at: field + [name], collection: collection, suffix: suffix, to: &entries)
-            }
-        default: break
-        }
     }
 }

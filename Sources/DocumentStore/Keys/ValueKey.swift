@@ -14,15 +14,25 @@ enum ValueKey {
     /// The key cut to the indexed length, and whether something was cut off.
     static func indexed(_ value: Value) -> (key: [UInt8], truncated: Bool) {
         var key: [UInt8] = []
-        append(value, to: &key, limit: DocumentLimits.maxIndexedValueBytes)
-        guard key.count > DocumentLimits.maxIndexedValueBytes else { return (key, false) }
-        return (Array(key.prefix(DocumentLimits.maxIndexedValueBytes)), true)
+        let truncated = appendIndexed(value, to: &key)
+        return (key, truncated)
+    }
+
+    /// Appends the key cut to the indexed length.
+    ///
+    /// - Returns: whether something was cut off.
+    static func appendIndexed(_ value: Value, to key: inout [UInt8]) -> Bool {
+        let end = key.count + DocumentLimits.maxIndexedValueBytes
+        append(value, to: &key, limit: end)
+        guard key.count > end else { return false }
+        key.removeLast(key.count - end)
+        return true
     }
 
     /// The bytes that all keys of a class start with.
     static func prefix(of valueClass: ValueClass) -> UInt8 { valueClass.rawValue + 1 }
 
-    /// Writes at least `limit` + 1 bytes where the key is longer than `limit`, but need not write all of it.
+    /// Makes `key` longer than `limit` where it would be with the whole value, but need not write all of that.
     private static func append(_ value: Value, to key: inout [UInt8], limit: Int) {
         key.append(prefix(of: value.valueClass))
         switch value {

@@ -69,7 +69,7 @@ extension DocumentStore {
         }
         switch decision {
         case .current: return view
-        case .past(let documents): return DocumentView(view.storage, past: documents)
+        case .past(let documents): return DocumentView(view.storage, view.catalog, past: documents)
         case .later: return nil
         }
     }

@@ -30,10 +30,11 @@ package final class DocumentStore: Sendable {
         self.elapsed = elapsed ?? { start.duration(to: .now) }
         self.configuration = configuration
         let version = try engine.write { storage in
+            try IndexMaintenance.prepare(storage)
             let version = try StoreVersion.read(storage)
             guard version == 0 else { return version }
             let first = now().microseconds
-            try StoreVersion.write(first, to: storage)
+            try StoreVersion.write(first, generation: 0, to: storage)
             return first
         }
         transactions = Mutex(TransactionTable(version: version, configuration: configuration))
@@ -46,8 +47,11 @@ package final class DocumentStore: Sendable {
         let readers = try (0..<max(configuration.readerThreads, 1)).map { _ in
             StoreReader(store: self, session: try engine.makeReadSession())
         }
-        let writer = StoreWriter(
-            store: self, version: try engine.write { try StoreVersion.read($0) })
+        let writer = try engine.write { storage in
+            StoreWriter(
+                store: self, version: try StoreVersion.read(storage),
+                indexes: try IndexMaintenance(storage, onEvent: configuration.onIndexEvent))
+        }
         threads.withLock { threads in
             for reader in readers { threads.start("documents.reader") { reader.run() } }
             threads.start("documents.writer") { writer.run() }

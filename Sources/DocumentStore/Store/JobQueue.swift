@@ -19,6 +19,12 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
         return true
     }
 
+    var isEmpty: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return jobs.isEmpty
+    }
+
     /// Refuses new jobs; those inside are still taken.
     func close() {
         condition.lock()

@@ -23,5 +23,13 @@ package struct StoreConfiguration: Sendable {
     package var groupLimit: Duration = .milliseconds(4)
     package var groupPause: Duration = .microseconds(500)
 
+    /// How much of building and dropping indexes one batch does: documents, and how long that may take, with nobody
+    /// waiting for it and beside commits. It ends at the first document after which somebody waits.
+    package var indexBatch = 10_000
+    package var indexBatchLimit: Duration = .milliseconds(8)
+    package var indexShareLimit: Duration = .milliseconds(1)
+    /// Told what happens to indexes, in order, on the writer's thread: it must not block there.
+    package var onIndexEvent: (@Sendable (IndexEvent) -> Void)?
+
     package init() {}
 }

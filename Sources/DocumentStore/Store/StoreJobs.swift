@@ -26,4 +26,5 @@ enum WriteJob: Sendable {
     case operation(StoreOperation)
     /// Gives up the turns of transactions that ended, and what their owner waits for.
     case release(owner: UInt64, [TransactionID])
+    case indexes(IndexJob)
 }

@@ -7,6 +7,7 @@ final class StoreReader: @unchecked Sendable {
     private let store: DocumentStore
     // Used by the one thread that calls `run`.
     private let session: any ReadSession
+    private var catalog = IndexCatalog()
 
     init(store: DocumentStore, session: any ReadSession) {
         self.store = store
@@ -18,10 +19,13 @@ final class StoreReader: @unchecked Sendable {
             var answered = 0
             do {
                 try session.read { storage in
-                    let version = try StoreVersion.read(storage)
+                    let (version, generation) = try StoreVersion.readBoth(storage)
+                    if generation ?? 0 != catalog.generation {
+                        catalog = try IndexCatalog.read(storage, generation: generation ?? 0)
+                    }
                     for job in jobs {
                         answered += 1
-                        answer(job, DocumentView(storage), version: version)
+                        answer(job, DocumentView(storage, catalog), version: version)
                     }
                 }
             } catch {

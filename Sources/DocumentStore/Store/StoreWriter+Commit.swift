@@ -34,9 +34,10 @@ extension StoreWriter {
                 throw conflict
             }
             let version = max(now.microseconds, lastVersion + 1)
-            let view = DocumentView(storage)
+            let view = DocumentView(storage, indexes.catalog)
             let computation = try WriteComputation(
-                writes, at: Timestamp(microseconds: version), policy: context.policy, read: view.document)
+                writes, at: Timestamp(microseconds: version), policy: context.policy, catalog: indexes.catalog,
+                read: view.document)
             if let transaction, turns.blocks(computation.changes, of: transaction) {
                 throw DocumentError(
                     .aborted, "another transaction has its turn on the same documents; try the transaction again")
@@ -61,7 +62,7 @@ extension StoreWriter {
         _ now: Timestamp, _ storage: any StorageWriter, _ finish: () -> Void
     ) throws(BatchFailure) -> DocumentResponse {
         do {
-            for change in computation.changes { try storage.apply(change) }
+            for change in computation.changes { try storage.apply(change, indexes.catalog) }
             if let completion {
                 try CompletionRecord.store(completion.answer, for: completion.key, in: storage, at: now)
             }

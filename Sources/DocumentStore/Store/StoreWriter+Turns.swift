@@ -55,7 +55,7 @@ extension StoreWriter {
             turns.leave(id)
             return answerWhenDurable(waiter.operation, response)
         }
-        let view = DocumentView(storage)
+        let view = DocumentView(storage, indexes.catalog)
         var (prefetched, reads) = ([TransactionRead](), waiter.reads)
         do {
             prefetched = try prefetch(reads, view)

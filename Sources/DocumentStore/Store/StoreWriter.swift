@@ -11,20 +11,29 @@ final class StoreWriter: @unchecked Sendable {
     var appliedVersion: Int64
     private var durableVersion: Int64
     var turns = WriterTurns()
+    var indexes: IndexMaintenance
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
     private var sweptAt: Duration?
 
-    init(store: DocumentStore, version: Int64) {
+    init(store: DocumentStore, version: Int64, indexes: IndexMaintenance) {
         self.store = store
+        self.indexes = indexes
         lastVersion = version
         appliedVersion = version
         durableVersion = version
     }
 
     func run() {
-        while let jobs = store.writes.take(within: turns.timeout(at: store.elapsed())) { group(jobs) }
+        while let jobs = store.writes.take(within: timeout) { group(jobs) }
         turns.refuseAll(DocumentStore.shutDown)
+        indexes.refuseAll(DocumentStore.shutDown)
+    }
+
+    private var timeout: Duration? {
+        let turns = turns.timeout(at: store.elapsed())
+        guard let pause = indexes.pause else { return turns }
+        return min(turns ?? pause, pause)
     }
 
     /// One durable batch.
@@ -48,10 +57,14 @@ final class StoreWriter: @unchecked Sendable {
                     else { break }
                     jobs += more
                 }
-                if appliedVersion != durableVersion { try StoreVersion.write(appliedVersion, to: storage) }
+                try work(on: storage, beside: jobs)
+                if appliedVersion != durableVersion || indexes.isChanged {
+                    try StoreVersion.write(appliedVersion, generation: indexes.catalog.generation, to: storage)
+                }
                 try sweep(storage)
             }
             durableVersion = appliedVersion
+            indexes.kept()
             for answer in answers { answer.completion(answer.response) }
             answers = []
         } catch {
@@ -67,6 +80,7 @@ final class StoreWriter: @unchecked Sendable {
     /// Nothing of the batch was kept: all who were in it are told, and the state is what is durable.
     private func fail(_ error: DocumentError, _ rest: ArraySlice<WriteJob>) {
         appliedVersion = durableVersion
+        indexes.rollBack(error)
         store.transactions.withLock { $0.rollBack(to: durableVersion) }
         for answer in answers { answer.completion(.failed(error)) }
         answers = []
@@ -74,6 +88,7 @@ final class StoreWriter: @unchecked Sendable {
             switch job {
             case .operation(let operation): operation.completion(.failed(error))
             case .release(let owner, let ended): turns.release(owner: owner, ended)
+            case .indexes(let job): job.fail(error)
             }
         }
     }
@@ -82,6 +97,7 @@ final class StoreWriter: @unchecked Sendable {
     private func process(_ job: WriteJob, _ storage: any StorageWriter) throws {
         switch job {
         case .release(let owner, let ended): turns.release(owner: owner, ended)
+        case .indexes(let job): try work(on: job, storage)
         case .operation(let operation):
             switch operation.request {
             case .get, .query, .aggregate, .explain, .partition: read(operation, storage)
@@ -106,7 +122,7 @@ final class StoreWriter: @unchecked Sendable {
     /// A read of a transaction that has seen what no snapshot holds yet.
     private func read(_ operation: StoreOperation, _ storage: any StorageReader) {
         do {
-            let response = try store.read(operation, DocumentView(storage), version: appliedVersion)
+            let response = try store.read(operation, DocumentView(storage, indexes.catalog), version: appliedVersion)
             operation.completion(response ?? .failed(DocumentError(.aborted, "the transaction's state was not kept")))
         } catch {
             operation.completion(.failed(DocumentError(from: error)))

@@ -8,6 +8,7 @@ struct WriteComputation {
 
     private let time: Timestamp
     private let policy: (any AccessPolicy)?
+    private let catalog: IndexCatalog
     private let read: (DocumentPath) throws -> Document?
     private var order: [DocumentPath] = []
     private var before: [DocumentPath: Document?] = [:]
@@ -18,14 +19,16 @@ struct WriteComputation {
 
     /// - Parameters:
     ///   - time: the commit's time.
+    ///   - catalog: what a document's index entries are counted by.
     ///   - read: documents as they are now.
     /// - Throws: `DocumentError` where a precondition, the policy or a limit refuses a write.
     init(
-        _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?,
+        _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?, catalog: IndexCatalog,
         read: @escaping (DocumentPath) throws -> Document?
     ) throws {
         self.time = time
         self.policy = policy
+        self.catalog = catalog
         self.read = read
         try Self.checkSize(of: writes)
         var decisions: [Access] = []
@@ -90,7 +93,8 @@ struct WriteComputation {
         }
         fields = fields.mapValues(\.truncatedToMicroseconds)
         let transformResults = try transform(write, &fields)
-        note { () throws(DocumentError) in try DocumentLimits.check(fields, of: path) }
+        let catalog = catalog
+        note { () throws(DocumentError) in try catalog.check(fields, of: path) }
         var document = Document(
             path: path, fields: fields, createTime: current?.createTime ?? time, updateTime: time)
         if let current, current.fields == fields { document.updateTime = current.updateTime }

@@ -1,0 +1,107 @@
+package import DocumentModel
+
+/// An index that a store has, and how far it is.
+package struct IndexStatus: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable {
+        case building, ready, dropping
+    }
+
+    package var definition: IndexDefinition
+    package var state: State
+}
+
+extension DocumentStore {
+    /// Takes on the indexes that a project wants. Answered once that is durable; they are built, or dropped, after that
+    /// in the background, also by whoever opens the store next.
+    ///
+    /// - Throws: `DocumentError` where a definition isn't possible.
+    package func configureIndexes(_ configuration: IndexConfiguration) async throws(DocumentError) {
+        try configuration.check()
+        try await index { .configure(configuration, $0) }
+    }
+
+    /// Removes all index entries and makes them anew from the documents. Queries are answered meanwhile, slowly.
+    ///
+    /// - Throws: `DocumentError` where that stopped: the store goes on by itself, and a store opened anew does.
+    package func rebuildIndexes() async throws(DocumentError) { try await index { .rebuild($0) } }
+
+    /// Waits until all indexes are built or dropped.
+    ///
+    /// - Throws: `DocumentError` where that stopped: the store goes on by itself.
+    package func indexesAreDone() async throws(DocumentError) { try await index { .done($0) } }
+
+    /// The indexes besides those that fields have of their own accord.
+    package func indexes() async throws(DocumentError) -> [IndexStatus] {
+        let result: Result<[IndexStatus], DocumentError> = await withCheckedContinuation { continuation in
+            let taken = reads.put(
+                .view { view in
+                    continuation.resume(returning: view.map { view, _ in view.catalog.indexes.map(IndexStatus.init) })
+                })
+            if !taken { continuation.resume(returning: .failure(Self.shutDown)) }
+        }
+        return try result.get()
+    }
+
+    /// Puts a new catalog in the place of one that can't be read: opened after that, the store makes all entries anew.
+    ///
+    /// - Returns: whether there was something to replace.
+    /// - Throws: `StorageError`.
+    package static func replaceDamagedCatalog(in engine: any StorageEngine) throws -> Bool {
+        try engine.write { storage in
+            if (try? IndexMaintenance(storage)) != nil { return false }
+            var catalog = IndexCatalog()
+            catalog.beginRebuilding()
+            try catalog.write(to: storage)
+            try IndexPass.write(nil, to: storage)
+            try StoreVersion.write(try StoreVersion.read(storage), generation: catalog.generation, to: storage)
+            return true
+        }
+    }
+
+    private func index(
+        _ job: (@escaping @Sendable (Result<Void, DocumentError>) -> Void) -> IndexJob
+    ) async throws(DocumentError) {
+        let result: Result<Void, DocumentError> = await withCheckedContinuation { continuation in
+            if !writes.put(.indexes(job { continuation.resume(returning: $0) })) {
+                continuation.resume(returning: .failure(Self.shutDown))
+            }
+        }
+        try result.get()
+    }
+}
+
+extension IndexStatus {
+    init(_ index: IndexCatalog.Index) {
+        definition = index.definition
+        state =
+            switch index.state {
+            case .building: .building
+            case .ready: .ready
+            case .dropping: .dropping
+            }
+    }
+}
+
+extension IndexConfiguration {
+    static let maxIndexes = 200
+    static let maxFields = 100
+
+    /// - Throws: `invalidArgument` where a definition isn't possible.
+    func check() throws(DocumentError) {
+        guard indexes.count(where: { $0.fields.count > 1 }) <= Self.maxIndexes else {
+            throw .invalidArgument("there are more than \(Self.maxIndexes) composite indexes, the limit")
+        }
+        for index in indexes {
+            let name = "an index of \"\(index.collectionID)\""
+            guard (1...Self.maxFields).contains(index.fields.count) else {
+                throw .invalidArgument("\(name) has \(index.fields.count) fields; 1 to \(Self.maxFields) are possible")
+            }
+            guard index.fields.count(where: { $0.kind == .contains }) <= 1 else {
+                throw .invalidArgument("\(name) has more than one array; one is possible")
+            }
+            guard Set(index.fields.map(\.path)).count == index.fields.count else {
+                throw .invalidArgument("\(name) has a field twice")
+            }
+        }
+    }
+}

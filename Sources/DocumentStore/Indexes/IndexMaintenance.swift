@@ -1,0 +1,166 @@
+import DocumentModel
+
+/// The writer's part in indexes: the catalog, and the work that remains until all entries are as it says.
+struct IndexMaintenance {
+    private struct State {
+        var catalog: IndexCatalog
+        var pass: IndexPass?
+    }
+
+    private var state: State
+    /// As the last durable batch left it.
+    private var durable: State
+    /// Told once the batch is durable.
+    private var events: [IndexEvent] = []
+    /// Answered once the batch is durable, and once no work is left.
+    private var answers: [IndexJob.Completion] = []
+    private var waiters: [IndexJob.Completion] = []
+    private var isStuck = false
+    private var lastFailure: DocumentError?
+    private let onEvent: (@Sendable (IndexEvent) -> Void)?
+
+    private static let documentsBetweenEvents = 100_000
+
+    /// - Throws: `StorageError` where what is stored about indexes is damaged.
+    init(_ storage: any StorageReader, onEvent: (@Sendable (IndexEvent) -> Void)? = nil) throws {
+        let catalog = try IndexCatalog.read(storage, generation: try StoreVersion.readBoth(storage).generation ?? 0)
+        state = State(catalog: catalog, pass: try IndexPass.read(storage))
+        durable = state
+        self.onEvent = onEvent
+    }
+
+    /// Before anything else is done with a store: one from before there was a catalog has entries of an older form,
+    /// which are made anew.
+    ///
+    /// - Throws: `StorageError` where what is stored about indexes is damaged.
+    static func prepare(_ storage: any StorageWriter) throws {
+        let (version, generation) = try StoreVersion.readBoth(storage)
+        if version != 0, generation == nil {
+            var catalog = IndexCatalog()
+            catalog.beginRebuilding()
+            try catalog.write(to: storage)
+            try StoreVersion.write(version, generation: catalog.generation, to: storage)
+        }
+        _ = try IndexMaintenance(storage)
+    }
+
+    var catalog: IndexCatalog { state.catalog }
+    var isChanged: Bool { state.catalog.generation != durable.catalog.generation }
+
+    /// Whether there is anything left to do.
+    var hasWork: Bool {
+        state.pass != nil || state.catalog.isRebuilding || state.catalog.indexes.contains { !$0.isReady }
+            || state.catalog.fields.contains { !$0.isSettled }
+    }
+
+    /// How long the writer may wait for other work; nil for as long as it likes.
+    var pause: Duration? { hasWork ? (isStuck ? .seconds(1) : .zero) : nil }
+}
+
+// MARK: What the writer does
+
+extension IndexMaintenance {
+    /// Takes on a configuration; what it changes is done in the batches to come.
+    mutating func configure(_ configuration: IndexConfiguration, _ storage: any StorageWriter) throws {
+        let changes = state.catalog.configure(configuration)
+        state.pass = state.pass?.without(changes)
+        events += changes.added.map { .building($0.definition) }
+        events += changes.dropped.map { .dropping($0.definition) }
+        events += changes.collections.map { .changingFields(collectionID: $0) }
+        if isChanged { try store(storage) }
+    }
+
+    /// Begins to make all entries anew.
+    mutating func rebuild(_ storage: any StorageWriter) throws {
+        state.catalog.beginRebuilding()
+        state.pass = nil
+        events.append(.rebuilding)
+        try store(storage)
+    }
+
+    mutating func whenDurable(_ completion: @escaping IndexJob.Completion) { answers.append(completion) }
+
+    /// Answers once no work is left.
+    mutating func whenDone(_ completion: @escaping IndexJob.Completion) { waiters.append(completion) }
+
+    /// Does some of the work within the open batch.
+    ///
+    /// - Parameter isEnough: asked after each document.
+    /// - Throws: where the batch must not be kept.
+    mutating func step(_ storage: any StorageWriter, until isEnough: () -> Bool) throws {
+        repeat {
+            guard hasWork else { return }
+            if !state.catalog.isRebuilding, let index = state.catalog.indexes.first(where: { $0.state == .dropping }) {
+                let range = KeyRange(prefix: CompositeKey.prefix(index: index.id, collection: nil))
+                if try storage.deleteEntries(range) {
+                    state.catalog.dropped(index.id)
+                    events.append(.dropped(index.definition))
+                }
+            } else if var pass = state.pass ?? IndexPass.next(for: state.catalog) {
+                let before = pass.documents / Self.documentsBetweenEvents
+                let isOver = try pass.advance(state.catalog, storage, until: isEnough)
+                state.pass = pass
+                if pass.documents / Self.documentsBetweenEvents > before { tellProgress(pass) }
+                if isOver { finish(pass) }
+            }
+            try store(storage)
+        } while !isEnough()
+    }
+
+    /// The batch is durable.
+    mutating func kept() {
+        durable = state
+        isStuck = false
+        lastFailure = nil
+        for event in events { onEvent?(event) }
+        events = []
+        for answer in answers { answer(.success(())) }
+        answers = []
+        guard !hasWork else { return }
+        for waiter in waiters { waiter(.success(())) }
+        waiters = []
+    }
+
+    /// Nothing of the batch was kept.
+    mutating func rollBack(_ error: DocumentError) {
+        state = durable
+        events = []
+        refuseAll(error)
+        guard hasWork else { return }
+        isStuck = true
+        if lastFailure != error { onEvent?(.failed(error)) }
+        lastFailure = error
+    }
+
+    /// The store is shutting down.
+    mutating func refuseAll(_ error: DocumentError) {
+        for completion in answers + waiters { completion(.failure(error)) }
+        answers = []
+        waiters = []
+    }
+
+    private mutating func finish(_ pass: IndexPass) {
+        let before = state.catalog
+        state.catalog.finish(pass)
+        state.pass = nil
+        for (old, new) in zip(before.indexes, state.catalog.indexes) where old.state != new.state {
+            events.append(.ready(new.definition))
+        }
+        if pass.scope == .everything {
+            events.append(.rebuilt)
+        } else {
+            events += pass.fields.map { .changedFields(collectionID: $0.text) }
+        }
+    }
+
+    private mutating func tellProgress(_ pass: IndexPass) {
+        var collectionID: String?
+        if case .collections(let id) = pass.scope { collectionID = id }
+        events.append(.progress(collectionID: collectionID, documents: pass.documents))
+    }
+
+    private func store(_ storage: any StorageWriter) throws {
+        if isChanged { try state.catalog.write(to: storage) }
+        if state.pass != durable.pass { try IndexPass.write(state.pass, to: storage) }
+    }
+}

@@ -1,0 +1,127 @@
+import DocumentModel
+
+extension IndexPass {
+    /// Sees to the next documents.
+    ///
+    /// - Parameter isEnough: asked after each document.
+    /// - Returns: whether that was the last of them.
+    /// - Throws: `StorageError` or `DecodingFailure`; then the batch must not be kept.
+    mutating func advance(
+        _ catalog: IndexCatalog, _ storage: any StorageWriter, until isEnough: () -> Bool
+    ) throws -> Bool {
+        let pass = self
+        switch stage {
+        case .groups:
+            let isOver = try each(of: .documents, KeyRange(lower: [], upper: nil), storage, until: isEnough) { key in
+                let path = try Self.path(DocumentKeys.path(of: key))
+                if let entry = IndexEntries.groupEntry(of: path) { try storage.put(.index, entry.key, entry.row) }
+            }
+            if isOver { begin(.strayGroups) }
+        case .strayGroups:
+            let isOver = try each(of: .index, IndexScope.groups, storage, until: isEnough) { key in
+                if try !Self.isGroupEntry(key, storage) { try storage.delete(.index, key) }
+            }
+            if isOver { begin(.removal) }
+        case .removal: if try remove(storage) { begin(.documents) }
+        case .documents:
+            var range = KeyRange(lower: [], upper: nil)
+            if case .collections(let id) = scope { range = KeyRange(prefix: DocumentKeys.prefix(ofCollection: id)) }
+            let isOver = try each(of: .documents, range, storage, until: isEnough) { key in
+                try pass.complete(key, catalog, storage)
+            }
+            guard isOver else { return false }
+            guard case .collections = scope else { return true }
+            stage = .nestedDocuments
+            position = []
+        case .nestedDocuments:
+            guard case .collections(let id) = scope else { return true }
+            let range = KeyRange(prefix: IndexScope.groupPrefix(id))
+            return try each(of: .index, range, storage, until: isEnough) { key in
+                guard let path = IndexScope.groupPath(of: key) else {
+                    throw DecodingFailure("an entry of the collection group \"\(id)\" can't be read")
+                }
+                try pass.complete(DocumentKeys.key(of: try Self.path(path)), catalog, storage)
+            }
+        }
+        return false
+    }
+
+    private mutating func begin(_ stage: Stage) {
+        self.stage = stage
+        position = []
+        documents = 0
+    }
+
+    /// Visits some keys of a range after the position, which moves along. The body may write to the table.
+    ///
+    /// - Returns: whether the range is over.
+    private mutating func each(
+        of table: StorageTable, _ range: KeyRange, _ storage: any StorageReader, until isEnough: () -> Bool,
+        _ body: ([UInt8]) throws -> Void
+    ) throws -> Bool {
+        var range = range
+        if !position.isEmpty { range.lower = position + [0] }
+        var keys: [[UInt8]] = []
+        try storage.scanKeys(table, range, reverse: false) { key in
+            keys.append(key)
+            return keys.count < Self.keysAtOnce
+        }
+        for key in keys {
+            try body(key)
+            position = key
+            documents += 1
+            if isEnough() { return false }
+        }
+        return keys.count < Self.keysAtOnce
+    }
+
+    private static let keysAtOnce = 64
+
+    /// Whatever does not name a document that is there, or not as this program writes it, is none.
+    private static func isGroupEntry(_ key: [UInt8], _ storage: any StorageReader) throws -> Bool {
+        guard let path = IndexScope.groupPath(of: key).flatMap({ try? DocumentPath($0) }),
+            IndexEntries.groupEntry(of: path)?.key == key
+        else { return false }
+        return try storage.get(.documents, DocumentKeys.key(of: path)) != nil
+    }
+
+    /// - Returns: whether none are left but those of groups.
+    private func remove(_ storage: any StorageWriter) throws -> Bool {
+        let groups = IndexScope.groups
+        guard try storage.deleteEntries(KeyRange(lower: [], upper: groups.lower)) else { return false }
+        return try storage.deleteEntries(KeyRange(lower: groups.upper ?? [], upper: nil))
+    }
+
+    private func complete(_ key: [UInt8], _ catalog: IndexCatalog, _ storage: any StorageWriter) throws {
+        let path = try Self.path(DocumentKeys.path(of: key))
+        guard let bytes = try storage.get(.documents, key) else {
+            throw DecodingFailure("the index names \(path), which is missing")
+        }
+        let document: Document
+        do {
+            document = try StoredDocument.decode(bytes, path: path)
+        } catch {
+            throw DecodingFailure("\(path): \(error.reason)")
+        }
+        try storage.completeEntries(of: document, catalog, self)
+    }
+
+    private static func path(_ string: String) throws(DecodingFailure) -> DocumentPath {
+        do { return try DocumentPath(string) } catch { throw DecodingFailure(error.message) }
+    }
+}
+
+extension StorageWriter {
+    /// Removes some entries of a range.
+    ///
+    /// - Returns: whether the range is empty now.
+    func deleteEntries(_ range: KeyRange, atMost limit: Int = 64) throws -> Bool {
+        var keys: [[UInt8]] = []
+        try scanKeys(.index, range, reverse: false) { key in
+            keys.append(key)
+            return keys.count < limit
+        }
+        for key in keys { try delete(.index, key) }
+        return keys.count < limit
+    }
+}

@@ -1,0 +1,80 @@
+import DocumentModel
+
+extension StorageWriter {
+    /// Brings a document's index entries from one state to the next, touching only those that differ.
+    ///
+    /// - Parameters: nil where there is no document.
+    /// - Throws: `StorageError`; then the batch must not be kept.
+    func updateEntries(
+        of path: DocumentPath, from before: [String: Value]?, to after: [String: Value]?, _ catalog: IndexCatalog
+    ) throws {
+        let indexes = catalog.of(path)
+        let gone = changed(before, since: after)
+        let come = changed(after, since: before)
+        var old = IndexEntries(path)
+        var new = old
+        old.append(gone, indexes?.possible)
+        new.append(come, indexes?.kept)
+        for index in indexes?.written ?? [] {
+            let isTouched = index.definition.fields.contains {
+                gone[$0.path.segments[0]] != nil || come[$0.path.segments[0]] != nil
+            }
+            guard isTouched else { continue }
+            if let before { old.append(before, index) }
+            if let after { new.append(after, index) }
+        }
+        try replace(old, by: new)
+        if (before == nil) != (after == nil), let entry = IndexEntries.groupEntry(of: path) {
+            if after == nil {
+                try delete(.index, entry.key)
+            } else {
+                try put(.index, entry.key, entry.row)
+            }
+        }
+    }
+
+    private func changed(_ fields: [String: Value]?, since other: [String: Value]?) -> [String: Value] {
+        guard let fields else { return [:] }
+        guard let other else { return fields }
+        return fields.filter { other[$0.key] != $0.value }
+    }
+
+    private func replace(_ old: IndexEntries, by new: IndexEntries) throws {
+        guard !old.entries.isEmpty else {
+            for entry in new.entries { try put(.index, entry.key, entry.row) }
+            return
+        }
+        guard !new.entries.isEmpty else {
+            for entry in old.entries { try delete(.index, entry.key) }
+            return
+        }
+        var rest = new.byKey
+        for (key, entry) in old.byKey {
+            guard let same = rest[key] else {
+                try delete(.index, key)
+                continue
+            }
+            if same.flags == entry.flags { rest[key] = nil }
+        }
+        for entry in rest.values { try put(.index, entry.key, entry.row) }
+    }
+
+    /// Puts what a document lacks, and removes what its fields no longer have, of what a pass is about.
+    func completeEntries(of document: Document, _ catalog: IndexCatalog, _ pass: IndexPass) throws {
+        guard pass.scope != .everything else {
+            for entry in IndexEntries.all(of: document, catalog) { try put(.index, entry.key, entry.row) }
+            return
+        }
+        guard let indexes = catalog.of(document.path) else { return }
+        var old = IndexEntries(document.path)
+        var new = old
+        if !pass.fields.isEmpty {
+            old.append(document.fields, indexes.possible)
+            new.append(document.fields, indexes.kept)
+            let kept = new.byKey
+            for entry in old.entries where kept[entry.key] == nil { try delete(.index, entry.key) }
+        }
+        for index in indexes.written where pass.indexes.contains(index.id) { new.append(document.fields, index) }
+        for entry in new.entries { try put(.index, entry.key, entry.row) }
+    }
+}

@@ -22,18 +22,23 @@ enum StoredDocument {
         try reader.finish()
         return Document(path: path, fields: fields, createTime: created, updateTime: updated)
     }
+
+    /// The update time alone, in microseconds.
+    static func updateTime(_ bytes: [UInt8]) throws(DecodingFailure) -> Int64 {
+        guard bytes.count >= 17, bytes[0] == format else { throw DecodingFailure("a document has an unknown format") }
+        return Int64(bitPattern: bytes[9..<17].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
 }
 
-/// The documents of a storage view, with some replaced by what they were before.
+/// The documents of a storage view, as they are there or as they were at an earlier version.
 struct DocumentView {
     let storage: any StorageReader
     /// The indexes that the storage has.
     let catalog: IndexCatalog
-    /// Documents as they were at an earlier version; nil where there was none.
-    var past: [DocumentPath: Document?]
+    /// The version whose state is seen; nil for the storage's own.
+    let past: Int64?
 
-    init(_ storage: any StorageReader, _ catalog: IndexCatalog = IndexCatalog(), past: [DocumentPath: Document?] = [:])
-    {
+    init(_ storage: any StorageReader, _ catalog: IndexCatalog = IndexCatalog(), at past: Int64? = nil) {
         self.storage = storage
         self.catalog = catalog
         self.past = past
@@ -41,16 +46,12 @@ struct DocumentView {
 
     /// As ``document(_:)``, for an answer that is bounded.
     func document(_ path: DocumentPath, within budget: inout ReadBudget) throws -> Document? {
-        if let earlier = past[path] { return earlier }
-        guard let bytes = try storage.get(.documents, DocumentKeys.key(of: path)) else { return nil }
+        guard let bytes = try stored(DocumentKeys.key(of: path)) else { return nil }
         try budget.take(bytes.count)
         return try StoredDocument.decode(bytes, path: path)
     }
 
     func document(_ path: DocumentPath) throws -> Document? {
-        if let earlier = past[path] { return earlier }
-        return try storage.get(.documents, DocumentKeys.key(of: path)).map {
-            try StoredDocument.decode($0, path: path)
-        }
+        try stored(DocumentKeys.key(of: path)).map { try StoredDocument.decode($0, path: path) }
     }
 }

@@ -10,7 +10,7 @@ extension NormalizedQuery {
         for leaves in disjuncts {
             for plan in plans(for: leaves) { try run.collect(plan) }
         }
-        run.collectPast()
+        try run.collectPast()
         return try run.finish()
     }
 }
@@ -93,10 +93,12 @@ private struct QueryRun {
     }
 
     /// Adds documents as they were, in place of those that changed since.
-    mutating func collectPast() {
-        for case let document? in view.past.values {
+    mutating func collectPast() throws {
+        let (view, query) = (view, query)
+        try view.forEachReplaced(query) { document in
             isSorted = false
-            _ = addPast(document)
+            guard addPast(document) else { return }
+            if needed == .max { try budget.take(DocumentLimits.size(of: document.fields)) } else { prune() }
         }
     }
 
@@ -116,7 +118,7 @@ private struct QueryRun {
     }
 
     private mutating func add(_ document: Document) -> Bool {
-        guard view.past[document.path] == nil else { return false }
+        guard view.sees(document) else { return false }
         return addPast(document)
     }
 

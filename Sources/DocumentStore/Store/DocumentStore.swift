@@ -31,11 +31,15 @@ package final class DocumentStore: Sendable {
         self.configuration = configuration
         let version = try engine.write { storage in
             try IndexMaintenance.prepare(storage)
-            let version = try StoreVersion.read(storage)
-            guard version == 0 else { return version }
-            let first = now().microseconds
-            try StoreVersion.write(first, generation: 0, to: storage)
-            return first
+            var version = try StoreVersion.read(storage)
+            if version == 0 {
+                version = now().microseconds
+                try StoreVersion.write(version, generation: 0, to: storage)
+            }
+            if try HistoryBounds.read(storage) == nil {
+                try HistoryBounds(floor: version, bytes: 0).write(to: storage)
+            }
+            return version
         }
         transactions = Mutex(TransactionTable(version: version, configuration: configuration))
     }
@@ -48,8 +52,10 @@ package final class DocumentStore: Sendable {
             StoreReader(store: self, session: try engine.makeReadSession())
         }
         let writer = try engine.write { storage in
-            StoreWriter(
-                store: self, version: try StoreVersion.read(storage),
+            let version = try StoreVersion.read(storage)
+            return StoreWriter(
+                store: self, version: version,
+                history: try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0),
                 indexes: try IndexMaintenance(storage, onEvent: configuration.onIndexEvent))
         }
         threads.withLock { threads in
@@ -75,7 +81,7 @@ package final class DocumentStore: Sendable {
         _ request: DocumentRequest, in context: OperationContext = OperationContext(),
         completion: @escaping @Sendable (DocumentResponse) -> Void
     ) {
-        if case .begin(let mode) = request, mode.retried == nil, context.completion == nil {
+        if case .begin(let mode) = request, mode.retried == nil, mode.readTime == nil, context.completion == nil {
             return completion(begin(mode, in: context))
         }
         let operation = StoreOperation(request: request, context: context, completion: completion)
@@ -128,6 +134,11 @@ extension TransactionMode {
     /// The transaction that is tried again.
     var retried: TransactionID? {
         if case .readWrite(let retrying) = self { retrying } else { nil }
+    }
+
+    /// The time in the past that is to be seen.
+    var readTime: Timestamp? {
+        if case .readOnly(let time) = self { time } else { nil }
     }
 
     var isReadOnly: Bool {

@@ -9,6 +9,11 @@ package struct StoreConfiguration: Sendable {
     package var maxWaiting = 100_000
     /// Transactions that one client may have open; functions are bounded by the whole alone.
     package var maxTransactionsPerClient = 100
+    /// Documents and queries that one transaction may read, and all open ones together.
+    package var maxTransactionReads = 100_000
+    package var maxNotedReads = 2_000_000
+    /// What a transaction may have read at most to get a turn when it is tried again.
+    package var maxTurnReads = 1000
     /// Stored bytes of documents that one read may bring.
     package var maxReadBytes = 12 * 1024 * 1024
     /// How long a transaction that is tried again keeps its turn.
@@ -19,6 +24,14 @@ package struct StoreConfiguration: Sendable {
     /// How much of the past transactions can be validated against.
     package var maxRecentChanges = 50_000
     package var maxRecentBytes = 32 * 1024 * 1024
+    /// How far back the store can be read, and listeners and the feed can go on: in time, and in bytes of the log.
+    /// Where read-only transactions are open, the log may grow to twice the bytes for them.
+    package var historyRetention: Duration = .seconds(3600)
+    package var maxHistoryBytes = 1 << 30
+    /// Listeners in all, and what one that isn't read from may hold back.
+    package var maxListeners = 20_000
+    package var maxListenerEvents = 1000
+    package var maxListenerBytes = 16 * 1024 * 1024
     /// How long a commit group stays open for transactions that were given their turn in it: in all, and without news.
     package var groupLimit: Duration = .milliseconds(4)
     package var groupPause: Duration = .microseconds(500)

@@ -34,17 +34,18 @@ extension StoreWriter {
                 throw conflict
             }
             let version = max(now.microseconds, lastVersion + 1)
-            let view = DocumentView(storage, indexes.catalog)
+            let documents = StoredDocuments(storage)
             let computation = try WriteComputation(
                 writes, at: Timestamp(microseconds: version), policy: context.policy, catalog: indexes.catalog,
-                read: view.document)
+                read: documents.document)
             if let transaction, turns.blocks(computation.changes, of: transaction) {
                 throw DocumentError(
                     .aborted, "another transaction has its turn on the same documents; try the transaction again")
             }
-            return try apply(computation, version, key.flatMap { key in answer.map { (key, $0) } }, now, storage) {
-                finish(transaction)
-            }
+            let completion = key.flatMap { key in answer.map { (key, $0) } }
+            let response = try apply(computation, documents, version, completion, now, storage)
+            finish(transaction)
+            return response
         } catch let failure as BatchFailure {
             throw failure.underlying
         } catch let error as StorageError where error.kind != .damaged {
@@ -58,23 +59,34 @@ extension StoreWriter {
     }
 
     private func apply(
-        _ computation: WriteComputation, _ version: Int64, _ completion: (key: CompletionKey, answer: [UInt8])?,
-        _ now: Timestamp, _ storage: any StorageWriter, _ finish: () -> Void
+        _ computation: WriteComputation, _ documents: StoredDocuments, _ version: Int64,
+        _ completion: (key: CompletionKey, answer: [UInt8])?, _ now: Timestamp, _ storage: any StorageWriter
     ) throws(BatchFailure) -> DocumentResponse {
+        var applied: [RecentChanges.Entry] = []
         do {
-            for change in computation.changes { try storage.apply(change, indexes.catalog) }
+            for change in computation.changes {
+                // Encoded once, for the table and for the log.
+                let (key, before) = documents.stored(change.path)
+                let after = change.after.map(StoredDocument.encode)
+                try storage.apply(change, key: key, stored: after, indexes.catalog)
+                history.bytes += try ChangeLog.append(
+                    version: version, documentKey: key, before: before, after: after, to: storage)
+                applied.append(
+                    RecentChanges.Entry(
+                        change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0)))
+            }
             if let completion {
                 try CompletionRecord.store(completion.answer, for: completion.key, in: storage, at: now)
             }
         } catch {
             throw BatchFailure(underlying: error)
         }
-        if !computation.changes.isEmpty {
-            lastVersion = version
-            appliedVersion = version
-            store.transactions.withLock { $0.applied(computation.changes, version: version) }
+        // Writes that change nothing have a time of their own too.
+        if !computation.results.isEmpty { settle(version) }
+        if !applied.isEmpty {
+            store.transactions.withLock { $0.applied(applied) }
+            batch.append(applied)
         }
-        finish()
         return .committed(
             CommitResult(
                 commitTime: Timestamp(microseconds: appliedVersion), writeResults: computation.results))

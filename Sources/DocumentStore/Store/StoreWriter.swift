@@ -9,16 +9,28 @@ final class StoreWriter: @unchecked Sendable {
     var lastVersion: Int64
     /// The version of the state as the open batch has it, and of what is durable.
     var appliedVersion: Int64
-    private var durableVersion: Int64
+    private(set) var durableVersion: Int64
     var turns = WriterTurns()
     var indexes: IndexMaintenance
+    /// The change log as the open batch has it.
+    var history: HistoryBounds
+    var durableHistory: HistoryBounds
+    /// Up to which version nobody needs the log any more, however much there is of it.
+    var spared: Int64
+    /// The changes of the open batch's commits.
+    var batch: [[RecentChanges.Entry]] = []
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
+    /// Reads of a time that was not over yet, which can be done once the open batch is durable.
+    private var settled: [StoreOperation] = []
     private var sweptAt: Duration?
 
-    init(store: DocumentStore, version: Int64, indexes: IndexMaintenance) {
+    init(store: DocumentStore, version: Int64, history: HistoryBounds, indexes: IndexMaintenance) {
         self.store = store
         self.indexes = indexes
+        self.history = history
+        durableHistory = history
+        spared = version
         lastVersion = version
         appliedVersion = version
         durableVersion = version
@@ -62,11 +74,17 @@ final class StoreWriter: @unchecked Sendable {
                     try StoreVersion.write(appliedVersion, generation: indexes.catalog.generation, to: storage)
                 }
                 try sweep(storage)
+                try trimHistory(storage)
             }
             durableVersion = appliedVersion
             indexes.kept()
+            durableHistory = history
+            // Listeners are told before the answer, so that whoever has it knows that they are.
+            publish()
             for answer in answers { answer.completion(answer.response) }
             answers = []
+            for operation in settled { readAgain(operation) }
+            settled = []
         } catch {
             fail(DocumentError(from: error), jobs[next...])
         }
@@ -81,7 +99,11 @@ final class StoreWriter: @unchecked Sendable {
     private func fail(_ error: DocumentError, _ rest: ArraySlice<WriteJob>) {
         appliedVersion = durableVersion
         indexes.rollBack(error)
+        history = durableHistory
+        batch = []
         store.transactions.withLock { $0.rollBack(to: durableVersion) }
+        for operation in settled { operation.completion(.failed(error)) }
+        settled = []
         for answer in answers { answer.completion(.failed(error)) }
         answers = []
         for job in rest {
@@ -100,9 +122,12 @@ final class StoreWriter: @unchecked Sendable {
         case .indexes(let job): try work(on: job, storage)
         case .operation(let operation):
             switch operation.request {
+            case .get(_, .at(let time)), .query(_, .at(let time)), .aggregate(_, _, .at(let time)),
+                .explain(_, _, _, .at(let time)), .partition(_, _, .at(let time)), .begin(.readOnly(let time?)):
+                settle(time.microseconds)
+                settled.append(operation)
             case .get, .query, .aggregate, .explain, .partition: read(operation, storage)
-            case .batchWrite:
-                operation.completion(.failed(DocumentError(.unimplemented, "the store doesn't know this yet")))
+            case .batchWrite(let writes): try writeBatch(writes, operation, storage)
             case .begin: begin(operation, storage)
             case .rollback(let id): answers.append((operation.completion, rollBack(id, operation.context)))
             case .commit(let writes, let transaction, let answer):
@@ -117,6 +142,17 @@ final class StoreWriter: @unchecked Sendable {
                 answers.append((operation.completion, response))
             }
         }
+    }
+
+    /// From here on no commit happens at or before a version.
+    func settle(_ version: Int64) {
+        lastVersion = max(lastVersion, version)
+        appliedVersion = max(appliedVersion, version)
+    }
+
+    private func readAgain(_ operation: StoreOperation) {
+        guard !store.reads.put(.operation(operation)) else { return }
+        operation.completion(.failed(DocumentStore.shutDown))
     }
 
     /// A read of a transaction that has seen what no snapshot holds yet.
@@ -152,7 +188,10 @@ final class StoreWriter: @unchecked Sendable {
         let time = store.elapsed()
         if let sweptAt, time - sweptAt < .seconds(1) { return }
         sweptAt = time
-        store.transactions.withLock { $0.expire(at: time) }
+        spared = store.transactions.withLock { table in
+            table.expire(at: time)
+            return table.oldestRead ?? durableVersion
+        }
         try CompletionRecord.sweep(storage, at: store.now())
     }
 }

@@ -6,6 +6,8 @@ struct ReadSet: Sendable {
     /// By the query asked for, so that asking twice counts once.
     var queries: [Query: NormalizedQuery] = [:]
 
+    var count: Int { documents.count + queries.count }
+
     mutating func formUnion(_ other: ReadSet) {
         documents.formUnion(other.documents)
         queries.merge(other.queries) { first, _ in first }
@@ -29,11 +31,13 @@ struct OpenTransaction: Sendable {
     let owner: UInt64?
     let isReadOnly: Bool
     let completion: CompletionKey?
-    /// The version at which all that was read is current; nil before the first read.
+    /// The version at which all that was read is current; nil before the first read, unless it was asked for.
     var version: Int64?
     var reads = ReadSet()
     let begun: Duration
     var used: Duration
+    /// The second at which it is looked at again; see ``ExpiryBuckets``.
+    var due: Int64 = 0
     /// Whether it read something that then was not kept.
     var isLost = false
 }

@@ -2,17 +2,31 @@ import DocumentModel
 
 /// What changed lately, against which transactions are validated. Bounded: the oldest is forgotten first.
 struct RecentChanges: Sendable {
-    private struct Entry {
+    /// One change as it is kept.
+    struct Entry: Sendable {
         var version: Int64
         var change: DocumentChange
+        var collection: CollectionPath
+        var group: String
         var bytes: Int
+
+        /// - Parameter storedBytes: of the document before and after, together.
+        init(_ change: DocumentChange, version: Int64, storedBytes: Int) {
+            self.version = version
+            self.change = change
+            collection = change.path.parent
+            group = collection.id
+            bytes = storedBytes + 256
+        }
     }
 
-    /// In the order of their versions; those before `head` are forgotten.
-    private var entries: [Entry] = []
-    private var head = 0
-    private var bytes = 0
+    /// In the order of their versions.
+    private var entries = Line<Entry>()
+    /// Positions of the entries of each collection, and of all collections of an id.
+    private var collections: [CollectionPath: Line<Int>] = [:]
+    private var groups: [String: Line<Int>] = [:]
     private var lastVersions: [DocumentPath: Int64] = [:]
+    private var bytes = 0
     /// All changes after this version are here.
     private(set) var floor: Int64
     private let maxCount: Int
@@ -24,71 +38,78 @@ struct RecentChanges: Sendable {
         self.maxBytes = maxBytes
     }
 
-    mutating func append(_ changes: [DocumentChange], version: Int64) {
-        for change in changes {
-            let size =
-                128 + DocumentLimits.size(of: change.before?.fields ?? [:])
-                + DocumentLimits.size(of: change.after?.fields ?? [:])
-            entries.append(Entry(version: version, change: change, bytes: size))
-            bytes += size
-            lastVersions[change.path] = version
+    mutating func append(_ changes: [Entry]) {
+        for entry in changes {
+            let position = entries.positions.upperBound
+            collections[entry.collection, default: Line()].append(position)
+            groups[entry.group, default: Line()].append(position)
+            lastVersions[entry.change.path] = entry.version
+            bytes += entry.bytes
+            entries.append(entry)
         }
         trim()
     }
 
-    /// Whether a document changed after a version, which must not be below the floor.
-    func hasChanged(_ path: DocumentPath, after version: Int64) -> Bool {
-        lastVersions[path].map { $0 > version } ?? false
+    /// One of some documents that changed after a version, which must not be below the floor.
+    ///
+    /// Looks at the changes or at the documents, whichever are fewer.
+    func changed(among documents: Set<DocumentPath>, after version: Int64) -> DocumentPath? {
+        guard !documents.isEmpty else { return nil }
+        let newer = entries.firstPosition { $0.version > version }..<entries.positions.upperBound
+        guard newer.count < documents.count else {
+            return documents.first { lastVersions[$0].map { $0 > version } ?? false }
+        }
+        for position in newer {
+            if let path = entries[position]?.change.path, documents.contains(path) { return path }
+        }
+        return nil
     }
 
     /// Whether a query's matches changed after a version: one came, went, or is another document now.
     func hasChanged(_ query: NormalizedQuery, after version: Int64) -> Bool {
-        entries[first(after: version)...].contains { query.isChanged(by: $0.change) }
-    }
-
-    /// Documents as they were at a version, of those that changed after it and up to another.
-    func past(at version: Int64, upTo snapshot: Int64) -> [DocumentPath: Document?] {
-        var past: [DocumentPath: Document?] = [:]
-        for entry in entries[first(after: version)...] {
-            guard entry.version <= snapshot else { break }
-            if past[entry.change.path] == nil { past[entry.change.path] = .some(entry.change.before) }
+        let line = query.query.allDescendants ? groups[query.query.collectionID] : collections[query.collection]
+        guard let line else { return false }
+        let first = line.firstPosition { position in entries[position].map { $0.version > version } ?? false }
+        for place in first..<line.positions.upperBound {
+            if let position = line[place], let entry = entries[position], query.isChanged(by: entry.change) {
+                return true
+            }
         }
-        return past
+        return false
     }
 
     /// Forgets what came after a version, because it was not kept.
     mutating func rollBack(to version: Int64) {
-        let end = first(after: version)
-        guard end < entries.count else { return }
-        bytes -= entries[end...].reduce(0) { $0 + $1.bytes }
-        entries.removeSubrange(end...)
-        lastVersions = [:]
-        for entry in entries[head...] { lastVersions[entry.change.path] = entry.version }
-    }
-
-    private func first(after version: Int64) -> Int {
-        var (low, high) = (head, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].version > version { high = middle } else { low = middle + 1 }
+        var lost: Set<DocumentPath> = []
+        while let position = entries.positions.last, let entry = entries[position], entry.version > version {
+            _ = entries.popLast()
+            bytes -= entry.bytes
+            lost.insert(entry.change.path)
+            forget(&collections[entry.collection], fromEnd: true)
+            forget(&groups[entry.group], fromEnd: true)
         }
-        return low
+        guard !lost.isEmpty else { return }
+        for path in lost { lastVersions[path] = nil }
+        for position in entries.positions {
+            guard let entry = entries[position], lost.contains(entry.change.path) else { continue }
+            lastVersions[entry.change.path] = entry.version
+        }
     }
 
     private mutating func trim() {
-        while entries.count - head > maxCount || (bytes > maxBytes && head < entries.count) {
-            let entry = entries[head]
+        while entries.count > maxCount || (bytes > maxBytes && !entries.isEmpty) {
+            guard let entry = entries.popFirst() else { return }
             floor = entry.version
             bytes -= entry.bytes
             if lastVersions[entry.change.path] == entry.version { lastVersions[entry.change.path] = nil }
-            // The documents are let go now, the slot later.
-            entries[head].change.before = nil
-            entries[head].change.after = nil
-            head += 1
+            forget(&collections[entry.collection], fromEnd: false)
+            forget(&groups[entry.group], fromEnd: false)
         }
-        if head > 1024, head > entries.count / 2 {
-            entries.removeFirst(head)
-            head = 0
-        }
+    }
+
+    /// Takes one position out, and the line with its last.
+    private func forget(_ line: inout Line<Int>?, fromEnd: Bool) {
+        _ = fromEnd ? line?.popLast() : line?.popFirst()
+        if line?.isEmpty ?? true { line = nil }
     }
 }

@@ -3,20 +3,23 @@ import DocumentModel
 /// All open transactions, the tickets of aborted ones and what they are validated against. Guarded by the store's lock.
 struct TransactionTable: Sendable {
     /// How a transaction's read is to be done.
-    enum ReadDecision {
+    enum ReadDecision: Hashable {
         /// On the snapshot as it is.
         case current
-        /// On the snapshot with these documents as they were.
-        case past([DocumentPath: Document?])
+        /// On the snapshot as it was at a version.
+        case past(Int64)
         /// By the writer: the transaction has seen what this snapshot does not hold yet.
         case later
     }
 
     private(set) var changes: RecentChanges
     private var open: [TransactionID: OpenTransaction] = [:]
-    private var tickets: [TransactionID: RetryTicket] = [:]
-    /// Tickets by age; those that were used are passed over.
-    private var ticketAges: [TransactionID] = []
+    private var openByOwner: [UInt64: Set<TransactionID>] = [:]
+    private var expiry = ExpiryBuckets()
+    private var openReadOnly = 0
+    /// Reads noted with all open transactions together.
+    private var noted = 0
+    private var tickets = TicketBox()
     private let configuration: StoreConfiguration
 
     init(version: Int64, configuration: StoreConfiguration) {
@@ -30,76 +33,82 @@ struct TransactionTable: Sendable {
     /// An id that can't be guessed: whoever knows it may commit.
     static func makeID() -> TransactionID { TransactionID(rawValue: .random(in: 1 ... .max)) }
 
+    /// - Parameter version: what a read-only transaction is to see; nil for the state of its first read.
     /// - Throws: `resourceExhausted` where too many are open.
     mutating func begin(
-        _ id: TransactionID = makeID(), isReadOnly: Bool, context: OperationContext, at now: Duration
+        _ id: TransactionID = makeID(), isReadOnly: Bool, seeing version: Int64? = nil, context: OperationContext,
+        at now: Duration
     ) throws(DocumentError) -> TransactionID {
         if open.count >= configuration.maxTransactions { expire(at: now) }
         guard open.count < configuration.maxTransactions else {
             throw DocumentError(.resourceExhausted, "too many transactions are open; try again later")
         }
         if context.policy != nil, let owner = context.owner {
-            guard open.values.count(where: { $0.owner == owner }) < configuration.maxTransactionsPerClient else {
+            guard openByOwner[owner]?.count ?? 0 < configuration.maxTransactionsPerClient else {
                 throw DocumentError(
                     .resourceExhausted,
                     "a client may have \(configuration.maxTransactionsPerClient) transactions open, the limit; end one")
             }
         }
-        open[id] = OpenTransaction(
-            id: id, owner: context.owner, isReadOnly: isReadOnly, completion: context.completion, begun: now,
-            used: now)
+        var transaction = OpenTransaction(
+            id: id, owner: context.owner, isReadOnly: isReadOnly, completion: context.completion, version: version,
+            begun: now, used: now)
+        transaction.due = dueSecond(of: transaction)
+        expiry.insert(id, at: transaction.due)
+        if let owner = context.owner { openByOwner[owner, default: []].insert(id) }
+        if isReadOnly { openReadOnly += 1 }
+        open[id] = transaction
         return id
     }
 
     /// Notes a read before it is done.
     ///
-    /// - Parameter snapshot: the version of what would be read.
+    /// - Parameters:
+    ///   - reads: what is read; nil where that is noted later, once the reader may read it.
+    ///   - snapshot: the version of what would be read.
     /// - Throws: `aborted` where what was read before has changed since; the transaction is over then.
     mutating func read(
-        _ id: TransactionID, owner: UInt64?, _ reads: ReadSet, snapshot: Int64, at now: Duration
+        _ id: TransactionID, owner: UInt64?, _ reads: ReadSet?, snapshot: Int64, at now: Duration
     ) throws(DocumentError) -> ReadDecision {
         var transaction = try find(id, owner: owner, at: now)
         transaction.used = now
-        guard let version = transaction.version else {
-            transaction.version = snapshot
-            transaction.reads = reads
-            open[id] = transaction
-            return .current
-        }
-        guard version <= snapshot else {
+        if let version = transaction.version, version > snapshot {
             open[id]?.used = now
             return .later
         }
         if transaction.isReadOnly {
-            open[id]?.used = now
-            guard version >= changes.floor else {
-                open[id] = nil
-                throw Self.tooOld
-            }
-            return version == snapshot ? .current : .past(changes.past(at: version, upTo: snapshot))
+            let version = transaction.version ?? snapshot
+            transaction.version = version
+            open[id] = transaction
+            return version == snapshot ? .current : .past(version)
         }
+        guard let reads else {
+            open[id]?.used = now
+            return .current
+        }
+        try makeRoom(for: reads, in: transaction)
         // Taken out, so that the read set is not copied while it grows.
         open[id] = nil
-        let reason = version < snapshot ? conflict(of: transaction) : nil
+        let reason = transaction.version.map { $0 < snapshot } ?? false ? conflict(of: transaction) : nil
+        noted -= transaction.reads.count
         transaction.reads.formUnion(reads)
         if let reason {
+            forget(transaction)
             issueTicket(for: transaction, at: now)
             throw reason
         }
+        noted += transaction.reads.count
         transaction.version = snapshot
         open[id] = transaction
         return .current
     }
-
-    /// The version that a transaction's reads have; nil where it has none or is over.
-    func version(of id: TransactionID) -> Int64? { open[id]?.version }
 
     /// Ends a transaction.
     ///
     /// - Throws: `invalidArgument` where there is none of that id and owner.
     mutating func end(_ id: TransactionID, owner: UInt64?, at now: Duration) throws(DocumentError) -> OpenTransaction {
         let transaction = try find(id, owner: owner, at: now)
-        open[id] = nil
+        remove(transaction)
         return transaction
     }
 
@@ -107,7 +116,7 @@ struct TransactionTable: Sendable {
     func conflict(of transaction: OpenTransaction) -> DocumentError? {
         guard let version = transaction.version else { return nil }
         guard version >= changes.floor else { return Self.tooOld }
-        if let path = transaction.reads.documents.first(where: { changes.hasChanged($0, after: version) }) {
+        if let path = changes.changed(among: transaction.reads.documents, after: version) {
             return DocumentError(
                 .aborted, "document \"\(path)\" was changed by another client; try the transaction again")
         }
@@ -122,50 +131,60 @@ struct TransactionTable: Sendable {
 
     /// Notes a prefetch, which is current at a version.
     mutating func prefetched(_ id: TransactionID, _ reads: ReadSet, version: Int64) {
+        guard let earlier = open[id]?.reads.count else { return }
+        noted += reads.count - earlier
         open[id]?.reads = reads
         open[id]?.version = version
     }
 
+    /// The oldest version that an open read-only transaction sees.
+    var oldestRead: Int64? {
+        guard openReadOnly > 0 else { return nil }
+        return open.values.lazy.filter(\.isReadOnly).compactMap(\.version).min()
+    }
+
     mutating func issueTicket(for transaction: OpenTransaction, at now: Duration) {
-        tickets[transaction.id] = RetryTicket(reads: transaction.reads, owner: transaction.owner, issued: now)
-        ticketAges.append(transaction.id)
-        while let oldest = ticketAges.first {
-            guard tickets.count > configuration.maxTickets || tickets[oldest] == nil else { break }
-            tickets[oldest] = nil
-            ticketAges.removeFirst()
-        }
-        if ticketAges.count > configuration.maxTickets * 2 { ticketAges.removeAll { tickets[$0] == nil } }
+        // Whoever has read very much would keep too many others waiting: it is tried again without a turn.
+        guard transaction.reads.count <= configuration.maxTurnReads else { return }
+        tickets.issue(
+            RetryTicket(reads: transaction.reads, owner: transaction.owner, issued: now), for: transaction.id,
+            limit: configuration.maxTickets)
     }
 
     /// The ticket of an aborted transaction, once.
     mutating func takeTicket(_ id: TransactionID, owner: UInt64?, at now: Duration) -> RetryTicket? {
-        guard let ticket = tickets[id], ticket.owner == owner else { return nil }
-        tickets[id] = nil
+        guard let ticket = tickets.take(id, owner: owner) else { return nil }
         return now - ticket.issued <= configuration.ticketLifetime ? ticket : nil
     }
 
     /// Whether a transaction was aborted and may be tried again.
-    func hasTicket(_ id: TransactionID, owner: UInt64?) -> Bool { tickets[id].map { $0.owner == owner } ?? false }
+    func hasTicket(_ id: TransactionID, owner: UInt64?) -> Bool { tickets.contains(id, owner: owner) }
 
     /// Ends all of an owner's transactions and forgets its tickets.
     mutating func release(owner: UInt64) -> [TransactionID] {
-        let ended = open.values.filter { $0.owner == owner }.map(\.id)
-        for id in ended { open[id] = nil }
-        let forgotten = tickets.filter { $0.value.owner == owner }.map(\.key)
-        for id in forgotten { tickets[id] = nil }
-        return ended + forgotten
+        let ended = Array(openByOwner[owner] ?? [])
+        for id in ended {
+            if let transaction = open[id] { remove(transaction) }
+        }
+        return ended + tickets.release(owner: owner)
     }
 
     /// Forgets transactions and tickets whose time is over.
     mutating func expire(at now: Duration) {
-        open = open.filter { !isExpired($0.value, at: now) }
-        tickets = tickets.filter { now - $0.value.issued <= configuration.ticketLifetime }
-        ticketAges.removeAll { tickets[$0] == nil }
+        for id in expiry.due(at: now.components.seconds) {
+            guard var transaction = open[id] else { continue }
+            if isExpired(transaction, at: now) {
+                remove(transaction)
+            } else {
+                transaction.due = dueSecond(of: transaction)
+                expiry.insert(id, at: transaction.due)
+                open[id] = transaction
+            }
+        }
+        tickets.expire(issuedBefore: now - configuration.ticketLifetime)
     }
 
-    mutating func applied(_ newChanges: [DocumentChange], version: Int64) {
-        changes.append(newChanges, version: version)
-    }
+    mutating func applied(_ entries: [RecentChanges.Entry]) { changes.append(entries) }
 
     /// Undoes what was applied after a version; who read it can't commit.
     mutating func rollBack(to version: Int64) {
@@ -178,15 +197,43 @@ struct TransactionTable: Sendable {
     ) throws(DocumentError) -> OpenTransaction {
         guard let transaction = open[id], transaction.owner == owner else { throw Self.unknown }
         guard !isExpired(transaction, at: now) else {
-            open[id] = nil
+            remove(transaction)
             throw Self.unknown
         }
         guard !transaction.isLost else {
-            open[id] = nil
+            remove(transaction)
             issueTicket(for: transaction, at: now)
             throw DocumentError(.aborted, "what the transaction read was not kept; try the transaction again")
         }
         return transaction
+    }
+
+    /// - Throws: `resourceExhausted` where a transaction, or all together, would have read too much to be validated.
+    private func makeRoom(for reads: ReadSet, in transaction: OpenTransaction) throws(DocumentError) {
+        guard transaction.reads.count + reads.count <= configuration.maxTransactionReads else {
+            throw DocumentError(
+                .resourceExhausted,
+                "a transaction may read \(configuration.maxTransactionReads) documents and queries, the limit")
+        }
+        guard noted + reads.count <= configuration.maxNotedReads else {
+            throw DocumentError(
+                .resourceExhausted, "the open transactions have read too much together; try again later")
+        }
+    }
+
+    private mutating func remove(_ transaction: OpenTransaction) {
+        open[transaction.id] = nil
+        noted -= transaction.reads.count
+        forget(transaction)
+    }
+
+    /// Takes it out of what it is found by.
+    private mutating func forget(_ transaction: OpenTransaction) {
+        expiry.remove(transaction.id, at: transaction.due)
+        if transaction.isReadOnly { openReadOnly -= 1 }
+        guard let owner = transaction.owner else { return }
+        openByOwner[owner]?.remove(transaction.id)
+        if openByOwner[owner]?.isEmpty ?? false { openByOwner[owner] = nil }
     }
 
     private func isExpired(_ transaction: OpenTransaction, at now: Duration) -> Bool {
@@ -194,8 +241,15 @@ struct TransactionTable: Sendable {
             || now - transaction.used > configuration.transactionIdle
     }
 
+    /// The first second at which it is over if it isn't used until then.
+    private func dueSecond(of transaction: OpenTransaction) -> Int64 {
+        let end = min(
+            transaction.begun + configuration.transactionLifetime, transaction.used + configuration.transactionIdle)
+        return end.components.seconds + 1
+    }
+
     private static let unknown = DocumentError.invalidArgument(
         "The referenced transaction has expired or is no longer valid.")
-    private static let tooOld = DocumentError(
+    static let tooOld = DocumentError(
         .aborted, "the transaction is older than the changes that the store remembers; try the transaction again")
 }

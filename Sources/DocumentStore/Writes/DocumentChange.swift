@@ -1,20 +1,28 @@
-import DocumentModel
+package import DocumentModel
 
 /// A document before and after a commit; nil where there is none.
-struct DocumentChange: Sendable {
-    var path: DocumentPath
-    var before: Document?
-    var after: Document?
+package struct DocumentChange: Hashable, Sendable {
+    package var path: DocumentPath
+    package var before: Document?
+    package var after: Document?
+
+    package init(path: DocumentPath, before: Document?, after: Document?) {
+        self.path = path
+        self.before = before
+        self.after = after
+    }
 }
 
 extension StorageWriter {
     /// Stores a change and the index entries that differ.
     ///
+    /// - Parameters:
+    ///   - key: the document's.
+    ///   - stored: the document after the change, as it is stored.
     /// - Throws: `StorageError`; then the batch must not be kept.
-    func apply(_ change: DocumentChange, _ catalog: IndexCatalog) throws {
-        let key = DocumentKeys.key(of: change.path)
-        if let document = change.after {
-            try put(.documents, key, StoredDocument.encode(document))
+    func apply(_ change: DocumentChange, key: [UInt8], stored: [UInt8]?, _ catalog: IndexCatalog) throws {
+        if let stored {
+            try put(.documents, key, stored)
         } else {
             try delete(.documents, key)
         }

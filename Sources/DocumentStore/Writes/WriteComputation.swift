@@ -157,7 +157,7 @@ struct WriteComputation {
         }
     }
 
-    private static func checkSize(of writes: [Write]) throws(DocumentError) {
+    static func checkSize(of writes: [Write]) throws(DocumentError) {
         var size = 0
         for write in writes {
             size += DocumentLimits.size(of: write.path)

@@ -1,0 +1,95 @@
+import DocumentModel
+import Synchronization
+
+/// A state of the store that something is read from.
+struct ReadState {
+    var view: DocumentView
+    /// The time of the state, which the answer names.
+    var time: Timestamp
+}
+
+extension DocumentStore {
+    /// Finds the state that a read sees, asks the policy whether it may, and notes the read with its transaction.
+    ///
+    /// - Parameters:
+    ///   - view: a snapshot, of which `version` is the version.
+    ///   - check: asks the policy about what would be read from the state it is given.
+    /// - Returns: nil where the snapshot does not hold that state yet; the writer knows how to go on.
+    /// - Throws: `DocumentError` where there is no such state any more, or nobody knows it yet.
+    func state(
+        _ consistency: ReadConsistency, _ reads: @autoclosure () -> ReadSet, _ context: OperationContext,
+        _ view: DocumentView, _ version: Int64, check: (any AccessPolicy, DocumentView) throws -> Void
+    ) throws -> ReadState? {
+        switch consistency {
+        case .strong:
+            if let policy = context.policy { try check(policy, view) }
+            return ReadState(view: view, time: Timestamp(microseconds: version))
+        case .at(let time):
+            guard let past = try self.version(at: time, view.storage, snapshot: version) else { return nil }
+            let state = ReadState(view, of: version, at: past)
+            if let policy = context.policy { try check(policy, state.view) }
+            return state
+        case .transaction(let id):
+            let reads = reads()
+            guard let policy = context.policy else { return try enter(id, reads, context, view, version) }
+            // Noted only once it is let through.
+            guard let state = try enter(id, nil, context, view, version) else { return nil }
+            try check(policy, state.view)
+            return try enter(id, reads, context, view, version)
+        }
+    }
+
+    /// The version whose state is that of a time.
+    ///
+    /// - Returns: nil where commits that the snapshot doesn't hold may still happen up to that time.
+    /// - Throws: `invalidArgument` for a time in the future or finer than a microsecond, `failedPrecondition` for one
+    ///   that is older than what is kept.
+    func version(at time: Timestamp, _ storage: any StorageReader, snapshot: Int64) throws -> Int64? {
+        guard time == time.truncatedToMicroseconds else {
+            throw DocumentError.invalidArgument("a read time has whole microseconds, and \(time) is finer")
+        }
+        let version = time.microseconds
+        // Where the wall clock went back, commits are ahead of it.
+        guard version <= snapshot else {
+            let now = now()
+            guard time <= now else {
+                throw DocumentError.invalidArgument("the read time \(time) is in the future; it is \(now) now")
+            }
+            return nil
+        }
+        let floor = try HistoryBounds.read(storage)?.floor ?? snapshot
+        guard version >= floor else {
+            throw DocumentError(
+                .failedPrecondition,
+                "the read time \(time) is older than what the store keeps; it can be read back to "
+                    + "\(Timestamp(microseconds: floor))")
+        }
+        return version
+    }
+
+    private func enter(
+        _ id: TransactionID, _ reads: ReadSet?, _ context: OperationContext, _ view: DocumentView, _ version: Int64
+    ) throws -> ReadState? {
+        let time = elapsed()
+        let decision = try transactions.withLock { table throws(DocumentError) in
+            try table.read(id, owner: context.owner, reads, snapshot: version, at: time)
+        }
+        switch decision {
+        case .current: return ReadState(view: view, time: Timestamp(microseconds: version))
+        case .past(let past):
+            guard let bounds = try HistoryBounds.read(view.storage), past >= bounds.floor else {
+                throw TransactionTable.tooOld
+            }
+            return ReadState(view, of: version, at: past)
+        case .later: return nil
+        }
+    }
+}
+
+extension ReadState {
+    /// - Parameter past: a version up to the snapshot's, back to which the log reaches.
+    init(_ view: DocumentView, of snapshot: Int64, at past: Int64) {
+        time = Timestamp(microseconds: past)
+        self.view = past == snapshot ? view : DocumentView(view.storage, view.catalog, at: past)
+    }
+}

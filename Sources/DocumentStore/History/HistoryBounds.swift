@@ -1,0 +1,50 @@
+import DocumentModel
+
+/// How far the change log reaches back and how large it is. Stored with each batch that changes it.
+struct HistoryBounds: Hashable, Sendable {
+    /// All changes after this version are in the log, and none up to it.
+    var floor: Int64
+    var bytes: Int
+
+    private static let key = Array("history".utf8)
+
+    /// - Returns: nil where the store has no log yet.
+    static func read(_ storage: any StorageReader) throws -> HistoryBounds? {
+        guard let bytes = try storage.get(.meta, key) else { return nil }
+        var reader = ByteReader(bytes)
+        let bounds = HistoryBounds(floor: try reader.signed(), bytes: Int(try reader.signed()))
+        try reader.finish()
+        return bounds
+    }
+
+    func write(to storage: any StorageWriter) throws {
+        var writer = ByteWriter()
+        writer.write(signed: floor)
+        writer.write(signed: Int64(bytes))
+        try storage.put(.meta, Self.key, writer.bytes)
+    }
+
+    /// Removes the oldest rows, at most some, while they are older than a version or the log has too many bytes.
+    ///
+    /// - Parameters:
+    ///   - old: up to where nobody needs them.
+    ///   - spared: up to where nobody reads. What is newer goes only once there is twice as much as may be.
+    mutating func trim(
+        upTo old: Int64, spared: Int64, maxBytes: Int, atMost limit: Int, in storage: any StorageWriter
+    ) throws {
+        var removed: [[UInt8]] = []
+        try storage.scanKeys(.changes, KeyRange(lower: [], upper: nil), reverse: false) { bytes in
+            let key = try ChangeLog.Key(bytes)
+            let goes =
+                key.version <= old || (key.version <= spared ? self.bytes > maxBytes : self.bytes > 2 * maxBytes)
+                // What is left of a commit that went in part is of no use.
+                || key.version == floor
+            guard goes, removed.count < limit else { return false }
+            removed.append(bytes)
+            self.bytes -= key.size
+            floor = key.version
+            return true
+        }
+        for key in removed { try storage.delete(.changes, key) }
+    }
+}

@@ -1,0 +1,20 @@
+import DocumentModel
+
+extension StoreWriter {
+    /// Removes what is no longer kept of the change log, in steps that keep up with what comes in.
+    func trimHistory(_ storage: any StorageWriter) throws {
+        let configuration = store.configuration
+        let retention = configuration.historyRetention.components
+        let kept = retention.seconds * 1_000_000 + retention.attoseconds / 1_000_000_000_000
+        let old = min(store.now().microseconds - kept, spared)
+        let changes = batch.reduce(0) { $0 + $1.count }
+        try history.trim(
+            upTo: old, spared: spared, maxBytes: configuration.maxHistoryBytes, atMost: 2 * changes + 64, in: storage)
+        if history != durableHistory { try history.write(to: storage) }
+    }
+
+    /// Tells who waits for commits what is durable now.
+    func publish() {
+        batch = []
+    }
+}

@@ -1,0 +1,50 @@
+/// A queue whose elements keep their positions: the first has the number of those that have left.
+struct Line<Element: Sendable>: Sendable {
+    private var slots: [Element?] = []
+    private var head = 0
+    private var left = 0
+
+    var isEmpty: Bool { head == slots.count }
+    var count: Int { slots.count - head }
+    /// Positions of all who are in.
+    var positions: Range<Int> { left..<left + count }
+
+    var first: Element? { head < slots.count ? slots[head] : nil }
+
+    /// Nil where the position is of one who has left or not come.
+    subscript(_ position: Int) -> Element? {
+        let slot = position - left + head
+        return slots.indices.contains(slot) && slot >= head ? slots[slot] : nil
+    }
+
+    mutating func append(_ element: Element) { slots.append(element) }
+
+    mutating func popFirst() -> Element? {
+        guard head < slots.count else { return nil }
+        let element = slots[head]
+        // What it holds is let go now, the slot later.
+        slots[head] = nil
+        head += 1
+        left += 1
+        if head > 64, head > slots.count / 2 {
+            slots.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+
+    mutating func popLast() -> Element? {
+        guard head < slots.count else { return nil }
+        return slots.removeLast()
+    }
+
+    /// The first position at which something holds, given that it holds for all behind.
+    func firstPosition(where holds: (Element) -> Bool) -> Int {
+        var (low, high) = (positions.lowerBound, positions.upperBound)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].map(holds) ?? false { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -32,7 +32,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
         try CollectionPath(string + "/" + id)
     }
 
-    public static func == (a: DocumentPath, b: DocumentPath) -> Bool { PathSegments.equal(a.string, b.string) }
+    public static func == (a: DocumentPath, b: DocumentPath) -> Bool { TextBytes.equal(a.string, b.string) }
 
     public func hash(into hasher: inout Hasher) { PathSegments.hash(string, into: &hasher) }
 
@@ -78,7 +78,7 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
         try DocumentPath(string + "/" + id)
     }
 
-    public static func == (a: CollectionPath, b: CollectionPath) -> Bool { PathSegments.equal(a.string, b.string) }
+    public static func == (a: CollectionPath, b: CollectionPath) -> Bool { TextBytes.equal(a.string, b.string) }
 
     public func hash(into hasher: inout Hasher) { PathSegments.hash(string, into: &hasher) }
 
@@ -87,9 +87,6 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
 
 /// What holds for the segments of any path, and Firestore's limits on them.
 enum PathSegments {
-    /// Ids are compared by their bytes: Swift's == on String would fold canonically equivalent ids into one.
-    static func equal(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }
-
     static func hash(_ string: String, into hasher: inout Hasher) {
         var string = string
         string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -105,6 +102,29 @@ enum PathSegments {
 
     /// - Returns: the number of segments.
     static func validate(_ string: String) throws(DocumentError) -> Int {
+        var text = string
+        if let count = text.withUTF8(countOfValid) { return count }
+        return try validateOneByOne(string)
+    }
+
+    /// The number of segments where all are valid, found in one pass, as paths are read from storage all the time.
+    private static func countOfValid(_ path: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard path.count <= maxPathBytes else { return nil }
+        var (count, start) = (0, 0)
+        for end in 0...path.count where end == path.count || path[end] == UInt8(ascii: "/") {
+            let segment = UnsafeBufferPointer(rebasing: path[start..<end])
+            guard let first = segment.first, segment.count <= maxSegmentBytes else { return nil }
+            // May be ".", ".." or __*__.
+            if first == UInt8(ascii: "."), segment.count <= 2 { return nil }
+            if first == UInt8(ascii: "_"), segment.count >= 4, segment[segment.count - 1] == first { return nil }
+            count += 1
+            start = end + 1
+        }
+        return count
+    }
+
+    /// Tells what is wrong with a path, if something is.
+    private static func validateOneByOne(_ string: String) throws(DocumentError) -> Int {
         guard !string.isEmpty else { throw .invalidArgument("a path must not be empty") }
         guard string.utf8.count <= maxPathBytes else {
             throw .invalidArgument("a document name is longer than 6 KiB, the limit")

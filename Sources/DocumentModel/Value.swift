@@ -24,8 +24,7 @@ extension Value: Hashable {
         case (.integer(let a), .integer(let b)): a == b
         case (.double(let a), .double(let b)): a == b || (a.isNaN && b.isNaN)
         case (.timestamp(let a), .timestamp(let b)): a == b
-        // Swift's == folds canonically equivalent texts, which are different texts to Firestore.
-        case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+        case (.string(let a), .string(let b)): TextBytes.equal(a, b)
         case (.bytes(let a), .bytes(let b)): a == b
         case (.reference(let a), .reference(let b)): a == b
         case (.geoPoint(let a), .geoPoint(let b)): a == b

@@ -93,8 +93,7 @@ extension ByteReader {
 
     private mutating func fields(depth: Int) throws(DecodingFailure) -> [String: Value] {
         let count = try count()
-        var fields: [String: Value] = [:]
-        fields.reserveCapacity(min(count, 1024))
+        var fields = [String: Value](minimumCapacity: min(count, 1024))
         for _ in 0..<count {
             let name = try string()
             fields[name] = try value(depth: depth)

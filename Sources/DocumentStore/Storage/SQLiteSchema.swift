@@ -34,16 +34,3 @@ enum SQLiteSchema {
         return migrator
     }
 }
-
-extension StorageTable {
-    /// The table's name as SQL has it.
-    var sqlName: String {
-        switch self {
-        case .documents: "documents"
-        case .index: "\"index\""
-        case .completions: "completions"
-        case .meta: "meta"
-        case .changes: "changes"
-        }
-    }
-}

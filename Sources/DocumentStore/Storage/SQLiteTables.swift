@@ -7,20 +7,20 @@ import GRDBSQLite
 final class SQLiteTables: StorageWriter {
     private let database: Database
     private let file: String
-    /// Compiled statements that nobody uses at the moment; a nested scan takes another one.
-    private var idle: [String: [Statement]] = [:]
-    private let sql: [TableSQL]
+    /// Of each table its statements, compiled, as far as nobody uses them at the moment. A nested scan takes another one.
+    private var idle = [[Statement]](
+        repeating: [], count: StorageTable.allCases.count * SQLiteStatement.kinds)
+    /// Compiled statements without parameters.
+    private var plain: [String: Statement] = [:]
 
     init(_ database: Database, file: String) {
         self.database = database
         self.file = file
-        self.sql = StorageTable.allCases.map(TableSQL.init)
     }
 
     func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
-        try using(sql[table.rawValue].get) { statement in
-            bind(key, at: 1, of: statement)
-            return try step(statement) ? blob(statement, 0) : nil
+        try using(.get, of: table) { statement in
+            try binding(key, at: 1, of: statement) { try step(statement) ? blob(statement, 0) : nil }
         }
     }
 
@@ -28,10 +28,11 @@ final class SQLiteTables: StorageWriter {
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws {
         guard !range.isEmpty else { return }
-        try using(sql[table.rawValue].scan[range, reverse]) { statement in
-            bind(range, to: statement)
-            while try step(statement) {
-                guard try body(blob(statement, 0), blob(statement, 1)) else { return }
+        try using(.scan(range, reverse: reverse), of: table) { statement in
+            try binding(range, to: statement) {
+                while try step(statement) {
+                    guard try body(blob(statement, 0), blob(statement, 1)) else { return }
+                }
             }
         }
     }
@@ -40,57 +41,66 @@ final class SQLiteTables: StorageWriter {
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
     ) throws {
         guard !range.isEmpty else { return }
-        try using(sql[table.rawValue].scanKeys[range, reverse]) { statement in
-            bind(range, to: statement)
-            while try step(statement) {
-                guard try body(blob(statement, 0)) else { return }
+        try using(.keys(range, reverse: reverse), of: table) { statement in
+            try binding(range, to: statement) {
+                while try step(statement) {
+                    guard try body(blob(statement, 0)) else { return }
+                }
             }
         }
     }
 
     func count(_ table: StorageTable, _ range: KeyRange) throws -> Int {
         guard !range.isEmpty else { return 0 }
-        return try using(sql[table.rawValue].count[range, false]) { statement in
-            bind(range, to: statement)
-            return try step(statement) ? Int(sqlite3_column_int64(statement, 0)) : 0
+        return try using(.count(range), of: table) { statement in
+            try binding(range, to: statement) {
+                try step(statement) ? Int(sqlite3_column_int64(statement, 0)) : 0
+            }
         }
     }
 
     func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
-        try using(sql[table.rawValue].put) { statement in
-            bind(key, at: 1, of: statement)
-            bind(value, at: 2, of: statement)
-            _ = try step(statement)
+        try using(.put, of: table) { statement in
+            try binding(key, at: 1, of: statement) {
+                try binding(value, at: 2, of: statement) { _ = try step(statement) }
+            }
         }
     }
 
     func delete(_ table: StorageTable, _ key: [UInt8]) throws {
-        try using(sql[table.rawValue].delete) { statement in
-            bind(key, at: 1, of: statement)
-            _ = try step(statement)
+        try using(.delete, of: table) { statement in
+            try binding(key, at: 1, of: statement) { _ = try step(statement) }
         }
     }
 
     /// Runs a statement without parameters, such as `BEGIN`.
     func run(_ sql: String) throws {
-        try using(sql) { _ = try step($0) }
+        let statement = try plain[sql] ?? compile(sql)
+        plain[sql] = statement
+        defer { sqlite3_reset(statement.sqliteStatement) }
+        _ = try step(statement.sqliteStatement)
     }
 
     /// Lets go of compiled statements; they are compiled again when they are needed.
-    func forgetStatements() { idle = [:] }
+    func forgetStatements() {
+        for index in idle.indices { idle[index] = [] }
+        plain = [:]
+    }
 
-    private func using<Result>(_ sql: String, _ body: (OpaquePointer) throws -> Result) throws -> Result {
-        let statement: Statement
-        if let cached = idle[sql]?.popLast() {
-            statement = cached
-        } else {
-            do { statement = try database.makeStatement(sql: sql) } catch { throw StorageError(error, file: file) }
-        }
+    private func using<Result>(
+        _ kind: SQLiteStatement, of table: StorageTable, _ body: (OpaquePointer) throws -> Result
+    ) throws -> Result {
+        let index = table.rawValue * SQLiteStatement.kinds + kind.rawValue
+        let statement = try idle[index].popLast() ?? compile(kind.sql(of: table))
         defer {
             sqlite3_reset(statement.sqliteStatement)
-            idle[sql, default: []].append(statement)
+            idle[index].append(statement)
         }
         return try body(statement.sqliteStatement)
+    }
+
+    private func compile(_ sql: String) throws -> Statement {
+        do { return try database.makeStatement(sql: sql) } catch { throw StorageError(error, file: file) }
     }
 
     private func step(_ statement: OpaquePointer) throws -> Bool {
@@ -102,59 +112,32 @@ final class SQLiteTables: StorageWriter {
         }
     }
 
-    private func bind(_ range: KeyRange, to statement: OpaquePointer) {
-        bind(range.lower, at: 1, of: statement)
-        if let upper = range.upper { bind(upper, at: 2, of: statement) }
+    private func binding<Result>(
+        _ range: KeyRange, to statement: OpaquePointer, _ body: () throws -> Result
+    ) throws -> Result {
+        try binding(range.lower, at: 1, of: statement) {
+            guard let upper = range.upper else { return try body() }
+            return try binding(upper, at: 2, of: statement, body)
+        }
     }
 
-    private func bind(_ bytes: [UInt8], at index: Int32, of statement: OpaquePointer) {
-        // A null pointer would bind NULL.
-        guard !bytes.isEmpty else {
-            sqlite3_bind_zeroblob(statement, index, 0)
-            return
+    /// The statement may be stepped in the body only: SQLite reads the bytes where they are and makes no copy.
+    private func binding<Result>(
+        _ bytes: [UInt8], at index: Int32, of statement: OpaquePointer, _ body: () throws -> Result
+    ) throws -> Result {
+        try bytes.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress, !bytes.isEmpty {
+                sqlite3_bind_blob(statement, index, start, Int32(bytes.count), nil)
+            } else {
+                // A null pointer would bind NULL.
+                sqlite3_bind_zeroblob(statement, index, 0)
+            }
+            return try body()
         }
-        // SQLite copies the bytes: the destructor of that meaning is -1 in its header, a macro Swift doesn't see.
-        let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        _ = bytes.withUnsafeBytes { sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), copied) }
     }
 
     private func blob(_ statement: OpaquePointer, _ column: Int32) -> [UInt8] {
         guard let start = sqlite3_column_blob(statement, column) else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
-    }
-}
-
-/// The statements of one table, written once so that looking up a compiled one builds no text.
-private struct TableSQL {
-    let get, put, delete: String
-    let scan, scanKeys, count: RangeSQL
-
-    init(_ table: StorageTable) {
-        let name = table.sqlName
-        get = "SELECT value FROM \(name) WHERE key = ?1"
-        put = "INSERT INTO \(name) (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-        delete = "DELETE FROM \(name) WHERE key = ?1"
-        scan = RangeSQL("SELECT key, value FROM \(name)")
-        scanKeys = RangeSQL("SELECT key FROM \(name)")
-        count = RangeSQL("SELECT count(*) FROM \(name)", isOrdered: false)
-    }
-}
-
-/// A statement over a range of keys, with and without an upper bound, in both directions.
-private struct RangeSQL {
-    private let up, down, upOpen, downOpen: String
-
-    init(_ select: String, isOrdered: Bool = true) {
-        let open = select + " WHERE key >= ?1"
-        let bounded = open + " AND key < ?2"
-        let (ascending, descending) = isOrdered ? (" ORDER BY key", " ORDER BY key DESC") : ("", "")
-        up = bounded + ascending
-        down = bounded + descending
-        upOpen = open + ascending
-        downOpen = open + descending
-    }
-
-    subscript(_ range: KeyRange, _ reverse: Bool) -> String {
-        range.upper == nil ? (reverse ? downOpen : upOpen) : (reverse ? down : up)
     }
 }

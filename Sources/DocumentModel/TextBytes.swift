@@ -1,0 +1,15 @@
+/// Texts compared by their bytes: Swift's == on String folds canonically equivalent texts into one.
+enum TextBytes {
+    static func equal(_ a: String, _ b: String) -> Bool {
+        var (a, b) = (a, b)
+        return a.withUTF8 { a in b.withUTF8 { b in equal(a, b) } }
+    }
+
+    /// Without an early way out of the loop, so that it compares many bytes at a time.
+    static func equal(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard a.count == b.count else { return false }
+        var difference: UInt8 = 0
+        for index in a.indices { difference |= a[index] ^ b[index] }
+        return difference == 0
+    }
+}

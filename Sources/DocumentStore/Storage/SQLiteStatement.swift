@@ -1,0 +1,73 @@
+/// What is asked of a table of keys and values, each as one statement.
+///
+/// Numbered, so that a compiled one is found without looking at its text.
+enum SQLiteStatement: Int, CaseIterable {
+    case get, put, delete
+    case scan, scanOpen, scanDown, scanDownOpen
+    case keys, keysOpen, keysDown, keysDownOpen
+    case count, countOpen
+
+    static let kinds = allCases.count
+
+    /// Keys and values of a range; an open one has no upper bound.
+    static func scan(_ range: KeyRange, reverse: Bool) -> Self {
+        range.upper == nil ? (reverse ? .scanDownOpen : .scanOpen) : (reverse ? .scanDown : .scan)
+    }
+
+    static func keys(_ range: KeyRange, reverse: Bool) -> Self {
+        range.upper == nil ? (reverse ? .keysDownOpen : .keysOpen) : (reverse ? .keysDown : .keys)
+    }
+
+    static func count(_ range: KeyRange) -> Self { range.upper == nil ? .countOpen : .count }
+
+    func sql(of table: StorageTable) -> String {
+        let name = table.sqlName
+        let (open, bounded) = ("FROM \(name) WHERE key >= ?1", "FROM \(name) WHERE key >= ?1 AND key < ?2")
+        return switch self {
+        case .get: "SELECT value FROM \(name) WHERE key = ?1"
+        case .put: Self.put(table)
+        case .delete: "DELETE FROM \(name) WHERE key = ?1"
+        case .scan: "SELECT key, value \(bounded) ORDER BY key"
+        case .scanOpen: "SELECT key, value \(open) ORDER BY key"
+        case .scanDown: "SELECT key, value \(bounded) ORDER BY key DESC"
+        case .scanDownOpen: "SELECT key, value \(open) ORDER BY key DESC"
+        case .keys: "SELECT key \(bounded) ORDER BY key"
+        case .keysOpen: "SELECT key \(open) ORDER BY key"
+        case .keysDown: "SELECT key \(bounded) ORDER BY key DESC"
+        case .keysDownOpen: "SELECT key \(open) ORDER BY key DESC"
+        case .count: "SELECT count(*) \(bounded)"
+        case .countOpen: "SELECT count(*) \(open)"
+        }
+    }
+
+    private static func put(_ table: StorageTable) -> String {
+        // To a table without row ids SQLite writes a replacement in place, without looking for the key first. With them
+        // it would delete the old row, and its entry among the keys.
+        guard table.hasRowIDs else { return "INSERT OR REPLACE INTO \(table.sqlName) (key, value) VALUES (?1, ?2)" }
+        return """
+            INSERT INTO \(table.sqlName) (key, value) VALUES (?1, ?2)
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value
+            """
+    }
+}
+
+extension StorageTable {
+    /// The table's name as SQL has it.
+    var sqlName: String {
+        switch self {
+        case .documents: "documents"
+        case .index: "\"index\""
+        case .completions: "completions"
+        case .meta: "meta"
+        case .changes: "changes"
+        }
+    }
+
+    /// Whether values stand apart from the keys, as ``SQLiteSchema`` has it.
+    var hasRowIDs: Bool {
+        switch self {
+        case .documents, .changes: true
+        case .index, .completions, .meta: false
+        }
+    }
+}

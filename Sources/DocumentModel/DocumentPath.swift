@@ -16,7 +16,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
         self.string = string
     }
 
-    init(unchecked string: String) { self.string = string }
+    package init(unchecked string: String) { self.string = string }
 
     public var segments: [Substring] { PathSegments.of(string) }
 
@@ -53,7 +53,7 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
         self.string = string
     }
 
-    init(unchecked string: String) { self.string = string }
+    package init(unchecked string: String) { self.string = string }
 
     /// The collection's id: the last segment.
     public var id: String { String(string[PathSegments.lastSegment(of: string)]) }

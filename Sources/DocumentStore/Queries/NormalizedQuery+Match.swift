@@ -5,11 +5,16 @@ extension NormalizedQuery {
     ///
     /// Cursors, offset and limit don't count.
     func matches(_ document: Document) -> Bool {
-        guard covers(document.path) else { return false }
+        guard covers(document.path), hasFields(document) else { return false }
+        return disjuncts.contains { leaves in leaves.allSatisfy { matches(document, $0) } }
+    }
+
+    /// Whether the document has the fields without which it is in no result.
+    func hasFields(_ document: Document) -> Bool {
         for order in orders where !order.field.isDocumentID {
             guard document[order.field] != nil else { return false }
         }
-        return disjuncts.contains { leaves in leaves.allSatisfy { matches(document, $0) } }
+        return required.allSatisfy { document[$0] != nil }
     }
 
     /// Whether a document that the query finds came, went or is another one now.
@@ -17,7 +22,8 @@ extension NormalizedQuery {
         covers(change.path) && (change.before.map(matches) ?? false || change.after.map(matches) ?? false)
     }
 
-    private func matches(_ document: Document, _ leaf: QueryLeaf) -> Bool {
+    /// Whether a document passes one condition.
+    func matches(_ document: Document, _ leaf: QueryLeaf) -> Bool {
         if leaf.field.isDocumentID { return matches(document.path, leaf.test) }
         guard let value = document[leaf.field] else { return false }
         switch leaf.test {
@@ -128,4 +134,6 @@ struct QueryPlace {
     var document: Document
     /// One for each order; the name stands in the document.
     var values: [Value]
+    /// What the document has in the store.
+    var storedBytes = 0
 }

@@ -9,10 +9,13 @@ struct NormalizedQuery: Sendable {
     let orders: [Query.Order]
     /// Each a conjunction; a document matches where one of them does. One empty one where there is no filter.
     let disjuncts: [[QueryLeaf]]
+    /// Fields that a document must have besides: those that numbers are taken of.
+    let required: [FieldPath]
 
     /// - Throws: `invalidArgument` with what the query breaks.
-    init(_ query: Query) throws(DocumentError) {
+    init(_ query: Query, required: [FieldPath] = []) throws(DocumentError) {
         self.query = query
+        self.required = required
         let path = query.allDescendants ? query.collectionID : Self.path(query)
         self.collection = try CollectionPath(path)
         guard !query.collectionID.utf8.contains(UInt8(ascii: "/")) else {

@@ -3,142 +3,104 @@ import DocumentModel
 extension NormalizedQuery {
     /// The documents, in order, with the fields asked for.
     ///
+    /// - Parameters:
+    ///   - budget: how many stored bytes the result may have.
+    ///   - meter: told what is read.
     /// - Throws: `StorageError`, or `DecodingFailure` where the store is damaged.
-    func run(in view: DocumentView, within budget: ReadBudget = ReadBudget(.max)) throws -> [Document] {
+    func run(
+        in view: DocumentView, within budget: ReadBudget = ReadBudget(.max), meter: QueryMeter = QueryMeter()
+    ) throws -> [Document] {
         if query.limit == 0 { return [] }
-        var run = QueryRun(query: self, view: view, budget: budget)
-        for leaves in disjuncts {
-            for plan in plans(for: leaves) { try run.collect(plan) }
-        }
-        try run.collectPast()
-        return try run.finish()
-    }
-}
-
-/// One run of a query: gathers documents from each of its plans.
-private struct QueryRun {
-    let query: NormalizedQuery
-    let view: DocumentView
-    /// How many are enough from one plan that delivers them in order.
-    let needed: Int
-    var places: [QueryPlace] = []
-    var seen: Set<DocumentPath> = []
-    var isSorted = true
-
-    /// Taken from as documents are gathered, or at the end where most of what is gathered is dropped again.
-    var budget: ReadBudget
-
-    init(query: NormalizedQuery, view: DocumentView, budget: ReadBudget) {
-        self.query = query
-        self.budget = budget
-        self.view = view
-        needed = query.query.limit.map { $0 &+ query.query.offset } ?? .max
+        return try run(plan(view.catalog), in: view, within: budget, meter)
     }
 
-    mutating func collect(_ plan: QueryPlan) throws {
-        if !places.isEmpty || plan.delivered != .everything { isSorted = false }
-        switch plan.source {
-        case .document(let path):
-            if let document = try view.storage.get(.documents, DocumentKeys.key(of: path)) {
-                _ = add(try StoredDocument.decode(document, path: path))
-            }
-        case .documents(let collection): try collectDocuments(plan, of: collection)
-        case .index(let scope): try collectIndex(plan, scope)
-        }
+    func plan(_ catalog: IndexCatalog) -> QueryPlan {
+        QueryPlan(self, catalog, isOrderWanted: query.limit != nil)
     }
 
-    private mutating func collectDocuments(_ plan: QueryPlan, of collection: CollectionPath) throws {
-        let prefix = DocumentKeys.prefix(ofCollection: collection.string)
-        var found = 0
-        try view.storage.scan(.documents, plan.range, reverse: plan.reverse) { key, bytes in
-            let path = try path(collection.string + "/" + DocumentKeys.text(of: key[prefix.count...]))
-            if add(try StoredDocument.decode(bytes, path: path)) {
-                found += 1
-                try gathered(bytes, plan)
-            }
-            return found < needed
-        }
-    }
-
-    private mutating func collectIndex(_ plan: QueryPlan, _ scope: IndexScope) throws {
-        var found = 0
-        var last: (bytes: ArraySlice<UInt8>, truncated: Bool)?
-        try view.storage.scan(.index, plan.range, reverse: plan.reverse) { key, row in
-            let entry = try IndexEntry(key: key, row: row)
-            if found >= needed {
-                switch plan.delivered {
-                case .nothing: prune()
-                // Entries with the same bytes as the last one may still come before it.
-                case .firstOrder: guard entry.valueBytes == last?.bytes else { return false }
-                case .everything:
-                    guard last?.truncated == true, entry.valueBytes == last?.bytes else { return false }
-                }
-            }
-            let path: DocumentPath
-            switch scope {
-            case .collection(let collection): path = try self.path(collection + "/" + entry.documentText)
-            case .group: path = try self.path(entry.documentText)
-            }
-            if entry.isTruncated { isSorted = false }
-            guard let bytes = try view.storage.get(.documents, DocumentKeys.key(of: path)) else {
-                throw DecodingFailure("the index names \(path), which is missing")
-            }
-            if add(try StoredDocument.decode(bytes, path: path)) {
-                found += 1
-                try gathered(bytes, plan)
-                last = (entry.valueBytes, entry.isTruncated)
-            }
-            return !(found >= needed && plan.delivered == .everything && !entry.isTruncated)
-        }
-    }
-
-    /// Adds documents as they were, in place of those that changed since.
-    mutating func collectPast() throws {
-        let (view, query) = (view, query)
-        try view.forEachReplaced(query) { document in
-            isSorted = false
-            guard addPast(document) else { return }
-            if needed == .max { try budget.take(DocumentLimits.size(of: document.fields)) } else { prune() }
-        }
-    }
-
-    /// A sort in memory that keeps few documents counts them when it is done.
-    private mutating func gathered(_ bytes: [UInt8], _ plan: QueryPlan) throws(DocumentError) {
-        if plan.delivered == .everything || needed == .max { try budget.take(bytes.count) }
-    }
-
-    mutating func finish() throws(DocumentError) -> [Document] {
-        let sorted = isSorted ? places : places.sorted { query.compare($0, $1) == .ascending }
-        let documents = sorted.dropFirst(query.query.offset).prefix(query.query.limit ?? .max)
-            .map { query.project($0.document) }
-        if needed != .max && !isSorted {
-            for document in documents { try budget.take(DocumentLimits.size(of: document.fields)) }
+    func run(
+        _ plan: QueryPlan, in view: DocumentView, within budget: ReadBudget, _ meter: QueryMeter
+    ) throws -> [Document] {
+        var budget = budget
+        var documents: [Document] = []
+        let limit = query.limit ?? .max
+        let places = try PlaceReader(plan, view, meter, maxBytes: budget.limit)
+        while documents.count < limit, let place = try places.next() {
+            try budget.take(place.storedBytes)
+            documents.append(project(place.document))
         }
         return documents
     }
+}
 
-    private mutating func add(_ document: Document) -> Bool {
-        guard view.sees(document) else { return false }
-        return addPast(document)
+/// The places of a query's result after its offset, one after the other. The limit is the caller's.
+struct PlaceReader {
+    private let stream: any PlaceStream
+
+    /// - Parameter maxBytes: how many stored bytes of documents may be held while they are sorted.
+    init(_ plan: QueryPlan, _ view: DocumentView, _ meter: QueryMeter, maxBytes: Int) throws {
+        let query = plan.query
+        let context = QueryContext(
+            query: query, view: view, meter: meter,
+            needed: query.query.limit.map { $0 + query.query.offset } ?? .max, maxBytes: maxBytes,
+            needsValues: plan.needsValues || view.past != nil)
+        var streams = try plan.parts.map { try $0.stream(context) }
+        if view.past != nil { streams.append(try Self.replaced(context)) }
+        stream = streams.count == 1 ? streams[0] : MergedStream(query, streams)
+        var left = query.query.offset
+        if left > 0, let route = stream as? RouteStream { left -= try route.skip(left) }
+        while left > 0, try stream.next() != nil { left -= 1 }
     }
 
-    private mutating func addPast(_ document: Document) -> Bool {
-        guard query.matches(document) else { return false }
-        let place = query.place(of: document)
-        guard query.isBetweenCursors(place), seen.insert(document.path).inserted else { return false }
-        places.append(place)
-        return true
+    func next() throws -> QueryPlace? { try stream.next() }
+
+    /// Documents as they were, in place of those that changed since.
+    private static func replaced(_ context: QueryContext) throws -> ListStream {
+        let query = context.query
+        var sorter = PlaceSorter(query, needed: context.needed, maxBytes: context.maxBytes)
+        try context.view.forEachReplaced(query) { document in
+            context.meter.documents += 1
+            guard query.matches(document) else { return }
+            var place = query.place(of: document)
+            place.storedBytes = DocumentLimits.size(of: document.fields)
+            if query.isBetweenCursors(place) { sorter.add(place) }
+        }
+        return ListStream(sorter.take(), context.view)
+    }
+}
+
+extension QueryPlan {
+    /// Whether places of several sources are compared.
+    fileprivate var needsValues: Bool {
+        if parts.count > 1 { return true }
+        if case .race = parts.first?.way { return true }
+        return false
+    }
+}
+
+extension QueryPlan.Part {
+    fileprivate func stream(_ context: QueryContext) throws -> any PlaceStream {
+        switch way {
+        case .document(let path): return try document(path, context)
+        case .route(let route): return RouteStream(route, context)
+        case .smallest(let routes):
+            var rivals = RouteRivals(routes, context.view, context.meter)
+            let route = try rivals.decide()
+            context.meter.decisions.append("found that \(route.summary) has the fewest")
+            return RouteStream(route, context)
+        case .race(let ordered, let others): return RaceStream(ordered: ordered, others: others, context)
+        }
     }
 
-    /// Forgets what can't be in the result any more, so that a sort in memory holds a small part of the collection.
-    private mutating func prune() {
-        guard places.count > needed &* 4 &+ 1000 else { return }
-        let query = query
-        places.sort { query.compare($0, $1) == .ascending }
-        places.removeLast(places.count - needed)
-    }
-
-    private func path(_ string: String) throws(DecodingFailure) -> DocumentPath {
-        do { return try DocumentPath(string) } catch { throw DecodingFailure(error.message) }
+    private func document(_ path: DocumentPath, _ context: QueryContext) throws -> ListStream {
+        let query = context.query
+        guard query.covers(path) else { return ListStream() }
+        context.meter.documents += 1
+        guard let bytes = try context.view.stored(DocumentKeys.key(of: path)) else { return ListStream() }
+        let document = try StoredDocument.decode(bytes, path: path)
+        var place = query.place(of: document)
+        place.storedBytes = bytes.count
+        guard query.matches(document), query.isBetweenCursors(place) else { return ListStream() }
+        return ListStream(SortedPlaces(reversed: [place]), context.view)
     }
 }

@@ -2,7 +2,7 @@ import DocumentModel
 
 /// How many stored bytes one read may still bring: whoever asks for more gets an error and not the host's memory.
 struct ReadBudget {
-    private let limit: Int
+    let limit: Int
     private var left: Int
 
     init(_ limit: Int) {

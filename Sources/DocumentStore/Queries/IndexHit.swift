@@ -1,0 +1,67 @@
+import DocumentModel
+
+/// One key that a route found, with what its row says.
+struct IndexHit {
+    let key: [UInt8]
+    /// Of a walk past documents the stored document, else the four bytes of an index entry.
+    private let row: [UInt8]
+    private let documentOffset: Int
+    private let flags: IndexEntry.Flags
+    private let access: IndexAccess
+
+    /// - Throws: `DecodingFailure` for a row that this program didn't write.
+    init(key: [UInt8], row: [UInt8], _ access: IndexAccess) throws(DecodingFailure) {
+        self.key = key
+        self.row = row
+        self.access = access
+        guard access.table == .index else {
+            (documentOffset, flags) = (access.prefix.count, [])
+            return
+        }
+        guard row.count == 4, row[0] <= IndexEntry.Flags.all.rawValue else {
+            throw DecodingFailure("an index row has the wrong form")
+        }
+        flags = IndexEntry.Flags(rawValue: row[0])
+        documentOffset = Int(row[1]) << 16 | Int(row[2]) << 8 | Int(row[3])
+        guard documentOffset < key.count else { throw DecodingFailure("an index row points behind its key") }
+    }
+
+    /// Whether a value of the key was cut: then the order within equal bytes is not known.
+    var isTruncated: Bool { flags.contains(.isTruncated) }
+
+    /// Whether the last value of the key is a double, if it is a number.
+    var isDouble: Bool { flags.contains(.isDouble) }
+
+    /// The document's bytes, where they came with the key.
+    var stored: [UInt8]? { access.table == .documents ? row : nil }
+
+    /// Where the document stands in its table.
+    func documentKey(_ target: QueryTarget) -> [UInt8] {
+        if access.table == .documents { return key }
+        let name = nameBytes
+        switch target {
+        case .collection(let collection): return DocumentKeys.prefix(ofCollection: collection.string) + name
+        case .group:
+            // Every segment but the last ends in a 0, and the last but one in two.
+            let collectionEnd = name.lastIndex(of: 0) ?? name.startIndex
+            return name[..<collectionEnd] + [0] + name[collectionEnd...]
+        }
+    }
+
+    func path(_ target: QueryTarget) -> DocumentPath {
+        if access.prefix.isEmpty { return DocumentPath(unchecked: DocumentKeys.path(of: key)) }
+        let text = DocumentKeys.text(of: nameBytes[...])
+        return switch target {
+        case .collection(let collection): DocumentPath(unchecked: collection.string + "/" + text)
+        case .group: DocumentPath(unchecked: text)
+        }
+    }
+
+    /// The name's bytes without what ends it.
+    private var nameBytes: [UInt8] {
+        var name = Array(key[documentOffset...])
+        if flags.contains(.namesDescend) { for index in name.indices { name[index] = ~name[index] } }
+        while name.last == 0 { name.removeLast() }
+        return name
+    }
+}

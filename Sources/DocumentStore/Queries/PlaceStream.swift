@@ -1,0 +1,195 @@
+import DocumentModel
+
+/// What all streams of one run share.
+struct QueryContext {
+    let query: NormalizedQuery
+    let view: DocumentView
+    let meter: QueryMeter
+    /// How many places are enough.
+    let needed: Int
+    /// How many stored bytes of documents may be held while they are sorted.
+    let maxBytes: Int
+    /// Whether places are compared with those of others.
+    let needsValues: Bool
+}
+
+/// Documents in a query's order, each once, looked for as they are asked for.
+protocol PlaceStream: AnyObject {
+    func next() throws -> QueryPlace?
+}
+
+/// Places that are known already.
+final class ListStream: PlaceStream {
+    private var places: SortedPlaces
+    private let view: DocumentView?
+
+    init(_ places: SortedPlaces, _ view: DocumentView) {
+        self.places = places
+        self.view = view
+    }
+
+    /// None.
+    init() {
+        places = SortedPlaces()
+        view = nil
+    }
+
+    func next() throws -> QueryPlace? {
+        guard let view else { return nil }
+        return try places.next(in: view)
+    }
+}
+
+/// The places of several streams in order, each once.
+final class MergedStream: PlaceStream {
+    private let query: NormalizedQuery
+    /// Streams with what comes next in each; the first place of all is at the end.
+    private var heads: [(place: QueryPlace, stream: any PlaceStream)] = []
+    private var pending: [any PlaceStream]
+
+    init(_ query: NormalizedQuery, _ streams: [any PlaceStream]) {
+        self.query = query
+        pending = streams
+    }
+
+    func next() throws -> QueryPlace? {
+        while let stream = pending.popLast() { try push(stream) }
+        guard let first = heads.popLast() else { return nil }
+        pending.append(first.stream)
+        // Names are part of the order, so what is at the same place is the same document.
+        while let other = heads.last, query.compare(other.place, first.place) == .same {
+            pending.append(other.stream)
+            heads.removeLast()
+        }
+        return first.place
+    }
+
+    private func push(_ stream: any PlaceStream) throws {
+        guard let place = try stream.next() else { return }
+        var (low, high) = (0, heads.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if query.compare(heads[middle].place, place) == .descending { low = middle + 1 } else { high = middle }
+        }
+        heads.insert((place, stream), at: low)
+    }
+}
+
+/// What a route finds, in the query's order: what the route leaves unordered is sorted in memory.
+final class RouteStream: PlaceStream {
+    enum Step {
+        case place(QueryPlace)
+        case end
+        /// The allowance is used up.
+        case paused
+    }
+
+    let route: QueryRoute
+    private let context: QueryContext
+    private let hits: HitStream
+    /// The bytes that the keys of the group have which is being gathered.
+    private var group: ArraySlice<UInt8>?
+    private var sorter: PlaceSorter
+    private var sorted = SortedPlaces()
+    /// How many documents may still be read before it pauses.
+    var allowance = Int.max
+    private(set) var documents = 0
+
+    init(_ route: QueryRoute, _ context: QueryContext) {
+        self.route = route
+        self.context = context
+        hits = HitStream(
+            route, context.view.storage, context.meter,
+            expecting: route.isOrdered && route.isExact ? context.needed &+ 1 : 64)
+        sorter = PlaceSorter(context.query, needed: context.needed, maxBytes: context.maxBytes)
+    }
+
+    func next() throws -> QueryPlace? {
+        allowance = .max
+        if case .place(let place) = try step() { return place }
+        return nil
+    }
+
+    /// Passes over documents without reading them, where keys alone tell that they are in the result.
+    ///
+    /// - Returns: how many it passed over.
+    func skip(_ count: Int) throws -> Int {
+        guard route.isOrdered, route.isExact, context.view.past == nil else { return 0 }
+        var skipped = 0
+        while skipped < count, let hit = try hits.peek(), route.groupEnd(hit) == nil {
+            _ = try hits.next()
+            skipped += 1
+        }
+        return skipped
+    }
+
+    func step() throws -> Step {
+        while true {
+            if let place = try sorted.next(in: context.view) { return .place(place) }
+            guard allowance > 0 else { return .paused }
+            guard let hit = try hits.peek() else {
+                guard group != nil else { return .end }
+                endGroup()
+                continue
+            }
+            if let group {
+                guard hit.key.starts(with: group) else {
+                    endGroup()
+                    continue
+                }
+                _ = try hits.next()
+                if let place = try place(of: hit, withValues: true) { sorter.add(place) }
+            } else if let end = route.groupEnd(hit) {
+                group = hit.key[..<end]
+            } else {
+                _ = try hits.next()
+                if let place = try place(of: hit, withValues: context.needsValues) { return .place(place) }
+            }
+        }
+    }
+
+    private func endGroup() {
+        group = nil
+        sorted = sorter.take()
+    }
+
+    private func place(of hit: IndexHit, withValues: Bool) throws -> QueryPlace? {
+        documents += 1
+        allowance -= 1
+        guard let (document, bytes) = try route.document(of: hit, in: context.view, context.meter) else { return nil }
+        guard route.admits(document) else { return nil }
+        guard withValues || route.checksCursors else {
+            return QueryPlace(document: document, values: [], storedBytes: bytes)
+        }
+        var place = context.query.place(of: document)
+        guard !route.checksCursors || context.query.isBetweenCursors(place) else { return nil }
+        place.storedBytes = bytes
+        return place
+    }
+}
+
+extension QueryRoute {
+    /// Reads a found document.
+    ///
+    /// - Returns: nil where it is not below the query's parent, or changed after the state that the view sees.
+    func document(
+        of hit: IndexHit, in view: DocumentView, _ meter: QueryMeter
+    ) throws -> (document: Document, bytes: Int)? {
+        let path = hit.path(target)
+        if checksParent, !conjunction.query.covers(path) { return nil }
+        meter.documents += 1
+        guard let bytes = try hit.stored ?? view.storage.get(.documents, hit.documentKey(target)) else {
+            throw DecodingFailure("the index names \(path), which is missing")
+        }
+        if let past = view.past, try StoredDocument.updateTime(bytes) > past { return nil }
+        return (try StoredDocument.decode(bytes, path: path), bytes.count)
+    }
+
+    /// Whether a document that was found passes what keys don't tell. Cursors don't count.
+    func admits(_ document: Document) -> Bool {
+        if isExact { return true }
+        let query = conjunction.query
+        if checksFields, !query.hasFields(document) { return false }
+        return residual.allSatisfy { query.matches(document, $0) }
+    }
+}

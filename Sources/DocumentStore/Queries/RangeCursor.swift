@@ -1,0 +1,71 @@
+/// Walks ranges of a table, page by page, and can leap forward.
+final class RangeCursor {
+    typealias Row = (key: [UInt8], value: [UInt8])
+
+    private static let maxPage = 256
+    private static let maxPageBytes = 256 * 1024
+
+    private let storage: any StorageReader
+    private let table: StorageTable
+    private let reverse: Bool
+    /// Those that are not done yet, in the order of the walk.
+    private var ranges: ArraySlice<KeyRange>
+    /// What the walk has left behind: keys below, or from here on where it goes back.
+    private var bound: [UInt8]?
+    private var page: [Row] = []
+    private var next = 0
+    private var pageSize: Int
+
+    /// - Parameter firstPage: how many rows are expected to be needed.
+    init(_ storage: any StorageReader, _ table: StorageTable, _ ranges: [KeyRange], reverse: Bool, firstPage: Int) {
+        self.storage = storage
+        self.table = table
+        self.ranges = ranges[...]
+        self.reverse = reverse
+        pageSize = min(max(firstPage, 4), Self.maxPage)
+    }
+
+    func row() throws -> Row? {
+        while next == page.count {
+            guard let range = ranges.first else { return nil }
+            try fill(range)
+        }
+        next += 1
+        return page[next - 1]
+    }
+
+    /// Passes over keys below a bound, or from there on where the walk goes back.
+    func leap(to bound: [UInt8]) {
+        while next < page.count, isBehind(page[next].key, bound) { next += 1 }
+        guard next == page.count else { return }
+        if let old = self.bound, !isBehind(old, bound) { return }
+        self.bound = bound
+        pageSize = 4
+    }
+
+    private func isBehind(_ key: [UInt8], _ bound: [UInt8]) -> Bool {
+        key.lexicographicallyPrecedes(bound) != reverse
+    }
+
+    private func fill(_ range: KeyRange) throws {
+        var range = range
+        if let bound {
+            let rest = reverse ? KeyRange(lower: [], upper: bound) : KeyRange(lower: bound, upper: nil)
+            range = range.intersection(rest)
+        }
+        page.removeAll(keepingCapacity: true)
+        next = 0
+        var bytes = 0
+        try storage.scan(table, range, reverse: reverse) { key, value in
+            page.append((key, value))
+            bytes += value.count
+            return page.count < pageSize && bytes < Self.maxPageBytes
+        }
+        if let last = page.last, page.count >= pageSize || bytes >= Self.maxPageBytes {
+            bound = reverse ? last.key : last.key + [0]
+        } else {
+            ranges.removeFirst()
+        }
+        pageSize = min(pageSize * 2, Self.maxPage)
+    }
+}

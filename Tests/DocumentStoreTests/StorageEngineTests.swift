@@ -1,6 +1,6 @@
 import DocumentStore
 import Foundation
-import GRDB
+import Synchronization
 import Testing
 
 /// What every engine does.
@@ -10,7 +10,7 @@ struct StorageEngineTests {
     private func keys(
         _ engine: any StorageEngine, _ range: KeyRange, reverse: Bool = false, limit: Int = .max
     ) throws -> [[UInt8]] {
-        try engine.makeReadSession().read { reader in
+        try engine.makeReadSession().read { reader throws in
             var keys: [[UInt8]] = []
             try reader.scan(.index, range, reverse: reverse) { key, _ in
                 keys.append(key)
@@ -71,7 +71,7 @@ struct StorageEngineTests {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
         try engine.write { try $0.put(.meta, [1], [1]) }
-        try engine.makeReadSession().read { reader in
+        try engine.makeReadSession().read { reader throws in
             #expect(try reader.get(.meta, [1]) == [1])
             try engine.write { writer in
                 try writer.put(.meta, [1], [2])
@@ -90,7 +90,7 @@ struct StorageEngineTests {
         let engine = try kind.make(in: directory)
         try engine.write { for i in 0..<5 { try $0.put(.index, [UInt8(i)], [UInt8(i)]) } }
         var pairs = 0
-        try engine.makeReadSession().read { reader in
+        try engine.makeReadSession().read { reader throws in
             try reader.scan(.index, KeyRange(lower: [], upper: nil), reverse: false) { key, _ in
                 #expect(try reader.get(.index, key) == key)
                 try reader.scan(.index, KeyRange(lower: [], upper: nil), reverse: false) { _, _ in
@@ -103,118 +103,146 @@ struct StorageEngineTests {
         #expect(pairs == 25)
         try engine.close()
     }
-}
 
-struct SQLiteEngineTests {
-    private func refusal(_ file: String) -> StorageError? {
-        do {
-            try SQLiteEngine(file: file).close()
-            return nil
-        } catch {
-            return error as? StorageError
+    @Test(arguments: EngineKind.allCases)
+    func keysAndCountsAreThoseOfTheScan(kind: EngineKind) throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        let all = (0..<1000).map { i in [UInt8(i >> 8), UInt8(i & 255)] }
+        try engine.write { for key in all { try $0.put(.changes, key, [UInt8](repeating: 1, count: 300)) } }
+        var generator = SeededGenerator(seed: 6)
+        try engine.makeReadSession().read { reader throws in
+            for _ in 0..<50 {
+                let bounds = [UInt8.random(in: 0...4, using: &generator), UInt8.random(in: 0...255, using: &generator)]
+                let upper = Bool.random(using: &generator) ? [UInt8.random(in: 0...4, using: &generator), 100] : nil
+                let range = KeyRange(lower: bounds, upper: upper)
+                for reverse in [false, true] {
+                    var (scanned, keys) = ([[UInt8]](), [[UInt8]]())
+                    try reader.scan(.changes, range, reverse: reverse) { key, _ in
+                        scanned.append(key)
+                        return true
+                    }
+                    try reader.scanKeys(.changes, range, reverse: reverse) { key in
+                        keys.append(key)
+                        return true
+                    }
+                    #expect(keys == scanned)
+                    #expect(try reader.count(.changes, range) == scanned.count)
+                }
+            }
+            var first: [[UInt8]] = []
+            try reader.scanKeys(.changes, KeyRange(lower: [], upper: nil), reverse: true) { key in
+                first.append(key)
+                return false
+            }
+            #expect(first == [all[999]])
+            #expect(try reader.count(.documents, KeyRange(lower: [], upper: nil)) == 0)
         }
-    }
-
-    private func filled() throws -> (TemporaryDirectory, String) {
-        let directory = try TemporaryDirectory()
-        let file = directory.file("documents.db")
-        let engine = try SQLiteEngine(file: file)
-        try engine.write { for i in 0..<200 { try $0.put(.documents, [UInt8(i)], [UInt8](repeating: 7, count: 1000)) } }
         try engine.close()
-        return (directory, file)
     }
 
-    @Test func dataIsThereAfterReopening() throws {
-        let (directory, file) = try filled()
-        let engine = try SQLiteEngine(file: file)
-        let value = try engine.makeReadSession().read { try $0.get(.documents, [150]) }
-        #expect(value?.count == 1000)
-        try engine.close()
-        withExtendedLifetime(directory) {}
-    }
-
-    @Test(arguments: [0.0, 0.0001, 0.3, 0.9])
-    func aTruncatedFileIsRefused(part: Double) throws {
-        let (directory, file) = try filled()
-        let bytes = try #require(FileManager.default.contents(atPath: file))
-        try bytes.prefix(Int(Double(bytes.count) * part)).write(to: URL(fileURLWithPath: file))
-        let error = try #require(refusal(file))
-        #expect(error.kind == .damaged)
-        #expect(error.message.contains(file))
-        withExtendedLifetime(directory) {}
-    }
-
-    /// As a kill leaves it: the file, and a log that was not played in.
-    private func killed(cutting pages: Int) throws -> (TemporaryDirectory, String) {
-        let (original, source) = try filled()
-        let engine = try SQLiteEngine(file: source)
-        try engine.write { try $0.put(.documents, [0], [1, 2, 3]) }
+    @Test(arguments: EngineKind.allCases)
+    func tablesAreApartAndValuesMayBeLarge(kind: EngineKind) throws {
         let directory = try TemporaryDirectory()
-        let file = directory.file("documents.db")
-        let database = try #require(FileManager.default.contents(atPath: source))
-        let log = try #require(FileManager.default.contents(atPath: source + "-wal"))
-        try database.dropLast(pages * 4096).write(to: URL(fileURLWithPath: file))
-        try log.write(to: URL(fileURLWithPath: file + "-wal"))
-        try engine.close()
-        withExtendedLifetime(original) {}
-        return (directory, file)
-    }
-
-    @Test func whatAKillLeftIsOpenedWithItsLog() throws {
-        let (directory, file) = try killed(cutting: 0)
-        let engine = try SQLiteEngine(file: file)
-        #expect(try engine.makeReadSession().read { try $0.get(.documents, [0]) } == [1, 2, 3])
-        try engine.close()
-        withExtendedLifetime(directory) {}
-    }
-
-    @Test(arguments: [1, 10]) func aTruncatedFileIsRefusedBesideALogToo(pages: Int) throws {
-        let (directory, file) = try killed(cutting: pages)
-        let before = FileManager.default.contents(atPath: file)
-        #expect(refusal(file)?.kind == .damaged)
-        #expect(FileManager.default.contents(atPath: file) == before)
-        withExtendedLifetime(directory) {}
-    }
-
-    @Test func aFileThatIsNoDatabaseIsRefused() throws {
-        let directory = try TemporaryDirectory()
-        let file = directory.file("documents.db")
-        try Data(repeating: 65, count: 8192).write(to: URL(fileURLWithPath: file))
-        #expect(refusal(file)?.kind == .damaged)
-    }
-
-    @Test func anotherProgramsDatabaseIsRefused() throws {
-        let directory = try TemporaryDirectory()
-        let file = directory.file("documents.db")
-        let queue = try DatabaseQueue(path: file)
-        try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
-        try queue.close()
-        #expect(refusal(file)?.message.contains("something else") == true)
-    }
-
-    @Test func aNewerFileIsRefused() throws {
-        let (directory, file) = try filled()
-        let queue = try DatabaseQueue(path: file)
-        try queue.write { try $0.execute(sql: "PRAGMA user_version = 99") }
-        try queue.close()
-        let error = try #require(refusal(file))
-        #expect(error.kind == .newer)
-        #expect(error.message.contains("99"))
-        withExtendedLifetime(directory) {}
-    }
-
-    @Test func damageFoundLaterIsAnErrorAndNoCrash() throws {
-        let (directory, file) = try filled()
-        var bytes = try #require(FileManager.default.contents(atPath: file))
-        // Everything behind the schema's page, which is not looked at when the file is opened.
-        for index in (4096 * 8)..<bytes.count { bytes[index] = 0xEE }
-        try bytes.write(to: URL(fileURLWithPath: file))
-        let engine = try SQLiteEngine(file: file)
-        #expect(throws: StorageError.self) {
-            try engine.makeReadSession().read { reader in
-                try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { _, _ in true }
+        let engine = try kind.make(in: directory)
+        let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let longKey = [UInt8](repeating: 0xFF, count: 7000)
+        try engine.write { writer in
+            for table in StorageTable.allCases {
+                try writer.put(table, [1], [UInt8(table.rawValue)])
+                try writer.put(table, longKey, large)
+                try writer.put(table, [0], [])
             }
         }
-        withExtendedLifetime(directory) {}
+        try engine.write { try $0.delete(.index, [1]) }
+        let whole = KeyRange(lower: [], upper: nil)
+        try engine.makeReadSession().read { reader throws in
+            for table in StorageTable.allCases {
+                #expect(try reader.get(table, [1]) == (table == .index ? nil : [UInt8(table.rawValue)]))
+                #expect(try reader.get(table, longKey) == large)
+                #expect(try reader.get(table, [0]) == [])
+                #expect(try reader.count(table, whole) == (table == .index ? 2 : 3))
+            }
+        }
+        try engine.close()
     }
+
+    @Test(arguments: EngineKind.allCases)
+    func aBatchSeesItsOwnChangesAndAFailedOneTakesThemAllBack(kind: EngineKind) throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        let whole = KeyRange(lower: [], upper: nil)
+        try engine.write { for i in 0..<100 { try $0.put(.index, [UInt8(i)], [0]) } }
+        #expect(throws: Refused.self) {
+            try engine.write { writer in
+                for i in 50..<150 { try writer.put(.index, [UInt8(i)], [1]) }
+                for i in 0..<10 { try writer.delete(.index, [UInt8(i)]) }
+                #expect(try writer.count(.index, whole) == 140)
+                var keys = 0
+                try writer.scanKeys(.index, KeyRange(lower: [50], upper: [60]), reverse: true) { _ in
+                    keys += 1
+                    return true
+                }
+                #expect(keys == 10)
+                throw Refused()
+            }
+        }
+        try engine.makeReadSession().read { reader throws in
+            #expect(try reader.count(.index, whole) == 100)
+            #expect(try reader.get(.index, [60]) == [0])
+        }
+        // The engine goes on after a failure, and a body that throws from within a scan is a failure like others.
+        #expect(throws: Refused.self) {
+            try engine.write { writer in
+                try writer.delete(.index, [0])
+                try writer.scan(.index, whole, reverse: false) { _, _ in throw Refused() }
+            }
+        }
+        try engine.write { try $0.put(.index, [200], [2]) }
+        try engine.makeReadSession().read { reader throws in #expect(try reader.count(.index, whole) == 101) }
+        try engine.close()
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func scansUnderWaySeeOneStateWhileAnotherThreadWrites(kind: EngineKind) throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        try engine.write { for i in 0..<200 { try $0.put(.documents, [UInt8(i)], [0, 0]) } }
+        let writing = Latched()
+        let thread = Thread {
+            for round in 1...50 {
+                // Every value is of the same batch in each state.
+                try? engine.write { for i in 0..<200 { try $0.put(.documents, [UInt8(i)], [UInt8(round), 0]) } }
+            }
+            writing.open()
+        }
+        thread.start()
+        let session = try engine.makeReadSession()
+        while true {
+            let isLast = writing.isOpen
+            let rounds = try session.read { reader in
+                var rounds: Set<UInt8> = []
+                try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { _, value in
+                    rounds.insert(value[0])
+                    return true
+                }
+                return rounds
+            }
+            #expect(rounds.count == 1)
+            if isLast {
+                #expect(rounds == [50])
+                break
+            }
+        }
+        try engine.close()
+    }
+}
+
+/// Whether something has happened.
+private final class Latched: Sendable {
+    private let state = Atomic(false)
+
+    var isOpen: Bool { state.load(ordering: .acquiring) }
+
+    func open() { state.store(true, ordering: .releasing) }
 }

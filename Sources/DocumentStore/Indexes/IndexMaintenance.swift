@@ -161,6 +161,7 @@ extension IndexMaintenance {
 
     private func store(_ storage: any StorageWriter) throws {
         if isChanged { try state.catalog.write(to: storage) }
-        if state.pass != durable.pass { try IndexPass.write(state.pass, to: storage) }
+        // One that began and ended in this batch has left its note there.
+        if state.pass != durable.pass || state.pass == nil { try IndexPass.write(state.pass, to: storage) }
     }
 }

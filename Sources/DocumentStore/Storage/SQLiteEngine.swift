@@ -5,10 +5,10 @@ import GRDB
 ///
 /// WAL with a sync at each commit. The process owns the file while the engine is open.
 package final class SQLiteEngine: StorageEngine {
-    private let file: String
-    private let queue: DatabaseQueue
+    let file: String
+    let queue: DatabaseQueue
     // Touched only inside `queue`, which runs one closure at a time.
-    private nonisolated(unsafe) let tables: SQLiteTables
+    nonisolated(unsafe) let tables: SQLiteTables
 
     /// Opens the file, creates it where it is missing, and migrates an older one.
     ///
@@ -16,6 +16,7 @@ package final class SQLiteEngine: StorageEngine {
     package init(file: String) throws {
         self.file = file
         do {
+            try SQLiteRestore.finish(file)
             if FileManager.default.fileExists(atPath: file) {
                 try SQLiteFileCheck.check(file)
             } else {
@@ -45,6 +46,8 @@ package final class SQLiteEngine: StorageEngine {
 
     package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
         try queue.writeWithoutTransaction { database in
+            // Left over where even the rollback failed.
+            if database.isInsideTransaction { try tables.run("ROLLBACK") }
             try tables.run("BEGIN IMMEDIATE")
             do {
                 let result = try body(tables)
@@ -64,7 +67,7 @@ package final class SQLiteEngine: StorageEngine {
         do { try queue.close() } catch { throw StorageError(error, file: file) }
     }
 
-    private static func configuration(readonly: Bool) -> Configuration {
+    static func configuration(readonly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = readonly
         configuration.busyMode = .timeout(5)
@@ -72,6 +75,7 @@ package final class SQLiteEngine: StorageEngine {
             if !readonly {
                 try database.execute(
                     sql: """
+                        PRAGMA auto_vacuum = INCREMENTAL;
                         PRAGMA journal_mode = WAL;
                         PRAGMA synchronous = FULL;
                         PRAGMA wal_autocheckpoint = 4000;
@@ -84,7 +88,7 @@ package final class SQLiteEngine: StorageEngine {
     }
 
     /// Plays in the log and refuses files that aren't ours or are newer.
-    private static func adopt(_ database: Database, file: String) throws {
+    static func adopt(_ database: Database, file: String) throws {
         let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         guard version <= SQLiteSchema.version else {
             throw StorageError(
@@ -92,7 +96,11 @@ package final class SQLiteEngine: StorageEngine {
                 "the store's file \(file) has version \(version), newer than \(SQLiteSchema.version), the newest "
                     + "that this program knows; use a newer program")
         }
-        _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        do {
+            _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            // The log has it all; reads go on, and commits tell that the disk is full.
+        }
     }
 
     /// Makes the file under another name first, so that one with the real name is always whole.

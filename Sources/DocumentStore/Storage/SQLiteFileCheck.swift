@@ -4,13 +4,32 @@ import Foundation
 enum SQLiteFileCheck {
     private static let magic = Array("SQLite format 3\0".utf8)
 
+    /// What a file is for, which decides what its owner is told to do.
+    enum Role {
+        case store, backup
+
+        var name: String {
+            switch self {
+            case .store: "the store's file"
+            case .backup: "the backup"
+            }
+        }
+
+        fileprivate var advice: String {
+            switch self {
+            case .store: "Restore it from a backup, or move it away to start with an empty store"
+            case .backup: "Use another one"
+            }
+        }
+    }
+
     /// Every page must be in the file, or in the log that has still to be played in: SQLite would fill up with zeros what
     /// was cut off.
     ///
     /// - Throws: `StorageError` where this can't be a whole database of ours.
-    static func check(_ file: String) throws {
+    static func check(_ file: String, as role: Role = .store) throws {
         guard let handle = FileHandle(forReadingAtPath: file) else {
-            throw StorageError(.unavailable, "the store's file \(file) can't be read; check its permissions")
+            throw StorageError(.unavailable, "\(role.name) \(file) can't be read; check its permissions")
         }
         defer { try? handle.close() }
         let header: [UInt8]
@@ -19,31 +38,27 @@ enum SQLiteFileCheck {
             header = Array(try handle.read(upToCount: 100) ?? Data())
             size = try handle.seekToEnd()
         } catch {
-            throw StorageError(.unavailable, "the store's file \(file) can't be read: \(error.localizedDescription)")
+            throw StorageError(.unavailable, "\(role.name) \(file) can't be read: \(error.localizedDescription)")
         }
-        guard header.count == 100 else { throw damaged(file, "it has only \(header.count) bytes") }
-        guard header.starts(with: magic) else { throw damaged(file, "it is no SQLite database") }
+        func damaged(_ what: String) -> StorageError {
+            StorageError(.damaged, "\(role.name) \(file) is damaged: \(what). \(role.advice)")
+        }
+        guard header.count == 100 else { throw damaged("it has only \(header.count) bytes") }
+        guard header.starts(with: magic) else { throw damaged("it is no SQLite database") }
         let pageSize = number(header[16..<18]) == 1 ? 65_536 : number(header[16..<18])
         let log = try SQLiteLog(ofDatabase: file)
         let pages = log.databasePages ?? number(header[28..<32])
         guard pageSize >= 512, size % pageSize == 0 || log.databasePages != nil else {
-            throw damaged(file, "its \(size) bytes are no whole number of pages")
+            throw damaged("its \(size) bytes are no whole number of pages")
         }
         let present = size / pageSize
         guard present >= pages || (present + 1...pages).allSatisfy(log.pages.contains) else {
-            throw damaged(file, "it has \(size) of \(pageSize * pages) bytes")
+            throw damaged("it has \(size) of \(pageSize * pages) bytes")
         }
         guard number(header[68..<72]) == UInt64(SQLiteSchema.applicationID) else {
             throw StorageError(
                 .damaged, "\(file) is a database of something else; name another file or another data directory")
         }
-    }
-
-    private static func damaged(_ file: String, _ what: String) -> StorageError {
-        StorageError(
-            .damaged,
-            "the store's file \(file) is damaged: \(what). Restore it from a backup, "
-                + "or move it away to start with an empty store")
     }
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

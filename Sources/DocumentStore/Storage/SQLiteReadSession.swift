@@ -10,6 +10,9 @@ final class SQLiteReadSession: ReadSession {
         tables = queue.writeWithoutTransaction { SQLiteTables($0, file: file) }
     }
 
+    // A connection with compiled statements can't be closed.
+    deinit { queue.writeWithoutTransaction { _ in tables.forgetStatements() } }
+
     func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
         try queue.writeWithoutTransaction { database in
             try tables.run("BEGIN")

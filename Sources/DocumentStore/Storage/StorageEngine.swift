@@ -24,7 +24,8 @@ package protocol StorageReader {
     /// - Throws: `StorageError`.
     func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]?
 
-    /// Visits entries by key, bytewise, until the body answers false. The body may read, and scan again.
+    /// Visits entries by key, bytewise, until the body answers false. The body may read, and scan again, but not
+    /// write.
     ///
     /// - Throws: `StorageError`, or what the body throws.
     func scan(

@@ -61,7 +61,7 @@ struct CompletionRecord: Hashable {
         }
     }
 
-    private static func decode(_ bytes: [UInt8]) throws(DecodingFailure) -> Self {
+    static func decode(_ bytes: [UInt8]) throws(DecodingFailure) -> Self {
         var reader = ByteReader(bytes)
         let record = CompletionRecord(
             fingerprint: try reader.blob(), expires: try reader.signed(), answer: try reader.blob())
@@ -76,7 +76,7 @@ struct CompletionRecord: Hashable {
         return bytes
     }
 
-    private static func expiryKey(_ expires: Int64, _ storageKey: [UInt8]) -> [UInt8] {
+    static func expiryKey(_ expires: Int64, _ storageKey: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = [2]
         KeyBytes.append(UInt64(bitPattern: expires) ^ 1 << 63, to: &bytes)
         return bytes + storageKey

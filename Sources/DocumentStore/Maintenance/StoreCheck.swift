@@ -1,0 +1,225 @@
+import DocumentModel
+
+/// What a check of a store went through and found.
+package struct CheckResult: Hashable, Sendable {
+    package var documents = 0
+    package var entries = 0
+    package var changes = 0
+    package var completions = 0
+    /// All, those that were not told one by one too.
+    package var problems = 0
+    /// Whether there are problems that go away when the indexes are made anew.
+    package var isRepairable = false
+    /// Indexes were being built, so that their entries were not looked at.
+    package var skippedIndexes = false
+}
+
+/// A way through all that one state of a store holds, each part compared with what the others say.
+///
+/// It remembers nothing on the way, so that a store of any size can be checked.
+struct StoreCheck {
+    private static let documentsBetweenTellings = 1000
+
+    private let storage: any StorageReader
+    private let version: Int64
+    private let catalog: IndexCatalog
+    private let floor: Int64
+    private let report: (String) throws -> Void
+    private let progress: (WorkProgress) throws -> Void
+    private(set) var result = CheckResult()
+    /// What the documents that can be read say there should be, and how many of those are missing.
+    private var expectedEntries = 0
+    private var missingEntries = 0
+    private var unreadable = 0
+
+    private static let everything = KeyRange(lower: [], upper: nil)
+
+    init(
+        _ storage: any StorageReader, report: @escaping (String) throws -> Void,
+        progress: @escaping (WorkProgress) throws -> Void
+    ) throws {
+        self.storage = storage
+        self.report = report
+        self.progress = progress
+        version = try StoreVersion.read(storage)
+        let indexes = try IndexMaintenance(storage)
+        catalog = indexes.catalog
+        result.skippedIndexes = indexes.hasWork
+        floor = try HistoryBounds.read(storage)?.floor ?? version
+    }
+
+    mutating func run() throws {
+        try checkDocuments()
+        if !result.skippedIndexes { try checkNumberOfEntries() }
+        try checkChanges()
+        try checkCompletions()
+    }
+
+    private mutating func note(_ problem: String, repairable: Bool = false) throws {
+        result.problems += 1
+        if repairable { result.isRepairable = true }
+        try report(problem)
+    }
+
+    // MARK: Documents and their entries
+
+    private mutating func checkDocuments() throws {
+        let total = try storage.count(.documents, Self.everything)
+        var check = self
+        try storage.scan(.documents, Self.everything, reverse: false) { key, bytes in
+            try check.checkDocument(key, bytes)
+            if check.result.documents % Self.documentsBetweenTellings == 0 {
+                try check.progress(WorkProgress(done: check.result.documents, total: total))
+            }
+            return true
+        }
+        self = check
+        try progress(WorkProgress(done: result.documents, total: total))
+    }
+
+    private mutating func checkDocument(_ key: [UInt8], _ bytes: [UInt8]) throws {
+        result.documents += 1
+        let name = DocumentKeys.path(of: key)
+        let document: Document
+        do {
+            let path = try DocumentPath(name)
+            guard DocumentKeys.key(of: path) == key else { throw DecodingFailure("its key is not the one of its name") }
+            document = try StoredDocument.decode(bytes, path: path)
+        } catch {
+            unreadable += 1
+            let reason = (error as? DecodingFailure)?.reason ?? (error as? DocumentError)?.message ?? "\(error)"
+            return try note("the document \"\(name)\" can't be read: \(reason)")
+        }
+        let (created, updated) = (document.createTime.microseconds, document.updateTime.microseconds)
+        if created > updated || updated > version {
+            try note(
+                "the document \"\(name)\" was created at \(document.createTime) and changed at \(document.updateTime), "
+                    + "and the store's last commit was at \(Timestamp(microseconds: version))")
+        }
+        if updated > floor, try loggedAfter(key, updated) != .some(bytes) {
+            try note("the change of \"\(name)\" at \(document.updateTime) is not in the log as it is in the store")
+        }
+        guard !result.skippedIndexes else { return }
+        for entry in IndexEntries.all(of: document, catalog) {
+            expectedEntries += 1
+            guard let row = try storage.get(.index, entry.key) else {
+                missingEntries += 1
+                try note("the document \"\(name)\" lacks an index entry", repairable: true)
+                continue
+            }
+            if row != entry.row { try note("an index entry of \"\(name)\" is wrong", repairable: true) }
+        }
+    }
+
+    /// What the change of a version made of a document; nil where it isn't in the log.
+    private func loggedAfter(_ key: [UInt8], _ version: Int64) throws -> [UInt8]? {
+        var prefix: [UInt8] = []
+        KeyBytes.append(UInt64(bitPattern: version), to: &prefix)
+        var after: [UInt8]?
+        // A size begins with 0, which no longer key goes on with.
+        try storage.scan(.changes, KeyRange(prefix: prefix + key + [0]), reverse: false) { _, value in
+            after = try? ChangeLog.images(value).after
+            return false
+        }
+        return after
+    }
+
+    // MARK: Entries of nothing
+
+    private mutating func checkNumberOfEntries() throws {
+        result.entries = try storage.count(.index, Self.everything)
+        // Without all documents nobody can tell whose entries are left over.
+        let stray = result.entries - (expectedEntries - missingEntries)
+        guard stray > 0, unreadable == 0 else { return }
+        var check = self
+        var left = stray
+        try storage.scan(.index, Self.everything, reverse: false) { key, row in
+            guard let what = try check.stray(key, row) else { return true }
+            try check.note(what, repairable: true)
+            left -= 1
+            return left > 0
+        }
+        self = check
+    }
+
+    /// What is wrong with an entry that no document has; nil where one has it.
+    private func stray(_ key: [UInt8], _ row: [UInt8]) throws -> String? {
+        guard let entry = try? IndexEntry(key: key, row: row), let name = documentName(of: entry),
+            let path = try? DocumentPath(name)
+        else { return "an index entry names no document" }
+        guard let bytes = try storage.get(.documents, DocumentKeys.key(of: path)) else {
+            return "there is an index entry of \"\(name)\", which doesn't exist"
+        }
+        let entries = IndexEntries.all(of: try StoredDocument.decode(bytes, path: path), catalog)
+        return entries.contains { $0.key == key }
+            ? nil : "there is an index entry of \"\(name)\" that it shouldn't have"
+    }
+
+    private func documentName(of entry: IndexEntry) -> String? {
+        func inCollection(_ start: Int) -> String? {
+            // A collection's path ends with two zeros, and no other does.
+            let rest = entry.key.dropFirst(start)
+            guard let end = zip(rest.indices, rest.indices.dropFirst()).first(where: { rest[$0] == 0 && rest[$1] == 0 })
+            else { return nil }
+            return DocumentKeys.text(of: rest[..<end.1]) + "/" + entry.documentText
+        }
+        switch entry.key.first {
+        case 1, 3: return inCollection(1)
+        case 5: return entry.documentText
+        case 7:
+            let id = entry.key.dropFirst().prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            guard let index = catalog.indexes.first(where: { $0.id == id }) else { return nil }
+            guard index.definition.scope == .collectionGroup else { return inCollection(5) }
+            let text = entry.documentText
+            return text.hasSuffix("/") ? String(text.dropLast()) : text
+        default: return nil
+        }
+    }
+
+    // MARK: The log and the answers that are kept
+
+    private mutating func checkChanges() throws {
+        var check = self
+        var bytes = 0
+        try storage.scan(.changes, Self.everything, reverse: false) { key, value in
+            check.result.changes += 1
+            do {
+                let key = try ChangeLog.Key(key)
+                bytes += key.size
+                guard key.size == key.bytes.count + value.count else { throw DecodingFailure("its size is another") }
+                guard (check.floor...max(check.floor, check.version)).contains(key.version) else {
+                    throw DecodingFailure("its version \(key.version) is outside of the log's")
+                }
+                _ = try ChangeLog.change(key, value)
+            } catch let error as DecodingFailure {
+                try check.note("a row of the change log is wrong: \(error.reason)")
+            }
+            return true
+        }
+        self = check
+        if let bounds = try HistoryBounds.read(storage), bounds.bytes != bytes {
+            try note("the change log has \(bytes) bytes, and the store counted \(bounds.bytes)")
+        }
+    }
+
+    private mutating func checkCompletions() throws {
+        var check = self
+        try storage.scan(.completions, KeyRange(prefix: [1]), reverse: false) { key, value in
+            check.result.completions += 1
+            do {
+                let record = try CompletionRecord.decode(value)
+                if try check.storage.get(.completions, CompletionRecord.expiryKey(record.expires, key)) == nil {
+                    try check.note("an answer that is kept for a caller would never be removed")
+                }
+            } catch let error as DecodingFailure {
+                try check.note("an answer that is kept for a caller can't be read: \(error.reason)")
+            }
+            return true
+        }
+        self = check
+        let expiries = try storage.count(.completions, KeyRange(lower: [2], upper: nil))
+        if expiries != result.completions {
+            try note("\(result.completions) answers are kept for callers, and \(expiries) are to be removed one day")
+        }
+    }
+}

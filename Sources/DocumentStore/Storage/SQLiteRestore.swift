@@ -1,0 +1,93 @@
+import DocumentModel
+import Foundation
+import GRDB
+
+/// Puts a backup in the place of a store's file.
+///
+/// The backup is copied beside the file and checked there. From the moment the copy is called `….restored` the restore
+/// has happened: whoever opens the store next moves the old files aside and gives the copy its name, however often that
+/// is broken off. Until that moment the old store is untouched.
+package enum SQLiteRestore {
+    /// Restores while nobody has the store open.
+    ///
+    /// - Parameter progress: told the bytes copied; what it throws ends the restore.
+    /// - Returns: where the store that was there stands now; nil where there was none.
+    /// - Throws: `StorageError` where the backup isn't ours, is newer or damaged, or the disk refuses. The store is then
+    ///   what it was.
+    package static func restore(
+        _ backup: String, to file: String, progress: (WorkProgress) throws -> Void
+    ) throws -> String? {
+        try finish(file)
+        let draft = file + ".restoring"
+        StoreFile.removeDatabase(draft)
+        do {
+            try copy(backup, to: draft, progress: progress)
+            try check(draft, backup: backup)
+            try StoreFile.sync(draft)
+            try StoreFile.move(draft, to: restored(file))
+            try StoreFile.syncDirectory(of: file)
+        } catch {
+            StoreFile.removeDatabase(draft)
+            throw error
+        }
+        return try finish(file)
+    }
+
+    /// Ends a restore that was decided and broken off; nothing to do where there is none.
+    @discardableResult
+    static func finish(_ file: String) throws -> String? {
+        let restored = restored(file)
+        guard StoreFile.exists(restored) else { return nil }
+        let aside = file + ".before-" + date(of: restored)
+        // The log goes with its database: beside another one it would be played into that.
+        for suffix in [""] + StoreFile.companions where StoreFile.exists(file + suffix) {
+            try StoreFile.move(file + suffix, to: aside + suffix)
+        }
+        try StoreFile.move(restored, to: file)
+        try StoreFile.syncDirectory(of: file)
+        return StoreFile.exists(aside) ? aside : nil
+    }
+
+    private static func restored(_ file: String) -> String { file + ".restored" }
+
+    private static func copy(
+        _ backup: String, to draft: String, progress: (WorkProgress) throws -> Void
+    ) throws {
+        guard StoreFile.exists(backup) else {
+            throw StorageError(.unavailable, "there is no file \(backup) to restore")
+        }
+        try SQLiteFileCheck.check(backup, as: .backup)
+        // A copy of a store that wasn't closed has its last commits in a log beside it.
+        let parts = ["", "-wal"].filter { StoreFile.exists(backup + $0) }
+        let total = parts.reduce(0) { $0 + (StoreFile.size(backup + $1) ?? 0) }
+        var done = 0
+        for part in parts {
+            try StoreFile.copy(backup + part, to: draft + part) { bytes in
+                done += bytes
+                try progress(WorkProgress(done: done, total: total))
+            }
+        }
+    }
+
+    private static func check(_ draft: String, backup: String) throws {
+        do {
+            let queue = try DatabaseQueue(path: draft, configuration: SQLiteEngine.configuration(readonly: false))
+            try queue.writeWithoutTransaction { try SQLiteEngine.adopt($0, file: backup) }
+            try SQLiteFileCheck.check(draft, as: .backup)
+            try SQLiteEngine.findDamage(queue) { finding in
+                throw StorageError(.damaged, "the backup \(backup) is damaged: \(finding); use another one")
+            }
+            try queue.close()
+        } catch let error as DatabaseError {
+            throw StorageError(.damaged, "the backup \(backup) can't be used (\(error)); use another one")
+        }
+    }
+
+    /// When the copy was finished: the same at each try.
+    private static func date(of path: String) -> String {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let date = attributes?[.modificationDate] as? Date ?? Date(timeIntervalSince1970: 0)
+        let time = Timestamp(microseconds: Int64(date.timeIntervalSince1970 * 1_000_000))
+        return "\(time)".filter { $0 != "-" && $0 != ":" }
+    }
+}

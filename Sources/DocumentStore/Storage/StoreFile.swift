@@ -1,0 +1,99 @@
+import Foundation
+
+/// Files that are put in place whole, or not at all.
+enum StoreFile {
+    /// What belongs to a database besides its file.
+    static let companions = ["-wal", "-shm"]
+
+    static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    /// Nil where there is none.
+    static func size(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    /// The bytes of a database with its companions.
+    static func sizeOfDatabase(_ path: String) -> Int {
+        ([""] + companions).reduce(0) { $0 + (size(path + $1) ?? 0) }
+    }
+
+    /// Removes a database and its companions; what isn't there is fine.
+    static func removeDatabase(_ path: String) { for suffix in [""] + companions { unlink(path + suffix) } }
+
+    /// Makes an empty file for its owner alone, in place of one that is there.
+    ///
+    /// - Throws: `StorageError` with the system's reason.
+    static func makeEmpty(_ path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw refusal("\(path) can't be written") }
+        close(descriptor)
+    }
+
+    static func move(_ path: String, to target: String) throws {
+        guard rename(path, target) == 0 else { throw refusal("\(target) can't be put in place") }
+    }
+
+    /// Gives a file its name where no other has it.
+    static func moveWhereFree(_ path: String, to target: String) throws {
+        if link(path, target) == 0 {
+            unlink(path)
+        } else if errno == EEXIST || exists(target) {
+            throw isThere(target)
+        } else {
+            // A file system without hard links.
+            try move(path, to: target)
+        }
+    }
+
+    /// Waits until a file, or a directory's names, are on the disk.
+    static func sync(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw refusal("\(path) can't be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw refusal("\(path) can't be written to disk") }
+    }
+
+    static func syncDirectory(of path: String) throws {
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        try sync(directory.isEmpty ? "/" : directory)
+    }
+
+    /// Copies a file piece by piece and syncs the copy.
+    ///
+    /// - Parameter progress: told the bytes of each piece.
+    static func copy(_ path: String, to target: String, progress: (Int) throws -> Void) throws {
+        let source = open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw refusal("\(path) can't be read") }
+        defer { close(source) }
+        let copy = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard copy >= 0 else { throw refusal("\(target) can't be written") }
+        defer { close(copy) }
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = read(source, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw refusal("\(path) can't be read") }
+            guard count > 0 else { break }
+            var written = 0
+            while written < count {
+                let part = piece.withUnsafeBytes { bytes in
+                    write(copy, bytes.baseAddress.map { $0 + written }, count - written)
+                }
+                if part < 0, errno == EINTR { continue }
+                guard part > 0 else { throw refusal("\(target) can't be written") }
+                written += part
+            }
+            try progress(count)
+        }
+        guard fsync(copy) == 0 else { throw refusal("\(target) can't be written to disk") }
+    }
+
+    static func isThere(_ path: String) -> StorageError {
+        StorageError(.unavailable, "\(path) is there already; name another file, or say that it may be replaced")
+    }
+
+    private static func refusal(_ what: String) -> StorageError {
+        StorageError(.unavailable, "\(what): \(String(cString: strerror(errno)))")
+    }
+}

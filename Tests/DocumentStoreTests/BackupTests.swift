@@ -1,0 +1,244 @@
+@testable import DocumentStore
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+struct BackupTests {
+    private struct Stopped: Error {}
+
+    private let directory: TemporaryDirectory
+    private let file: String
+    private let backup: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        file = directory.file("documents.db")
+        backup = directory.file("backup.db")
+    }
+
+    private func fill(_ engine: SQLiteEngine, _ value: UInt8, count: Int = 300) throws {
+        try engine.write { writer in
+            for i in 0..<count {
+                try writer.put(.documents, [UInt8(i >> 8), UInt8(i & 255)], [UInt8](repeating: value, count: 2000))
+            }
+        }
+    }
+
+    /// The values of a store, each once.
+    private func values(_ file: String) throws -> Set<UInt8> {
+        let engine = try SQLiteEngine(file: file)
+        defer { try? engine.close() }
+        return try engine.makeReadSession().read { reader in
+            var values: Set<UInt8> = []
+            try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { _, value in
+                values.formUnion(value)
+                return true
+            }
+            return values
+        }
+    }
+
+    private func refusal(_ body: () throws -> Void) -> StorageError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? StorageError
+        }
+    }
+
+    private func copyRefusal(_ engine: SQLiteEngine, to target: String) -> StorageError? {
+        refusal { _ = try engine.copy(to: target, replacing: false) { _ in } }
+    }
+
+    private func restoreRefusal(_ backup: String) -> StorageError? {
+        refusal { _ = try SQLiteRestore.restore(backup, to: file) { _ in } }
+    }
+
+    @Test func aBackupIsOneStateWhileCommitsGoOn() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        let isOver = Atomic(false)
+        let thread = Thread {
+            var value: UInt8 = 2
+            while !isOver.load(ordering: .relaxed) {
+                try? fill(engine, value)
+                value = value &+ 1
+            }
+        }
+        thread.start()
+        for round in 0..<5 {
+            let size = try engine.copy(to: backup, replacing: round > 0) { _ in }
+            #expect(size == StoreFile.size(backup))
+            #expect(try values(backup).count == 1)
+        }
+        isOver.store(true, ordering: .relaxed)
+    }
+
+    @Test func commitsAreNotHeldUpByACopyUnderWay() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1, count: 3000)
+        var commits = 0
+        _ = try engine.copy(to: backup, replacing: false) { _ in
+            commits += 1
+            try fill(engine, UInt8(commits % 200) + 2, count: 10)
+        }
+        #expect(commits >= 3)
+        #expect(try values(backup) == [1])
+        try engine.close()
+    }
+
+    @Test func aFileThatIsThereIsReplacedOnlyWhenSaid() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: backup))
+        #expect(copyRefusal(engine, to: backup)?.message.contains(backup) == true)
+        #expect(FileManager.default.contents(atPath: backup) == Data("mine".utf8))
+        _ = try engine.copy(to: backup, replacing: true) { _ in }
+        #expect(try values(backup) == [1])
+        try engine.close()
+    }
+
+    @Test func aStoppedOrImpossibleBackupLeavesNothing() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        #expect(throws: Stopped.self) { try engine.copy(to: backup, replacing: false) { _ in throw Stopped() } }
+        let nowhere = directory.file("missing/backup.db")
+        let error = copyRefusal(engine, to: nowhere)
+        #expect(error?.message.contains(nowhere) == true)
+        #expect(error?.message.contains("No such file") == true)
+        try engine.close()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["documents.db"])
+    }
+
+    @Test func aRestoreBringsTheBackupAndKeepsWhatWasThere() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        try fill(engine, 2)
+        try engine.close()
+        let aside = try #require(try SQLiteRestore.restore(backup, to: file) { _ in })
+        #expect(try values(file) == [1])
+        #expect(try values(aside) == [2])
+        #expect(try values(backup) == [1])
+        // Into an empty place too.
+        let other = directory.file("other.db")
+        let nothing = try SQLiteRestore.restore(backup, to: other) { _ in }
+        #expect(nothing == nil)
+        #expect(try values(other) == [1])
+    }
+
+    /// A crash leaves the files as they are at any of the steps; opening is all that follows.
+    @Test(arguments: 0...4) func aRestoreBrokenOffLeavesTheOldOrTheNewStore(step: Int) throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        try fill(engine, 2)
+        // As a killed host leaves it: with a log.
+        let kept = directory.file("kept.db")
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: file + suffix, toPath: kept + suffix)
+        }
+        try engine.close()
+        for suffix in ["", "-wal"] { rename(kept + suffix, file + suffix) }
+        try FileManager.default.copyItem(atPath: backup, toPath: file + (step == 0 ? ".restoring" : ".restored"))
+        if step >= 2 { rename(file, directory.file("moved.db")) }
+        if step >= 3 { rename(file + "-wal", directory.file("moved.db-wal")) }
+        if step >= 4 { rename(file + ".restored", file) }
+        #expect(try values(file) == [step == 0 ? 2 : 1])
+    }
+
+    @Test func aBackupThatIsNoneChangesNothing() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        try engine.close()
+        let whole = try #require(FileManager.default.contents(atPath: backup))
+        func restoring(_ bytes: Data) throws -> StorageError? {
+            try bytes.write(to: URL(fileURLWithPath: backup))
+            return restoreRefusal(backup)
+        }
+        #expect(try restoring(Data(repeating: 3, count: 5000))?.kind == .damaged)
+        #expect(try restoring(whole.prefix(whole.count / 2))?.kind == .damaged)
+        var torn = whole
+        for index in whole.count / 2..<whole.count / 2 + 5000 { torn[index] = 0xEE }
+        #expect(try restoring(torn)?.kind == .damaged)
+        try whole.write(to: URL(fileURLWithPath: backup))
+        let queue = try DatabaseQueue(path: backup)
+        try queue.write { try $0.execute(sql: "PRAGMA user_version = 99") }
+        try queue.close()
+        #expect(restoreRefusal(backup)?.kind == .newer)
+        #expect(restoreRefusal(directory.file("none")) != nil)
+        #expect(try values(file) == [1])
+        let left = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(left.sorted() == ["backup.db", "documents.db"])
+    }
+
+    @Test(arguments: [CompactionExtent.steps, .whole]) func compactionGivesRoomBack(extent: CompactionExtent) throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1, count: 3000)
+        try engine.write { writer in
+            for i in 0..<2900 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
+        }
+        var steps = 0
+        let compaction = try engine.compact(extent) { _ in
+            steps += 1
+            // Between its steps others commit.
+            try engine.write { try $0.put(.meta, [1], [UInt8(steps & 255)]) }
+        }
+        #expect(compaction.before > 5_000_000)
+        #expect(compaction.after < 1_000_000)
+        #expect(compaction.kept == 0)
+        #expect(extent == .whole || steps > 5)
+        try engine.findDamage { finding in
+            Issue.record("\(finding)")
+            return true
+        }
+        let left = try engine.makeReadSession().read { try $0.count(.documents, KeyRange(lower: [], upper: nil)) }
+        #expect(left == 100)
+        try engine.close()
+    }
+
+    @Test func aFileOfAnOlderVersionIsCompactedOnceItIsWrittenAnew() throws {
+        let queue = try DatabaseQueue(path: file)
+        try SQLiteSchema.migrator.migrate(queue)
+        try queue.close()
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1, count: 1000)
+        try engine.write { writer in
+            for i in 0..<1000 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
+        }
+        let inSteps = try engine.compact(.steps) { _ in }
+        #expect(inSteps.kept > 1_000_000)
+        let anew = try engine.compact(.whole) { _ in }
+        #expect(anew.kept == 0)
+        try fill(engine, 2, count: 1000)
+        try engine.write { writer in
+            for i in 0..<1000 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
+        }
+        let again = try engine.compact(.steps) { _ in }
+        #expect(again.after < 200_000)
+        try engine.close()
+    }
+
+    @Test func damageIsFound() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        var findings: [String] = []
+        func note(_ finding: String) -> Bool {
+            findings.append(finding)
+            return true
+        }
+        try engine.findDamage(note)
+        #expect(findings.isEmpty)
+        try engine.close()
+        var bytes = try #require(FileManager.default.contents(atPath: file))
+        for index in bytes.count / 2..<bytes.count / 2 + 9000 { bytes[index] = 0xEE }
+        try bytes.write(to: URL(fileURLWithPath: file))
+        let damaged = try SQLiteEngine(file: file)
+        try damaged.findDamage(note)
+        #expect(!findings.isEmpty)
+        try damaged.close()
+    }
+}

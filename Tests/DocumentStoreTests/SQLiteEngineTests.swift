@@ -1,0 +1,157 @@
+@testable import DocumentStore
+import Foundation
+import GRDB
+import Testing
+
+struct SQLiteEngineTests {
+    private func refusal(_ file: String) -> StorageError? {
+        do {
+            try SQLiteEngine(file: file).close()
+            return nil
+        } catch {
+            return error as? StorageError
+        }
+    }
+
+    @Test func aFileOfTheFirstVersionIsBroughtUpWithAllItHolds() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        // As the first version made it, its connection closed.
+        let queue = try DatabaseQueue(path: file)
+        try queue.writeWithoutTransaction { database in
+            try database.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL;
+                    CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                    CREATE TABLE documents (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+                    CREATE TABLE "index" (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE completions (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE meta (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    INSERT INTO grdb_migrations VALUES ('1 tables');
+                    INSERT INTO documents VALUES (x'01', x'0a0b');
+                    INSERT INTO "index" VALUES (x'02', x'0c');
+                    INSERT INTO completions VALUES (x'03', x'0d');
+                    INSERT INTO meta VALUES (x'04', x'0e');
+                    PRAGMA application_id = 0x666E7374;
+                    PRAGMA user_version = 1;
+                    """)
+        }
+        try queue.close()
+        for _ in 1...2 {
+            let engine = try SQLiteEngine(file: file)
+            try engine.makeReadSession().read { reader throws in
+                #expect(try reader.get(.documents, [1]) == [10, 11])
+                #expect(try reader.get(.index, [2]) == [12])
+                #expect(try reader.get(.completions, [3]) == [13])
+                #expect(try reader.get(.meta, [4]) == [14])
+            }
+            try engine.write { try $0.put(.changes, [5], [15]) }
+            try engine.close()
+        }
+        let version = try DatabaseQueue(path: file).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+        #expect(version == SQLiteSchema.version)
+    }
+
+    private func filled() throws -> (TemporaryDirectory, String) {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let engine = try SQLiteEngine(file: file)
+        try engine.write { for i in 0..<200 { try $0.put(.documents, [UInt8(i)], [UInt8](repeating: 7, count: 1000)) } }
+        try engine.close()
+        return (directory, file)
+    }
+
+    @Test func dataIsThereAfterReopening() throws {
+        let (directory, file) = try filled()
+        let engine = try SQLiteEngine(file: file)
+        let value = try engine.makeReadSession().read { try $0.get(.documents, [150]) }
+        #expect(value?.count == 1000)
+        try engine.close()
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test(arguments: [0.0, 0.0001, 0.3, 0.9])
+    func aTruncatedFileIsRefused(part: Double) throws {
+        let (directory, file) = try filled()
+        let bytes = try #require(FileManager.default.contents(atPath: file))
+        try bytes.prefix(Int(Double(bytes.count) * part)).write(to: URL(fileURLWithPath: file))
+        let error = try #require(refusal(file))
+        #expect(error.kind == .damaged)
+        #expect(error.message.contains(file))
+        withExtendedLifetime(directory) {}
+    }
+
+    /// As a kill leaves it: the file, and a log that was not played in.
+    private func killed(cutting pages: Int) throws -> (TemporaryDirectory, String) {
+        let (original, source) = try filled()
+        let engine = try SQLiteEngine(file: source)
+        try engine.write { try $0.put(.documents, [0], [1, 2, 3]) }
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let database = try #require(FileManager.default.contents(atPath: source))
+        let log = try #require(FileManager.default.contents(atPath: source + "-wal"))
+        try database.dropLast(pages * 4096).write(to: URL(fileURLWithPath: file))
+        try log.write(to: URL(fileURLWithPath: file + "-wal"))
+        try engine.close()
+        withExtendedLifetime(original) {}
+        return (directory, file)
+    }
+
+    @Test func whatAKillLeftIsOpenedWithItsLog() throws {
+        let (directory, file) = try killed(cutting: 0)
+        let engine = try SQLiteEngine(file: file)
+        #expect(try engine.makeReadSession().read { try $0.get(.documents, [0]) } == [1, 2, 3])
+        try engine.close()
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test(arguments: [1, 10]) func aTruncatedFileIsRefusedBesideALogToo(pages: Int) throws {
+        let (directory, file) = try killed(cutting: pages)
+        let before = FileManager.default.contents(atPath: file)
+        #expect(refusal(file)?.kind == .damaged)
+        #expect(FileManager.default.contents(atPath: file) == before)
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test func aFileThatIsNoDatabaseIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        try Data(repeating: 65, count: 8192).write(to: URL(fileURLWithPath: file))
+        #expect(refusal(file)?.kind == .damaged)
+    }
+
+    @Test func anotherProgramsDatabaseIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("documents.db")
+        let queue = try DatabaseQueue(path: file)
+        try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
+        try queue.close()
+        #expect(refusal(file)?.message.contains("something else") == true)
+    }
+
+    @Test func aNewerFileIsRefused() throws {
+        let (directory, file) = try filled()
+        let queue = try DatabaseQueue(path: file)
+        try queue.write { try $0.execute(sql: "PRAGMA user_version = 99") }
+        try queue.close()
+        let error = try #require(refusal(file))
+        #expect(error.kind == .newer)
+        #expect(error.message.contains("99"))
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test func damageFoundLaterIsAnErrorAndNoCrash() throws {
+        let (directory, file) = try filled()
+        var bytes = try #require(FileManager.default.contents(atPath: file))
+        // Behind the first pages of the tables, which are looked at when the file is opened.
+        for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xEE }
+        try bytes.write(to: URL(fileURLWithPath: file))
+        let engine = try SQLiteEngine(file: file)
+        #expect(throws: StorageError.self) {
+            try engine.makeReadSession().read { reader throws in
+                try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { _, _ in true }
+            }
+        }
+        withExtendedLifetime(directory) {}
+    }
+}

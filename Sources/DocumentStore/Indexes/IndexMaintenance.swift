@@ -105,13 +105,22 @@ extension IndexMaintenance {
             }
             try store(storage)
         } while !isEnough()
+        isStuck = false
+        lastFailure = nil
+    }
+
+    /// A document can't be read: the work stops there, and the batch goes on without it.
+    mutating func stop(_ error: DocumentError) {
+        isStuck = true
+        if lastFailure != error { events.append(.failed(error)) }
+        lastFailure = error
+        for waiter in waiters { waiter(.failure(error)) }
+        waiters = []
     }
 
     /// The batch is durable.
     mutating func kept() {
         durable = state
-        isStuck = false
-        lastFailure = nil
         for event in events { onEvent?(event) }
         events = []
         for answer in answers { answer(.success(())) }

@@ -42,10 +42,15 @@ extension StoreWriter {
         let limit = jobs.isEmpty ? store.configuration.indexBatchLimit : store.configuration.indexShareLimit
         let start = ContinuousClock.now
         var documents = 0
-        try indexes.step(storage) {
-            documents += 1
-            return documents >= store.configuration.indexBatch || !store.writes.isEmpty
-                || ContinuousClock.now - start >= limit
+        do {
+            try indexes.step(storage) {
+                documents += 1
+                return documents >= store.configuration.indexBatch || !store.writes.isEmpty
+                    || ContinuousClock.now - start >= limit
+            }
+        } catch let error as DecodingFailure {
+            // What was done so far is right, and the commits of the batch are not to suffer.
+            indexes.stop(DocumentError(from: error))
         }
     }
 }

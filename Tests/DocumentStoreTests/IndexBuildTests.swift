@@ -1,0 +1,203 @@
+import DocumentModel
+@testable import DocumentStore
+import Synchronization
+import Testing
+
+/// Indexes that are built and dropped while documents change and the store is killed.
+struct IndexBuildTests {
+    private static let collections = ["c", "p/1/c", "p/2/c", "d"]
+
+    private static func field(_ path: String, _ kind: IndexDefinition.Kind) -> IndexDefinition.Field {
+        IndexDefinition.Field(FieldPath(segments: path.split(separator: ".").map(String.init)), kind)
+    }
+
+    private static let definitions: [IndexDefinition] = [
+        IndexDefinition(collectionID: "c", fields: [field("a", .ascending), field("b", .ascending)]),
+        IndexDefinition(collectionID: "c", fields: [field("a", .ascending), field("b", .descending)]),
+        IndexDefinition(collectionID: "c", fields: [field("tags", .contains), field("m.x", .descending)]),
+        IndexDefinition(
+            collectionID: "c", scope: .collectionGroup, fields: [field("b", .descending), field("a", .ascending)]),
+        IndexDefinition(collectionID: "c", scope: .collectionGroup, fields: [field("tags", .contains)]),
+        IndexDefinition(collectionID: "d", fields: [field("m.x", .ascending), field("a", .ascending)]),
+    ]
+
+    private static let exemptions: [FieldExemption] = [
+        FieldExemption(collectionID: "c", field: FieldPath(segments: ["a"]), isOrdered: false, hasElements: false),
+        FieldExemption(collectionID: "c", field: FieldPath(segments: ["m"]), isOrdered: false, hasElements: true),
+        FieldExemption(collectionID: "c", field: FieldPath(segments: ["m", "x"]), isOrdered: true, hasElements: false),
+        FieldExemption(collectionID: "c", field: FieldPath(segments: ["tags"]), isOrdered: true, hasElements: false),
+        FieldExemption(collectionID: "d", field: nil, isOrdered: false, hasElements: false),
+        FieldExemption(collectionID: "d", field: FieldPath(segments: ["b"]), isOrdered: true, hasElements: true),
+    ]
+
+    private static func value(_ generator: inout SeededGenerator) -> Value {
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0: .null
+        case 1: .double([1, 2, .nan].randomElement(using: &generator) ?? 0)
+        case 2: .string(["", "a", "b"].randomElement(using: &generator) ?? "")
+        case 3: .string(String(repeating: "y", count: 1600) + (["p", "q"].randomElement(using: &generator) ?? ""))
+        case 4: .array([.integer(1), .double(1)])
+        default: .integer(.random(in: 0...3, using: &generator))
+        }
+    }
+
+    private static func write(_ generator: inout SeededGenerator) throws -> Write {
+        let collection = collections.randomElement(using: &generator) ?? "c"
+        let path = try DocumentPath("\(collection)/d\(Int.random(in: 0..<12, using: &generator))")
+        if Int.random(in: 0..<5, using: &generator) == 0 { return Write(path: path, operation: .delete) }
+        var fields: [String: Value] = [:]
+        for name in ["a", "b"] where Int.random(in: 0..<5, using: &generator) > 0 {
+            fields[name] = value(&generator)
+        }
+        fields["m"] = .map(["x": value(&generator), "y": value(&generator)])
+        fields["tags"] = .array(
+            (0..<Int.random(in: 0...3, using: &generator)).map { _ in
+                Bool.random(using: &generator) ? .integer(.random(in: 0...2, using: &generator)) : .double(1)
+            })
+        return Write(path: path, operation: .set(fields))
+    }
+
+    private static func configuration(_ generator: inout SeededGenerator) -> IndexConfiguration {
+        IndexConfiguration(
+            indexes: definitions.filter { _ in Bool.random(using: &generator) },
+            exemptions: exemptions.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 })
+    }
+
+    @Test(arguments: EngineKind.allCases, [1, 2, 3])
+    func entriesAreThoseOfTheDocumentsWhateverComesBetween(kind: EngineKind, seed: UInt64) async throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        var generator = SeededGenerator(seed: seed)
+        var configuration = StoreConfiguration()
+        configuration.readerThreads = 1
+        for round in 0..<25 {
+            // Some batches are larger than others, and after some of them the power goes.
+            configuration.indexBatch = .random(in: 1...6, using: &generator)
+            let cut = PowerCutEngine(engine, afterBatches: .random(in: 4...30, using: &generator))
+            do {
+                let store = try DocumentStore(engine: cut, now: TestClock().now, configuration: configuration)
+                try store.start()
+                for _ in 0..<Int.random(in: 1...8, using: &generator) {
+                    if Int.random(in: 0..<3, using: &generator) == 0 {
+                        try? await store.configureIndexes(Self.configuration(&generator))
+                    }
+                    if Int.random(in: 0..<15, using: &generator) == 0 { try? await store.rebuildIndexes() }
+                    let writes = try (0..<4).map { _ in try Self.write(&generator) }
+                    _ = await store.perform(.commit(writes, transaction: nil, completing: nil))
+                }
+                await store.shutdown()
+            } catch is StorageError {
+                // The power went while it was opened.
+            }
+            let problems = try IndexInspection(engine).problems()
+            #expect(problems.isEmpty, "round \(round)")
+        }
+        let store = try DocumentStore(engine: engine, now: TestClock().now, configuration: configuration)
+        try store.start()
+        try await store.indexesAreDone()
+        let inspection = try IndexInspection(engine)
+        #expect(inspection.isExact())
+        #expect(!inspection.catalog.indexes.contains { !$0.isReady })
+        #expect(!inspection.catalog.fields.contains { !$0.isSettled })
+        // Without any configuration it is as if there never had been one.
+        try await store.configureIndexes(IndexConfiguration())
+        try await store.indexesAreDone()
+        let last = try IndexInspection(engine)
+        #expect(last.isExact() && last.catalog.indexes.isEmpty && last.catalog.fields.isEmpty)
+        await store.shutdown()
+        try engine.close()
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func allThatHappensIsTold(kind: EngineKind) async throws {
+        let events = EventLog()
+        var configuration = StoreConfiguration()
+        configuration.onIndexEvent = { events.append($0) }
+        let test = try TestStore(kind, configuration: configuration)
+        try await test.set("c/1", ["a": .integer(1), "b": .integer(2)])
+        let wanted = IndexConfiguration(indexes: [Self.definitions[0]], exemptions: [Self.exemptions[0]])
+        try await test.store.configureIndexes(wanted)
+        try await test.store.indexesAreDone()
+        #expect(
+            events.take() == [
+                .building(Self.definitions[0]), .changingFields(collectionID: "c"), .ready(Self.definitions[0]),
+                .changedFields(collectionID: "c"),
+            ])
+        #expect(try await test.store.indexes() == [IndexStatus(definition: Self.definitions[0], state: .ready)])
+        // The same again is nothing.
+        try await test.store.configureIndexes(wanted)
+        try await test.store.indexesAreDone()
+        #expect(events.take().isEmpty)
+        try await test.store.configureIndexes(IndexConfiguration(exemptions: wanted.exemptions))
+        try await test.store.indexesAreDone()
+        #expect(events.take() == [.dropping(Self.definitions[0]), .dropped(Self.definitions[0])])
+        try await test.store.rebuildIndexes()
+        #expect(events.take() == [.rebuilding, .rebuilt])
+        await test.store.shutdown()
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func aDocumentThatCantBeReadStopsTheWorkAndNothingElse(kind: EngineKind) async throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        let events = EventLog()
+        var configuration = StoreConfiguration()
+        configuration.onIndexEvent = { events.append($0) }
+        let store = try DocumentStore(engine: engine, now: TestClock().now, configuration: configuration)
+        let key = DocumentKeys.key(of: try DocumentPath("c/bad"))
+        try engine.write { try $0.put(.documents, key, [9, 9]) }
+        try store.start()
+        try await store.configureIndexes(IndexConfiguration(indexes: [Self.definitions[0]]))
+        let error = await refusal { try await store.indexesAreDone() }
+        #expect(error?.code == .dataLoss)
+        #expect(error?.message.contains("c/bad") == true)
+        let write = Write(path: try DocumentPath("c/good"), operation: .set(["a": .null, "b": .null]))
+        guard case .committed = await store.perform(.commit([write], transaction: nil, completing: nil)) else {
+            Issue.record("a commit suffers")
+            return
+        }
+        #expect(try await store.indexes().map(\.state) == [.building])
+        try engine.write { try $0.delete(.documents, key) }
+        try await store.configureIndexes(IndexConfiguration(indexes: [Self.definitions[1]]))
+        try await store.indexesAreDone()
+        #expect(try IndexInspection(engine).isExact())
+        await store.shutdown()
+        try engine.close()
+    }
+
+    @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {
+        let test = try TestStore()
+        let many = (0..<201).map {
+            IndexDefinition(
+                collectionID: "c\($0)", fields: [Self.field("a", .ascending), Self.field("b", .ascending)])
+        }
+        let twoArrays = IndexDefinition(
+            collectionID: "c", fields: [Self.field("a", .contains), Self.field("b", .contains)])
+        let twice = IndexDefinition(
+            collectionID: "c", fields: [Self.field("a", .ascending), Self.field("a", .descending)])
+        let empty = IndexDefinition(collectionID: "c", fields: [])
+        for (indexes, word) in [(many, "200"), ([twoArrays], "array"), ([twice], "twice"), ([empty], "0 fields")] {
+            let error = await refusal {
+                try await test.store.configureIndexes(IndexConfiguration(indexes: indexes))
+            }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains(word) == true)
+        }
+        #expect(try await test.store.indexes().isEmpty)
+        await test.store.shutdown()
+    }
+}
+
+/// What a store told, in order.
+final class EventLog: Sendable {
+    private let events = Mutex<[IndexEvent]>([])
+
+    func append(_ event: IndexEvent) { events.withLock { $0.append(event) } }
+
+    func take() -> [IndexEvent] {
+        events.withLock { events in
+            defer { events = [] }
+            return events
+        }
+    }
+}

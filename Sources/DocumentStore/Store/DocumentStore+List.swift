@@ -77,7 +77,8 @@ extension DocumentStore {
         }
     }
 
-    private func view<Answer>(
+    /// Answers from a snapshot, on a reader thread.
+    func view<Answer>(
         _ completion: @escaping @Sendable (Result<Answer, DocumentError>) -> Void,
         _ body: @escaping @Sendable (DocumentView, Timestamp) throws -> Answer
     ) {

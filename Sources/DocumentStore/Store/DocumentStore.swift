@@ -14,6 +14,8 @@ package final class DocumentStore: Sendable {
     let transactions: Mutex<TransactionTable>
     let reads = JobQueue<ReadJob>()
     let writes = JobQueue<WriteJob>()
+    let listeners: ListenerHub
+    let signal: CommitSignal
     private let threads = Mutex(StoreThreads())
 
     /// - Parameters:
@@ -42,6 +44,8 @@ package final class DocumentStore: Sendable {
             return version
         }
         transactions = Mutex(TransactionTable(version: version, configuration: configuration))
+        listeners = ListenerHub(configuration: configuration)
+        signal = CommitSignal(version: version)
     }
 
     /// Starts the threads. What was asked for before waits for this.
@@ -49,7 +53,7 @@ package final class DocumentStore: Sendable {
     /// - Throws: `StorageError` where a reader can't be opened.
     package func start() throws {
         let readers = try (0..<max(configuration.readerThreads, 1)).map { _ in
-            StoreReader(store: self, session: try engine.makeReadSession())
+            StoreReader(store: self, session: StoreSession(try engine.makeReadSession()))
         }
         let writer = try engine.write { storage in
             let version = try StoreVersion.read(storage)
@@ -58,7 +62,9 @@ package final class DocumentStore: Sendable {
                 history: try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0),
                 indexes: try IndexMaintenance(storage, onEvent: configuration.onIndexEvent))
         }
+        let listeners = ListenerThread(store: self, session: StoreSession(try engine.makeReadSession()))
         threads.withLock { threads in
+            threads.start("documents.listeners") { listeners.run() }
             for reader in readers { threads.start("documents.reader") { reader.run() } }
             threads.start("documents.writer") { writer.run() }
         }
@@ -71,6 +77,9 @@ package final class DocumentStore: Sendable {
         await threads.withLock { $0.ends("documents.reader") }.wait()
         writes.close()
         await threads.withLock { $0.ends("documents.writer") }.wait()
+        signal.close()
+        listeners.close(Self.shutDown)
+        await threads.withLock { $0.ends("documents.listeners") }.wait()
     }
 
     /// Does an operation, without ever blocking the caller.
@@ -117,14 +126,15 @@ package final class DocumentStore: Sendable {
         }
     }
 
-    /// Rolls back all transactions that were begun under an owner: its client is gone.
+    /// Rolls back all transactions that were begun under an owner, and ends its listeners: its client is gone.
     package func release(owner: UInt64) {
+        listeners.release(owner: owner)
         let ended = transactions.withLock { $0.release(owner: owner) }
         // Where the queue is closed there are no turns any more.
         _ = writes.put(.release(owner: owner, ended))
     }
 
-    private static let notTaken = DocumentError(
+    static let notTaken = DocumentError(
         .unavailable, "the document store is shutting down, or has too much to do; try again later")
 
     static let shutDown = DocumentError(.unavailable, "the document store is shutting down")

@@ -32,6 +32,8 @@ package struct StoreConfiguration: Sendable {
     package var maxListeners = 20_000
     package var maxListenerEvents = 1000
     package var maxListenerBytes = 16 * 1024 * 1024
+    /// Changes that may wait for the listeners' thread; it reads what is more from the log.
+    package var maxListenerBacklog = 64 * 1024 * 1024
     /// How long a commit group stays open for transactions that were given their turn in it: in all, and without news.
     package var groupLimit: Duration = .milliseconds(4)
     package var groupPause: Duration = .microseconds(500)

@@ -6,10 +6,9 @@ final class StoreReader: @unchecked Sendable {
 
     private let store: DocumentStore
     // Used by the one thread that calls `run`.
-    private let session: any ReadSession
-    private var catalog = IndexCatalog()
+    private let session: StoreSession
 
-    init(store: DocumentStore, session: any ReadSession) {
+    init(store: DocumentStore, session: StoreSession) {
         self.store = store
         self.session = session
     }
@@ -18,14 +17,10 @@ final class StoreReader: @unchecked Sendable {
         while let jobs = store.reads.take(atMost: Self.maxBatch) {
             var answered = 0
             do {
-                try session.read { storage in
-                    let (version, generation) = try StoreVersion.readBoth(storage)
-                    if generation ?? 0 != catalog.generation {
-                        catalog = try IndexCatalog.read(storage, generation: generation ?? 0)
-                    }
+                try session.read { view, version in
                     for job in jobs {
                         answered += 1
-                        answer(job, DocumentView(storage, catalog), version: version)
+                        answer(job, view, version: version)
                     }
                 }
             } catch {

@@ -15,6 +15,9 @@ extension StoreWriter {
 
     /// Tells who waits for commits what is durable now.
     func publish() {
+        guard let last = batch.last?.last else { return }
+        store.signal.publish(last.version)
+        store.listeners.offer(batch)
         batch = []
     }
 }

@@ -1,0 +1,87 @@
+import DocumentModel
+
+extension ChangeLog {
+    /// Commits after a version, in order, until there are bytes enough; a commit is always whole.
+    static func page(
+        after version: Int64, snapshot: Int64, atMostBytes limit: Int, in storage: any StorageReader
+    ) throws -> FeedPage {
+        try checkReach(to: version, snapshot: snapshot, in: storage)
+        var page = FeedPage(commits: [], position: Timestamp(microseconds: snapshot), isLast: true)
+        var bytes = 0
+        try storage.scan(.changes, range(after: version), reverse: false) { key, value in
+            let key = try Key(key)
+            let time = Timestamp(microseconds: key.version)
+            if page.commits.last?.time != time {
+                if bytes >= limit, let last = page.commits.last {
+                    page.position = last.time
+                    page.isLast = false
+                    return false
+                }
+                page.commits.append(FeedCommit(time: time, changes: []))
+            }
+            bytes += key.size
+            page.commits[page.commits.count - 1].changes.append(try change(key, value))
+            return true
+        }
+        return page
+    }
+
+    /// What became of the documents that changed after one version and up to another: of each one change.
+    ///
+    /// - Parameter covers: which documents count, by their keys.
+    /// - Returns: nil where that takes more bytes than it may.
+    static func difference(
+        after version: Int64, upTo last: Int64, atMostBytes limit: Int, in storage: any StorageReader,
+        covers: (ArraySlice<UInt8>) -> Bool
+    ) throws -> [DocumentChange]? {
+        try checkReach(to: version, snapshot: last, in: storage)
+        var changes: [DocumentChange] = []
+        var bytes = 0
+        try storage.scanKeys(.changes, range(after: version, upTo: last), reverse: false) { row in
+            let key = try Key(row)
+            guard covers(key.documentKey) else { return true }
+            guard let value = try storage.get(.changes, row) else {
+                throw DecodingFailure("the change log lost a row")
+            }
+            bytes += key.size
+            if bytes <= limit { changes.append(try change(key, value)) }
+            return bytes <= limit
+        }
+        return bytes <= limit ? DocumentChange.folded(changes) : nil
+    }
+
+    /// - Throws: `failedPrecondition` where the log can't be gone on with from a version.
+    static func checkReach(to version: Int64, snapshot: Int64, in storage: any StorageReader) throws {
+        let floor = try HistoryBounds.read(storage)?.floor ?? snapshot
+        guard version >= floor else {
+            throw DocumentError(
+                .failedPrecondition,
+                "the changes after \(Timestamp(microseconds: version)) are no longer kept, only those after "
+                    + "\(Timestamp(microseconds: floor)); start over")
+        }
+        guard version <= snapshot else {
+            throw DocumentError(
+                .failedPrecondition,
+                "the position \(Timestamp(microseconds: version)) is after the newest commit, which was at "
+                    + "\(Timestamp(microseconds: snapshot)), so it is none of this store; start over")
+        }
+    }
+}
+
+extension DocumentChange {
+    /// Changes in order as one for each document, without those that ended as they began.
+    static func folded(_ changes: [DocumentChange]) -> [DocumentChange] {
+        guard changes.count > 1 else { return changes }
+        var folded: [DocumentChange] = []
+        var places: [DocumentPath: Int] = [:]
+        for change in changes {
+            if let place = places[change.path] {
+                folded[place].after = change.after
+            } else {
+                places[change.path] = folded.count
+                folded.append(change)
+            }
+        }
+        return folded.filter { $0.before != nil || $0.after != nil }
+    }
+}

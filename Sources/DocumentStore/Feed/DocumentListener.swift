@@ -1,0 +1,122 @@
+package import DocumentModel
+import Synchronization
+
+/// Follows documents or a query: what is there first, then exact differences.
+///
+/// Ends with ``cancel()``, with its owner, with the store, or when nobody holds it any more.
+package final class DocumentListener: Sendable {
+    private let mailbox: ListenerMailbox
+    private let hub: ListenerHub
+
+    init(_ mailbox: ListenerMailbox, hub: ListenerHub) {
+        self.mailbox = mailbox
+        self.hub = hub
+    }
+
+    deinit { cancel() }
+
+    /// Waits for the next event. One task at a time.
+    ///
+    /// - Returns: nil once the listener was cancelled or told to start over, or where the task was cancelled.
+    /// - Throws: `DocumentError` where the listener has failed: it is refused, its owner is gone, the store shuts down.
+    package func next() async throws -> ListenEvent? { try await mailbox.next() }
+
+    package func cancel() { hub.end(mailbox.id, .cancelled) }
+
+    /// Up to when all that happened is told by the events that were taken; a position to go on from. Nil before the
+    /// first. It moves on where nothing that concerns the listener happens, so it is worth asking now and then.
+    package var currentTime: Timestamp? {
+        // In this order: all events up to the hub's position were put in before it got there.
+        let position = hub.position
+        return mailbox.currentTime(ifNothingWaits: position)
+    }
+}
+
+/// Where a listener's events wait for whoever reads them.
+final class ListenerMailbox: Sendable {
+    private struct State {
+        var queue: ListenerQueue
+        var waiter: (id: UInt64, continuation: CheckedContinuation<ListenerQueue.Answer, Never>)?
+        var waits: UInt64 = 0
+    }
+
+    let id: UInt64
+    let owner: UInt64?
+    private let state: Mutex<State>
+
+    init(id: UInt64, owner: UInt64?, maxEvents: Int, maxBytes: Int) {
+        self.id = id
+        self.owner = owner
+        state = Mutex(State(queue: ListenerQueue(maxEvents: maxEvents, maxBytes: maxBytes)))
+    }
+
+    var isEnded: Bool { state.withLock { $0.queue.isEnded } }
+
+    /// - Returns: false where the listener has ended.
+    func push(_ events: [ListenEvent]) -> Bool {
+        change { queue in
+            for event in events {
+                guard queue.push(event) else { return false }
+            }
+            return true
+        }
+    }
+
+    func end(_ end: ListenerQueue.End) { change { $0.end(end) } }
+
+    func currentTime(ifNothingWaits position: Timestamp) -> Timestamp? {
+        state.withLock { state in
+            guard let told = state.queue.told, state.queue.isEmpty, !state.queue.isEnded else {
+                return state.queue.told
+            }
+            return max(told, position)
+        }
+    }
+
+    func next() async throws(DocumentError) -> ListenEvent? {
+        let id = state.withLock { state in
+            state.waits += 1
+            return state.waits
+        }
+        let answer = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known: ListenerQueue.Answer? = state.withLock { state in
+                    if let answer = state.queue.take() { return answer }
+                    if Task.isCancelled { return .end }
+                    guard state.waiter == nil else {
+                        return .failed(DocumentError(.failedPrecondition, "a listener is read by one at a time"))
+                    }
+                    state.waiter = (id, continuation)
+                    return nil
+                }
+                if let known { continuation.resume(returning: known) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state -> CheckedContinuation<ListenerQueue.Answer, Never>? in
+                guard let waiter = state.waiter, waiter.id == id else { return nil }
+                state.waiter = nil
+                return waiter.continuation
+            }
+            waiter?.resume(returning: .end)
+        }
+        switch answer {
+        case .event(let event): return event
+        case .failed(let error): throw error
+        case .end: return nil
+        }
+    }
+
+    /// Changes the queue and hands over to whoever waits.
+    private func change<Result>(_ body: (inout ListenerQueue) -> Result) -> Result {
+        let (result, waiter, answer) = state.withLock { state in
+            let result = body(&state.queue)
+            guard let waiter = state.waiter, let answer = state.queue.take() else {
+                return (result, nil as CheckedContinuation<ListenerQueue.Answer, Never>?, nil as ListenerQueue.Answer?)
+            }
+            state.waiter = nil
+            return (result, waiter.continuation, answer)
+        }
+        if let waiter, let answer { waiter.resume(returning: answer) }
+        return result
+    }
+}

@@ -1,0 +1,65 @@
+import DocumentModel
+
+/// A listener as the listeners' thread has it.
+///
+/// Made on a reader thread, which reads its first result, and then used by the listeners' thread alone.
+final class ListenerCore: @unchecked Sendable {
+    let mailbox: ListenerMailbox
+    let policy: (any AccessPolicy)?
+    var target: ListenerTarget
+    /// The version of the first result: changes up to it are in there.
+    let start: Int64
+    let first: ListenEvent
+
+    /// Reads the first result, or what came about since a position.
+    ///
+    /// - Throws: `DocumentError`; `failedPrecondition` where the listener has to start over.
+    init(
+        _ target: ListenerTarget, from position: Timestamp?, _ mailbox: ListenerMailbox, _ context: OperationContext,
+        _ store: DocumentStore, _ view: DocumentView, version: Int64
+    ) throws {
+        self.mailbox = mailbox
+        policy = context.policy
+        start = version
+        self.target = target
+        let budget = ReadBudget(store.configuration.maxReadBytes)
+        let time = Timestamp(microseconds: version)
+        if let policy { try target.check(policy, store.accessView(view), in: view) }
+        guard let position else {
+            first = .initial(try self.target.begin(in: view, within: budget), at: time)
+            return
+        }
+        let since = position.microseconds
+        try ChangeLog.checkReach(to: since, snapshot: version, in: view.storage)
+        if case .window(var earlier) = target {
+            let past = ReadState(view, of: version, at: since).view
+            earlier.fill(try earlier.source().run(in: past, within: budget))
+            _ = try self.target.begin(in: view, within: budget)
+            guard case .window(let now) = self.target else { throw DocumentError(.internal, "a window is none") }
+            let changes = try QueryWindow.difference(
+                from: Array(earlier.visible), to: Array(now.visible), of: now.query
+            ) { try view.document($0) == nil }
+            first = .changes(changes, at: time)
+            return
+        }
+        let changes = try self.target.difference(
+            after: since, upTo: version, atMostBytes: store.configuration.maxReadBytes, in: view)
+        first = .changes(changes, at: time)
+    }
+}
+
+extension ListenerTarget {
+    /// What came about between two versions, as the log has it. Not for windows, which look at more than changes.
+    fileprivate mutating func difference(
+        after since: Int64, upTo version: Int64, atMostBytes limit: Int, in view: DocumentView
+    ) throws -> [ListenChange] {
+        let changes = try ChangeLog.difference(
+            after: since, upTo: version, atMostBytes: limit, in: view.storage, covers: covers)
+        guard let changes else {
+            throw DocumentError(
+                .failedPrecondition, "more has changed since \(Timestamp(microseconds: since)) than one answer may hold"
+            )
+        }
+        return try apply(changes) { _ in throw DocumentError(.internal, "a whole result needs no filling") }
+    }
+}

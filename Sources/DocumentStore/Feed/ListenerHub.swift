@@ -1,0 +1,115 @@
+import DocumentModel
+import Synchronization
+
+/// What the listeners' thread does.
+enum ListenerJob: Sendable {
+    /// A listener whose first event is ready.
+    case add(ListenerCore)
+    case remove(UInt64)
+    /// Commits, durable and in order, and how many bytes they hold.
+    case changes([RecentChanges.Entry], bytes: Int)
+    /// Commits that were left out because too many waited; the log has them.
+    case behind
+}
+
+/// All listeners there are, and the way to the thread that tells them what happens.
+final class ListenerHub: Sendable {
+    private struct Registry {
+        var mailboxes: [UInt64: ListenerMailbox] = [:]
+        var byOwner: [UInt64: Set<UInt64>] = [:]
+        var nextID: UInt64 = 0
+        var refusal: DocumentError?
+    }
+
+    let jobs = JobQueue<ListenerJob>()
+    private let configuration: StoreConfiguration
+    private let registry = Mutex(Registry())
+    private let active = Atomic<Int>(0)
+    private let backlog = Atomic<Int>(0)
+    private let isBehind = Atomic<Bool>(false)
+    private let version = Atomic<Int64>(0)
+
+    init(configuration: StoreConfiguration) { self.configuration = configuration }
+
+    /// Up to when all listeners have been told what happened.
+    var position: Timestamp { Timestamp(microseconds: version.load(ordering: .sequentiallyConsistent)) }
+
+    var count: Int { active.load(ordering: .sequentiallyConsistent) }
+
+    // MARK: Listeners
+
+    /// - Throws: `resourceExhausted` where there are too many.
+    func register(owner: UInt64?) throws(DocumentError) -> ListenerMailbox {
+        try registry.withLock { registry throws(DocumentError) in
+            if let refusal = registry.refusal { throw refusal }
+            guard registry.mailboxes.count < configuration.maxListeners else {
+                throw DocumentError(
+                    .resourceExhausted, "\(configuration.maxListeners) listeners are open, the limit; try again later")
+            }
+            registry.nextID += 1
+            let mailbox = ListenerMailbox(
+                id: registry.nextID, owner: owner, maxEvents: configuration.maxListenerEvents,
+                maxBytes: configuration.maxListenerBytes)
+            registry.mailboxes[mailbox.id] = mailbox
+            if let owner { registry.byOwner[owner, default: []].insert(mailbox.id) }
+            // From here on commits are handed over, before a snapshot for the listener is taken.
+            active.add(1, ordering: .sequentiallyConsistent)
+            return mailbox
+        }
+    }
+
+    func end(_ id: UInt64, _ end: ListenerQueue.End) {
+        let mailbox = registry.withLock { registry -> ListenerMailbox? in
+            guard let mailbox = registry.mailboxes.removeValue(forKey: id) else { return nil }
+            if let owner = mailbox.owner {
+                registry.byOwner[owner]?.remove(id)
+                if registry.byOwner[owner]?.isEmpty ?? false { registry.byOwner[owner] = nil }
+            }
+            active.subtract(1, ordering: .sequentiallyConsistent)
+            return mailbox
+        }
+        guard let mailbox else { return }
+        mailbox.end(end)
+        // Where the queue is closed the thread has nothing to forget.
+        _ = jobs.put(.remove(id))
+    }
+
+    func release(owner: UInt64) {
+        let ids = registry.withLock { $0.byOwner[owner] ?? [] }
+        let error = DocumentError(.cancelled, "the client of the listener is gone")
+        for id in ids { end(id, .failed(error)) }
+    }
+
+    /// Ends all listeners and the thread.
+    func close(_ error: DocumentError) {
+        let ids = registry.withLock { registry in
+            registry.refusal = error
+            return Array(registry.mailboxes.keys)
+        }
+        for id in ids { end(id, .failed(error)) }
+        jobs.close()
+    }
+
+    // MARK: Commits
+
+    /// Hands durable commits over, without waiting. Costs nothing where nobody listens.
+    func offer(_ commits: [[RecentChanges.Entry]]) {
+        guard count > 0 else { return }
+        let changes = commits.count == 1 ? commits[0] : Array(commits.joined())
+        let bytes = changes.reduce(0) { $0 + $1.bytes }
+        guard backlog.load(ordering: .relaxed) + bytes <= configuration.maxListenerBacklog else {
+            if !isBehind.exchange(true, ordering: .sequentiallyConsistent) { _ = jobs.put(.behind) }
+            return
+        }
+        backlog.add(bytes, ordering: .relaxed)
+        _ = jobs.put(.changes(changes, bytes: bytes))
+    }
+
+    /// The thread has dealt with commits that were handed over.
+    func done(bytes: Int) { backlog.subtract(bytes, ordering: .relaxed) }
+
+    /// The thread reads the log from now on: what is left out later has to be told anew.
+    func catchesUp() { isBehind.store(false, ordering: .sequentiallyConsistent) }
+
+    func advance(to version: Int64) { self.version.store(version, ordering: .sequentiallyConsistent) }
+}

@@ -1,0 +1,105 @@
+package import DocumentModel
+
+/// What a listener has still to be told, and how it ended: a pure state machine.
+struct ListenerQueue: Sendable {
+    enum End: Hashable, Sendable {
+        /// Nobody wants to know any more.
+        case cancelled
+        case failed(DocumentError)
+        /// It is told to start over, and nothing else.
+        case startOver(String)
+    }
+
+    /// What the next one who asks gets.
+    enum Answer: Hashable, Sendable {
+        case event(ListenEvent)
+        case failed(DocumentError)
+        case end
+    }
+
+    private var events = Line<(event: ListenEvent, bytes: Int)>()
+    private var bytes = 0
+    private var ending: End?
+    private(set) var isEnded = false
+    /// The time of the last event that was handed over.
+    private(set) var told: Timestamp?
+    private let maxEvents: Int
+    private let maxBytes: Int
+
+    init(maxEvents: Int, maxBytes: Int) {
+        self.maxEvents = maxEvents
+        self.maxBytes = maxBytes
+    }
+
+    var isEmpty: Bool { events.isEmpty }
+
+    /// - Returns: false where it has ended, now too: because more waits than may.
+    mutating func push(_ event: ListenEvent) -> Bool {
+        guard !isEnded else { return false }
+        let size = event.size
+        // One that is too large by itself is let through where nothing else waits.
+        if !events.isEmpty, events.count >= maxEvents || bytes + size > maxBytes {
+            end(.startOver("more changes wait for the listener than may, the limit; it is read too slowly"))
+            return false
+        }
+        events.append((event, size))
+        bytes += size
+        return true
+    }
+
+    /// What waits is dropped.
+    mutating func end(_ end: End) {
+        guard !isEnded else { return }
+        isEnded = true
+        ending = end
+        events = Line()
+        bytes = 0
+    }
+
+    /// - Returns: nil where whoever asks has to wait.
+    mutating func take() -> Answer? {
+        if let (event, size) = events.popFirst() {
+            bytes -= size
+            told = event.time ?? told
+            return .event(event)
+        }
+        guard isEnded else { return nil }
+        defer { ending = nil }
+        switch ending {
+        case .failed(let error): return .failed(error)
+        case .startOver(let reason): return .event(.startOver(reason))
+        case .cancelled, nil: return .end
+        }
+    }
+}
+
+extension ListenEvent {
+    /// The time whose result is known with this event.
+    package var time: Timestamp? {
+        switch self {
+        case .initial(_, let time), .changes(_, let time): time
+        case .startOver: nil
+        }
+    }
+
+    /// About how many bytes it holds.
+    var size: Int {
+        switch self {
+        case .initial(let documents, _): documents.reduce(128) { $0 + $1.heldBytes }
+        case .changes(let changes, _): changes.reduce(128) { $0 + $1.document.heldBytes }
+        case .startOver(let reason): reason.utf8.count
+        }
+    }
+}
+
+extension ListenChange {
+    package var document: Document {
+        switch self {
+        case .added(let document), .modified(let document), .removed(let document, _): document
+        }
+    }
+}
+
+extension Document {
+    var heldBytes: Int { 128 + path.string.utf8.count + DocumentLimits.size(of: fields) }
+}

@@ -1,0 +1,93 @@
+import DocumentModel
+
+/// What one listener follows, with what has to be remembered for it.
+enum ListenerTarget {
+    case documents(Set<DocumentPath>)
+    /// Of the whole result of a query nothing has to be remembered.
+    case query(NormalizedQuery)
+    case window(QueryWindow)
+
+    init(_ target: ListenTarget) throws(DocumentError) {
+        switch target {
+        case .documents(let paths): self = .documents(paths)
+        case .query(let query):
+            let normalized = try NormalizedQuery(query)
+            self = query.limit == nil && query.offset == 0 ? .query(normalized) : .window(QueryWindow(normalized))
+        }
+    }
+
+    /// Which documents matter to it, by their keys.
+    var covers: (ArraySlice<UInt8>) -> Bool {
+        switch self {
+        case .documents(let paths):
+            let keys = Set(paths.map { DocumentKeys.key(of: $0) })
+            return { keys.contains(Array($0)) }
+        case .query(let query): return CoverFilter(query).covers
+        case .window(let window): return CoverFilter(window.query).covers
+        }
+    }
+
+    /// Asks whether the user may listen.
+    func check(_ policy: any AccessPolicy, _ access: AccessView, in view: DocumentView) throws {
+        switch self {
+        case .documents(let paths):
+            for path in paths { try policy.check(.get(path, try view.document(path)), in: access) }
+        case .query(let query): try policy.check(.list(query.query), in: access)
+        case .window(let window): try policy.check(.list(window.query.query), in: access)
+        }
+    }
+
+    /// The result as it is, which a window keeps.
+    mutating func begin(in view: DocumentView, within budget: ReadBudget) throws -> [Document] {
+        switch self {
+        case .documents(let paths):
+            var budget = budget
+            return try paths.sorted { $0.string.utf8.lexicographicallyPrecedes($1.string.utf8) }
+                .compactMap { try view.document($0, within: &budget) }
+        case .query(let query): return try query.run(in: view, within: budget)
+        case .window(var window):
+            window.fill(try window.source().run(in: view, within: budget))
+            self = .window(window)
+            return window.visible.map { window.query.project($0.document) }
+        }
+    }
+
+    /// What changes, of each document one, do to the result.
+    ///
+    /// - Parameter refill: reads the documents of a query as they are after the changes.
+    mutating func apply(
+        _ changes: [DocumentChange], refill: (NormalizedQuery) throws -> [Document]
+    ) throws -> [ListenChange] {
+        switch self {
+        case .documents(let paths):
+            return changes.filter { paths.contains($0.path) }
+                .sorted { $0.path.string.utf8.lexicographicallyPrecedes($1.path.string.utf8) }
+                .compactMap(\.ofDocument)
+        case .query(let query): return query.difference(changes)
+        case .window(var window):
+            let old = Array(window.visible)
+            switch window.apply(changes) {
+            case .unchanged: return []
+            case .changed: break
+            case .short: window.fill(try refill(try window.source()))
+            }
+            self = .window(window)
+            let deleted = Set(changes.lazy.filter { $0.after == nil }.map(\.path))
+            return QueryWindow.difference(from: old, to: Array(window.visible), of: window.query) {
+                deleted.contains($0)
+            }
+        }
+    }
+}
+
+extension DocumentChange {
+    /// As a listener on the document sees it.
+    fileprivate var ofDocument: ListenChange? {
+        switch (before, after) {
+        case (nil, let after?): .added(after)
+        case (_?, let after?): .modified(after)
+        case (let before?, nil): .removed(before, deleted: true)
+        case (nil, nil): nil
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import DocumentModel
+
+/// The thread that finds out whom a commit concerns and tells them, so that the writer never waits for it.
+///
+/// It takes commits in rounds: all that wait at once. After each round every listener is at the same version.
+final class ListenerThread: @unchecked Sendable {
+    // Everything here is used by the one thread that calls `run`.
+    private let store: DocumentStore
+    private let hub: ListenerHub
+    private let session: StoreSession
+    private var cores: [UInt64: ListenerCore] = [:]
+    private var table = ListenerTable()
+    /// The version up to which all listeners have been told.
+    private var position: Int64 = 0
+
+    init(store: DocumentStore, session: StoreSession) {
+        self.store = store
+        self.session = session
+        hub = store.listeners
+    }
+
+    func run() {
+        while let jobs = hub.jobs.take() { process(jobs) }
+    }
+
+    private func process(_ jobs: [ListenerJob]) {
+        var waiting: [RecentChanges.Entry] = []
+        var bytes = 0
+        func finishRound() {
+            tell(waiting)
+            hub.done(bytes: bytes)
+            (waiting, bytes) = ([], 0)
+        }
+        for job in jobs {
+            if case .changes(let changes, let size) = job {
+                waiting += changes
+                bytes += size
+                continue
+            }
+            finishRound()
+            switch job {
+            case .add(let core): add(core)
+            case .remove(let id): remove(id)
+            case .behind: catchUp()
+            case .changes: break
+            }
+        }
+        finishRound()
+    }
+
+    /// One round.
+    private func tell(_ changes: [RecentChanges.Entry]) {
+        guard let last = changes.last?.version, last > position else { return }
+        var concerned: [UInt64: [DocumentChange]] = [:]
+        // Where it caught up before, some are known.
+        for change in changes where change.version > position {
+            table.forEach(concernedBy: change) { id in
+                guard let core = cores[id], core.start < change.version else { return }
+                concerned[id, default: []].append(change.change)
+            }
+        }
+        for (id, changes) in concerned {
+            guard let core = cores[id] else { continue }
+            do {
+                let event = try event(core, changes, at: last)
+                if let event, !core.mailbox.push([event]) { end(id, .cancelled) }
+            } catch {
+                end(id, after: error)
+            }
+        }
+        advance(to: last)
+    }
+
+    /// What changes mean for a listener; nil where nothing.
+    private func event(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) throws -> ListenEvent? {
+        let told = try core.target.apply(DocumentChange.folded(changes)) { query in
+            try read(at: version) { view in
+                try query.run(in: view, within: ReadBudget(store.configuration.maxReadBytes))
+            }
+        }
+        guard !told.isEmpty else { return nil }
+        switch core.target {
+        case .query: break
+        case .documents:
+            guard let policy = core.policy else { break }
+            try read(at: version) { view in
+                let access = store.accessView(view)
+                for change in told {
+                    try policy.check(.get(change.document.path, try view.document(change.document.path)), in: access)
+                }
+            }
+        case .window(let window):
+            guard window.bytes <= 2 * store.configuration.maxReadBytes else {
+                throw DocumentError(
+                    .resourceExhausted,
+                    "the part of the result that the listener's limit leaves has become larger than one answer may be")
+            }
+        }
+        return .changes(told, at: Timestamp(microseconds: version))
+    }
+
+    private func add(_ core: ListenerCore) {
+        let id = core.mailbox.id
+        // Gone before it came.
+        guard !core.mailbox.isEnded else { return }
+        do {
+            var events = [core.first]
+            if position > core.start {
+                let changes = try session.read { view, _ in
+                    try ChangeLog.difference(
+                        after: core.start, upTo: position, atMostBytes: store.configuration.maxReadBytes,
+                        in: view.storage, covers: core.target.covers)
+                }
+                guard let changes else {
+                    return end(id, .startOver("more has changed while the listener began than one answer may hold"))
+                }
+                if let event = try event(core, changes, at: position) { events.append(event) }
+            }
+            guard core.mailbox.push(events) else { return end(id, .cancelled) }
+            cores[id] = core
+            table.insert(id, core.target)
+        } catch {
+            end(id, after: error)
+        }
+    }
+
+    private func remove(_ id: UInt64) {
+        guard let core = cores.removeValue(forKey: id) else { return }
+        table.remove(id, core.target)
+    }
+
+    /// Goes on with what the log has, because commits were left out.
+    private func catchUp() {
+        hub.catchesUp()
+        do {
+            guard !cores.isEmpty else {
+                // Listeners that come later catch up from where they began.
+                return advance(to: try session.read { _, version in max(version, position) })
+            }
+            var isLast = false
+            while !isLast {
+                // Telling reads too, so the page's read must be over.
+                let page = try session.read { view, version in
+                    try ChangeLog.page(
+                        after: position, snapshot: version, atMostBytes: DocumentStore.defaultPageBytes,
+                        in: view.storage)
+                }
+                isLast = page.isLast
+                for commit in page.commits {
+                    tell(
+                        commit.changes.map {
+                            RecentChanges.Entry($0, version: commit.time.microseconds, storedBytes: 0)
+                        })
+                }
+                advance(to: max(position, page.position.microseconds))
+            }
+        } catch {
+            for id in Array(cores.keys) { end(id, after: error) }
+        }
+    }
+
+    private func read<Result>(at version: Int64, _ body: (DocumentView) throws -> Result) throws -> Result {
+        try session.read { view, snapshot in
+            try ChangeLog.checkReach(to: version, snapshot: snapshot, in: view.storage)
+            return try body(ReadState(view, of: snapshot, at: version).view)
+        }
+    }
+
+    private func advance(to version: Int64) {
+        position = version
+        hub.advance(to: version)
+    }
+
+    /// Where the log doesn't reach back any more, a new beginning helps.
+    private func end(_ id: UInt64, after error: any Error) {
+        let error = DocumentError(from: error)
+        end(id, error.code == .failedPrecondition ? .startOver(error.message) : .failed(error))
+    }
+
+    private func end(_ id: UInt64, _ end: ListenerQueue.End) {
+        hub.end(id, end)
+        remove(id)
+    }
+}

@@ -1,0 +1,137 @@
+import DocumentModel
+
+/// The part of a query's result that a limit or an offset leaves, kept up to date from changes.
+struct QueryWindow {
+    let query: NormalizedQuery
+    /// How many documents from the start of the order are kept: the offset's and the limit's.
+    let needed: Int
+    private(set) var places: [QueryPlace] = []
+    /// About what the kept documents hold.
+    private(set) var bytes = 0
+    /// Whether these are all there are; else there may be more behind the last one.
+    private var isComplete = false
+
+    init(_ query: NormalizedQuery) {
+        self.query = query
+        needed = query.query.limit.map { $0 + query.query.offset } ?? .max
+    }
+
+    /// What has to be read to fill the window.
+    func source() throws(DocumentError) -> NormalizedQuery {
+        var query = query.query
+        query.offset = 0
+        query.limit = needed == .max ? nil : needed
+        query.projection = nil
+        return try NormalizedQuery(query)
+    }
+
+    mutating func fill(_ documents: [Document]) {
+        places = documents.map(query.place)
+        isComplete = places.count < needed
+        bytes = documents.reduce(0) { $0 + $1.heldBytes }
+    }
+
+    /// The documents that the query answers.
+    var visible: ArraySlice<QueryPlace> {
+        places.dropFirst(query.query.offset).prefix(query.query.limit ?? .max)
+    }
+
+    enum Outcome {
+        case unchanged
+        case changed
+        /// A document left and another one may come up: it has to be filled again.
+        case short
+    }
+
+    /// Takes in changes, of each document one.
+    mutating func apply(_ changes: [DocumentChange]) -> Outcome {
+        guard needed > 0 else { return .unchanged }
+        // Behind the last one nothing is known.
+        let boundary = isComplete ? nil : places.last
+        var isChanged = false
+        for change in changes {
+            if let place = query.resultPlace(of: change.before) {
+                let index = index(of: place)
+                if index < places.count, places[index].document.path == change.path {
+                    bytes -= places.remove(at: index).document.heldBytes
+                    isChanged = true
+                }
+            }
+            guard let place = query.resultPlace(of: change.after) else { continue }
+            if let boundary, query.compare(place, boundary) == .descending { continue }
+            places.insert(place, at: index(of: place))
+            bytes += place.document.heldBytes
+            isChanged = true
+        }
+        guard isChanged else { return .unchanged }
+        while places.count > needed {
+            bytes -= places.removeLast().document.heldBytes
+            isComplete = false
+        }
+        return places.count < needed && !isComplete ? .short : .changed
+    }
+
+    /// The first place that isn't before another.
+    private func index(of place: QueryPlace) -> Int {
+        var (low, high) = (0, places.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if query.compare(places[middle], place) == .ascending { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// What makes one result out of another.
+    ///
+    /// - Parameter isDeleted: whether a document that left the result is gone altogether.
+    static func difference(
+        from old: [QueryPlace], to new: [QueryPlace], of query: NormalizedQuery,
+        isDeleted: (DocumentPath) throws -> Bool
+    ) rethrows -> [ListenChange] {
+        let earlier = Dictionary(uniqueKeysWithValues: old.map { ($0.document.path, $0.document) })
+        let now = Set(new.map(\.document.path))
+        var changes: [ListenChange] = []
+        for place in old where !now.contains(place.document.path) {
+            changes.append(
+                .removed(query.project(place.document), deleted: try isDeleted(place.document.path)))
+        }
+        for place in new {
+            switch earlier[place.document.path] {
+            case nil: changes.append(.added(query.project(place.document)))
+            case let document? where document.updateTime != place.document.updateTime:
+                changes.append(.modified(query.project(place.document)))
+            default: break
+            }
+        }
+        return changes
+    }
+}
+
+extension NormalizedQuery {
+    /// The place of a document that the query finds, leaving limit and offset aside.
+    func resultPlace(of document: Document?) -> QueryPlace? {
+        guard let document, matches(document) else { return nil }
+        let place = place(of: document)
+        return isBetweenCursors(place) ? place : nil
+    }
+
+    /// What changes, of each document one, do to the result of a query without limit and offset.
+    func difference(_ changes: [DocumentChange]) -> [ListenChange] {
+        var removed: [(place: QueryPlace, deleted: Bool)] = []
+        var present: [(place: QueryPlace, isNew: Bool)] = []
+        for change in changes {
+            let before = resultPlace(of: change.before)
+            if let after = resultPlace(of: change.after) {
+                present.append((after, before == nil))
+            } else if let before {
+                removed.append((before, change.after == nil))
+            }
+        }
+        if removed.count > 1 { removed.sort { compare($0.place, $1.place) == .ascending } }
+        if present.count > 1 { present.sort { compare($0.place, $1.place) == .ascending } }
+        return removed.map { .removed(project($0.place.document), deleted: $0.deleted) }
+            + present.map { place, isNew in
+                isNew ? .added(project(place.document)) : .modified(project(place.document))
+            }
+    }
+}

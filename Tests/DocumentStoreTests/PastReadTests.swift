@@ -1,0 +1,149 @@
+import DocumentModel
+@testable import DocumentStore
+import Testing
+
+struct PastReadTests {
+    private func get(_ test: TestStore, _ path: String, at time: Timestamp) async throws -> Document? {
+        switch await test.store.perform(.get([try DocumentPath(path)], .at(time))) {
+        case .documents(let documents, let readTime):
+            #expect(readTime == time)
+            return try #require(documents.first)
+        case let other: throw other.error
+        }
+    }
+
+    private func query(_ test: TestStore, _ query: Query, at time: Timestamp) async throws -> [Document] {
+        switch await test.store.perform(.query(query, .at(time))) {
+        case .results(let documents, let readTime):
+            #expect(readTime == time)
+            return documents
+        case let other: throw other.error
+        }
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func everyEarlierStateIsReadExactly(kind: EngineKind) async throws {
+        let test = try TestStore(kind)
+        var generator = SeededGenerator(seed: 11)
+        var states: [(time: Timestamp, documents: [DocumentPath: Document])] = []
+        var documents: [DocumentPath: Document] = [:]
+        let paths = try (0..<6).map { try DocumentPath($0 < 4 ? "c/d\($0)" : "c/d0/c/e\($0)") }
+        for _ in 0..<120 {
+            var writes: [Write] = []
+            for path in paths where Int.random(in: 0..<4, using: &generator) == 0 {
+                let fields = ["n": Value.integer(.random(in: 0..<5, using: &generator))]
+                let operation: Write.Operation =
+                    Bool.random(using: &generator) ? .set(fields) : .delete
+                writes.append(Write(path: path, operation: operation))
+            }
+            guard !writes.isEmpty else { continue }
+            let time = try await test.commit(writes).commitTime
+            for write in writes { documents[write.path] = try await test.get(write.path.string) }
+            states.append((time, documents))
+        }
+        var ordered = Query(collectionID: "c")
+        ordered.orderBy = [Query.Order(try FieldPath("n"), descending: true)]
+        ordered.limit = 2
+        var group = Query(collectionID: "c", allDescendants: true)
+        group.filter = .field(try FieldPath("n"), .lessThan, .integer(3))
+        for (time, documents) in states {
+            for path in paths { #expect(try await get(test, path.string, at: time) == documents[path]) }
+            for query in [ordered, group] {
+                let normalized = try NormalizedQuery(query)
+                let expected = documents.values.compactMap(normalized.resultPlace)
+                    .sorted { normalized.compare($0, $1) == .ascending }
+                    .prefix(query.limit ?? .max).map(\.document)
+                #expect(try await self.query(test, query, at: time) == Array(expected))
+            }
+        }
+        await test.store.shutdown()
+    }
+
+    @Test func aDocumentThatChangedOftenIsFoundInTheLog() async throws {
+        let test = try TestStore()
+        let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
+        for n in 1...50 { try await test.set("a/b", ["n": .integer(Int64(n))]) }
+        try await test.commit([Write(path: try DocumentPath("a/b"), operation: .delete)])
+        for n in 51...53 { try await test.set("a/b", ["n": .integer(Int64(n))]) }
+        #expect(try await get(test, "a/b", at: time)?.fields["n"] == .integer(0))
+        #expect(try await get(test, "a/b", at: Timestamp(microseconds: time.microseconds - 1)) == nil)
+        #expect(try await get(test, "a/c", at: time) == nil)
+        await test.store.shutdown()
+    }
+
+    @Test func timesThatCantBeReadAreRefused() async throws {
+        let test = try TestStore()
+        let first = try await test.set("a/b", [:]).commitTime
+        let future = Timestamp(microseconds: test.clock.now().microseconds + 60_000_000)
+        #expect(await refusal { _ = try await get(test, "a/b", at: future) }?.code == .invalidArgument)
+        let fine = Timestamp(seconds: first.seconds, nanoseconds: first.nanoseconds + 1)
+        let error = await refusal { _ = try await get(test, "a/b", at: fine) }
+        #expect(error?.message.contains("whole microseconds") == true)
+        let old = Timestamp(microseconds: first.microseconds - 10_000_000)
+        let tooOld = await refusal { _ = try await get(test, "a/b", at: old) }
+        #expect(tooOld?.code == .failedPrecondition)
+        #expect(tooOld?.message.contains("it can be read back to 20") == true)
+        #expect(await refusal { _ = try await test.begin(.readOnly(at: future)) }?.code == .invalidArgument)
+        await test.store.shutdown()
+    }
+
+    /// A state that was read is final, though the clock goes back and the store is opened again.
+    @Test(arguments: EngineKind.allCases)
+    func nothingHappensBeforeATimeThatWasRead(kind: EngineKind) async throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        let clock = TestClock()
+        let store = try DocumentStore(engine: engine, now: clock.now, elapsed: clock.elapsed)
+        try store.start()
+        clock.advance(seconds: 10)
+        let time = clock.now()
+        guard case .documents([nil], time) = await store.perform(.get([try DocumentPath("a/b")], .at(time))) else {
+            Issue.record("no answer")
+            return
+        }
+        await store.shutdown()
+        clock.advance(seconds: -5)
+        let again = try DocumentStore(engine: engine, now: clock.now, elapsed: clock.elapsed)
+        try again.start()
+        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+        guard case .committed(let result) = await again.perform(.commit([write], transaction: nil, completing: nil))
+        else {
+            Issue.record("no commit")
+            return
+        }
+        #expect(result.commitTime > time)
+        await again.shutdown()
+        try engine.close()
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func aReadOnlyTransactionSeesItsTime(kind: EngineKind) async throws {
+        let test = try TestStore(kind)
+        let time = try await test.set("c/a", ["n": .integer(1)]).commitTime
+        try await test.set("c/a", ["n": .integer(2)])
+        try await test.set("c/b", ["n": .integer(2)])
+        let id = try await test.begin(.readOnly(at: time))
+        #expect(try await test.get("c/a", in: id)?.fields["n"] == .integer(1))
+        #expect(try await test.query(Query(collectionID: "c"), in: id).map(\.path.id) == ["a"])
+        await test.store.shutdown()
+    }
+
+    /// More happens than is kept for validation, and than the log may hold.
+    @Test func aReadOnlyTransactionOutlivesWhatIsForgotten() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxRecentChanges = 3
+        configuration.maxHistoryBytes = 0
+        configuration.historyRetention = .seconds(1)
+        let test = try TestStore(configuration: configuration)
+        let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
+        let id = try await test.begin(.readOnly(at: nil))
+        #expect(try await test.get("a/b", in: id)?.fields["n"] == .integer(0))
+        configuration.maxHistoryBytes = 1000
+        for n in 1...20 {
+            test.clock.advance(seconds: 2)
+            try await test.set("x/\(n)", [:])
+        }
+        #expect(await refusal { _ = try await get(test, "a/b", at: time) }?.code == .failedPrecondition)
+        await test.store.shutdown()
+    }
+}

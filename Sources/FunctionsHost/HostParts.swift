@@ -25,7 +25,7 @@ struct HostParts: Sendable {
         database = DatabaseID(project: configuration.project)
         do {
             signIn = configuration.mode == .development ? try LocalSignIn(directory: directory.file("auth")) : nil
-            engine = try SQLiteEngine(file: directory.file("documents.sqlite"))
+            engine = try SQLiteEngine(file: directory.file(DataPlace.file))
         } catch {
             directory.close()
             throw error

@@ -90,7 +90,7 @@ package final class HostServer: Sendable {
         }
         var services: [any Service] = parts.keyCaches
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
-        services += [firestoreServer(readiness), gateway]
+        services += [firestoreServer(readiness), gateway, controlServer()]
         for pool in pools { pool.begin() }
         let group = ServiceGroup(
             configuration: .init(
@@ -186,6 +186,13 @@ package final class HostServer: Sendable {
             mode: configuration.mode,
             principals: principals, maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
         return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
+    }
+
+    private func controlServer() -> any Service {
+        let data = DataTopic(service: DataService(parts.store, database: parts.database))
+        return ControlServer(
+            directory: parts.directory.path, topics: [data], group: parts.group, logger: logger,
+            libraryLogger: libraryLogger)
     }
 
     private func authServer(_ signIn: LocalSignIn, _ readiness: Readiness) -> any Service {

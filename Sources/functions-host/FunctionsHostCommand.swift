@@ -5,6 +5,6 @@ struct FunctionsHostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions-host",
         abstract: "Serves Swift cloud functions to Firebase clients.",
-        subcommands: [ServeCommand.self],
+        subcommands: [ServeCommand.self, DataCommand.self],
         defaultSubcommand: ServeCommand.self)
 }

@@ -33,7 +33,10 @@ struct IndexCatalogTests {
     @Test func severalListsLeaveWhatAllOfThemLeave() {
         let rules = FieldRules([
             [exemption("m", isOrdered: false, hasElements: true)],
-            [exemption(nil, isOrdered: true, hasElements: false), exemption("m.x", isOrdered: true, hasElements: true)],
+            [
+                exemption(nil, isOrdered: true, hasElements: false),
+                exemption("m.x", isOrdered: true, hasElements: true),
+            ],
         ])
         #expect(has(rules, "a") == [true, false])
         #expect(has(rules, "m") == [false, false])

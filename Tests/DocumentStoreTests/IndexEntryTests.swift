@@ -11,7 +11,8 @@ struct IndexEntryTests {
                 id: 7,
                 definition: IndexDefinition(
                     collectionID: "c", scope: scope,
-                    fields: fields.map { .init(FieldPath(segments: $0.0.split(separator: ".").map(String.init)), $0.1) }),
+                    fields: fields.map { .init(FieldPath(segments: $0.0.split(separator: ".").map(String.init)), $0.1) }
+                ),
                 state: .building)
         ])
     }
@@ -50,7 +51,8 @@ struct IndexEntryTests {
         #expect(try flags(["a": long, "b": .null], .ascending) == [.isTruncated])
     }
 
-    @Test(arguments: [IndexDefinition.Scope.collection, .collectionGroup], [IndexDefinition.Kind.ascending, .descending])
+    @Test(
+        arguments: [IndexDefinition.Scope.collection, .collectionGroup], [IndexDefinition.Kind.ascending, .descending])
     func keysSortAsTheIndexSays(scope: IndexDefinition.Scope, kind: IndexDefinition.Kind) throws {
         let catalog = index([("a", .ascending), ("b", kind)], scope)
         var generator = SeededGenerator(seed: 3)

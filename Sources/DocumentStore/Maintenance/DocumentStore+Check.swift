@@ -35,3 +35,8 @@ extension DocumentStore {
         return result
     }
 }
+
+extension DocumentStore {
+    /// The engine where it keeps a file of its own; nil for others.
+    package var embeddedEngine: (any EmbeddedEngine)? { engine as? any EmbeddedEngine }
+}

@@ -27,3 +27,20 @@ enum PercentEncoding {
         }
     }
 }
+
+extension PercentEncoding {
+    /// A text as a value in a URL's query.
+    static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "/"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = Array("0123456789ABCDEF")
+                encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return encoded
+    }
+}

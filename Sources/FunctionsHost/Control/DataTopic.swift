@@ -1,0 +1,56 @@
+import DocumentModel
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+
+/// The `data` commands on the running host.
+struct DataTopic: ControlTopic {
+    let service: DataService
+
+    func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
+        routes.post("data/:verb") { request, context in
+            let verb = context.parameters.get("verb") ?? ""
+            let asked: DataRequest
+            do throws(DocumentError) {
+                asked = try DataWire.request(verb, query: request.uri.query)
+            } catch {
+                return Response(
+                    status: .badRequest, body: .init(byteBuffer: ByteBuffer(bytes: DataWire.line(error))))
+            }
+            let pieces = RequestPieces(body: request.body)
+            return Response(
+                status: .ok, headers: [.contentType: "application/x-ndjson"],
+                body: ResponseBody { writer in
+                    do {
+                        let outcome = try await service.perform(asked, input: pieces) { event in
+                            guard !control.isStopping else {
+                                throw DocumentError(.unavailable, "the host is shutting down")
+                            }
+                            try await writer.write(ByteBuffer(bytes: DataWire.line(event)))
+                        }
+                        if case .export = asked {
+                        } else {
+                            try await writer.write(ByteBuffer(bytes: DataWire.line(outcome)))
+                        }
+                    } catch let error as DocumentError {
+                        try await writer.write(ByteBuffer(bytes: DataWire.line(error)))
+                    }
+                    try await writer.finish(nil)
+                })
+        }
+    }
+}
+
+/// A request's body as it comes.
+private struct RequestPieces: AsyncSequence, Sendable {
+    let body: RequestBody
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var base: RequestBody.AsyncIterator
+
+        mutating func next() async throws -> [UInt8]? { try await base.next().map { Array($0.readableBytesView) } }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: body.makeAsyncIterator()) }
+}

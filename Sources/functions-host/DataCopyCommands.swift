@@ -1,0 +1,126 @@
+import ArgumentParser
+import DocumentModel
+import DocumentStore
+import Foundation
+import FunctionsHost
+
+/// `functions-host data backup FILE`
+struct DataBackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Copies the documents of this moment into a file, while the host goes on.")
+
+    @OptionGroup var options: DataOptions
+
+    @Flag(help: "Replace a file that is there.")
+    var replace = false
+
+    @Argument(help: "The file to make.")
+    var file: String
+
+    func run() async throws {
+        let path = absolutePath(file)
+        try await options.run { place, report in
+            let outcome = try await place.perform(.backUp(file: path, replacing: replace), input: NoPieces()) { event in
+                if case .progress(let done, let total) = event {
+                    report.progress("copied", done: done, total: total, inBytes: true)
+                }
+            }
+            let bytes = outcome["bytes"]
+            report.result("backed up \(DataReport.size(bytes)) to \(path)", ["file": path, "bytes": bytes])
+        }
+    }
+}
+
+/// `functions-host data restore FILE`
+struct DataRestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Puts a backup in the place of the documents, which are kept aside. The host must not run.")
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The backup.")
+    var file: String
+
+    func run() async throws {
+        let path = absolutePath(file)
+        try await options.run { place, report in
+            let aside = try await place.restore(path) { progress in
+                report.progress("copied", done: progress.done, total: progress.total, inBytes: true)
+            }
+            var sentence = "restored \(path)"
+            var members: [String: any Encodable & Sendable] = ["file": path]
+            if let aside {
+                sentence += "; what was there is now \(aside)"
+                members["before"] = aside
+            }
+            report.result(sentence, members)
+        }
+    }
+}
+
+/// `functions-host data export [FILE|-]`
+struct DataExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Writes documents as lines of JSON, all as of one moment.")
+
+    @OptionGroup var options: DataOptions
+
+    @Option(name: .customLong("collection"), help: "A collection to write, with all below its documents; repeatable.")
+    var collections: [String] = []
+
+    @Flag(help: "Replace a file that is there.")
+    var replace = false
+
+    @Argument(help: "The file to make; - for standard output.")
+    var file = "-"
+
+    func run() async throws {
+        try await options.run(resultToErrors: file == "-") { place, report in
+            let paths = try collections.map { try CollectionPath($0) }
+            let output = try ExportOutput(file, replacing: replace)
+            do {
+                var lines = 0
+                let outcome = try await place.perform(.export(paths), input: NoPieces()) { event in
+                    guard case .lines(let bytes) = event else { return }
+                    try output.write(bytes)
+                    lines += bytes.count { $0 == UInt8(ascii: "\n") }
+                    report.progress("documents", done: lines, total: nil)
+                }
+                try output.finish()
+                let count = outcome["documents"]
+                report.result("exported \(count) documents", ["documents": count])
+            } catch {
+                output.discard()
+                throw error
+            }
+        }
+    }
+}
+
+/// `functions-host data import [FILE|-]`
+struct DataImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Brings exported documents in; those of the same paths are replaced.")
+
+    @OptionGroup var options: DataOptions
+
+    @Flag(help: "Delete all documents first.")
+    var clear = false
+
+    @Argument(help: "The export; - for standard input.")
+    var file = "-"
+
+    func run() async throws {
+        try await options.run { place, report in
+            let pieces = try FilePieces(file)
+            let outcome = try await place.perform(.importDocuments(clearing: clear), input: pieces) { event in
+                if case .progress(let done, let total) = event {
+                    report.progress("documents", done: done, total: total)
+                }
+            }
+            let count = outcome["documents"]
+            report.result("imported \(count) documents", ["documents": count])
+        }
+    }
+}

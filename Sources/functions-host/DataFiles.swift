@@ -1,0 +1,113 @@
+import DocumentModel
+import Foundation
+
+/// What an export is written to: standard output, or a file that has its name only once it is whole.
+final class ExportOutput {
+    private static let pieceBytes = 256 * 1024
+
+    private let path: String?
+    private let replacing: Bool
+    private let handle: FileHandle
+    private var pending = Data()
+    private var draft: String { (path ?? "") + ".unfinished" }
+
+    /// - Parameter file: `-` for standard output.
+    init(_ file: String, replacing: Bool) throws {
+        self.replacing = replacing
+        guard file != "-" else {
+            path = nil
+            handle = .standardOutput
+            return
+        }
+        let path = absolutePath(file)
+        guard replacing || !FileManager.default.fileExists(atPath: path) else { throw Self.isThere(path) }
+        let descriptor = open(path + ".unfinished", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw Self.refusal("\(path) can't be written") }
+        self.path = path
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    func write(_ bytes: [UInt8]) throws {
+        pending.append(contentsOf: bytes)
+        if pending.count >= Self.pieceBytes { try flush() }
+    }
+
+    /// Syncs the file and gives it its name.
+    func finish() throws {
+        try flush()
+        guard let path else { return }
+        guard fsync(handle.fileDescriptor) == 0 else { throw Self.refusal("\(path) can't be written to disk") }
+        if replacing {
+            guard rename(draft, path) == 0 else { throw Self.refusal("\(path) can't be put in place") }
+        } else {
+            guard link(draft, path) == 0 else {
+                throw errno == EEXIST ? Self.isThere(path) : Self.refusal("\(path) can't be put in place")
+            }
+            unlink(draft)
+        }
+    }
+
+    /// Leaves nothing of a file that didn't become whole.
+    func discard() { if path != nil { unlink(draft) } }
+
+    private func flush() throws {
+        do {
+            try handle.write(contentsOf: pending)
+        } catch {
+            throw DocumentError(.unavailable, "the export can't be written: \(error.localizedDescription)")
+        }
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    private static func isThere(_ path: String) -> DocumentError {
+        DocumentError(.alreadyExists, "\(path) is there already; name another file, or use --replace")
+    }
+
+    private static func refusal(_ what: String) -> DocumentError {
+        DocumentError(.unavailable, "\(what): \(String(cString: strerror(errno)))")
+    }
+}
+
+/// A file, or standard input, piece by piece.
+struct FilePieces: AsyncSequence, Sendable {
+    typealias Failure = any Error
+
+    private static let pieceBytes = 256 * 1024
+    private let handle: FileHandle
+
+    /// - Parameter file: `-` for standard input.
+    /// - Throws: where the file can't be opened.
+    init(_ file: String) throws {
+        guard file != "-" else {
+            handle = .standardInput
+            return
+        }
+        let descriptor = open(absolutePath(file), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw DocumentError(.notFound, "\(file) can't be opened: \(String(cString: strerror(errno)))")
+        }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let handle: FileHandle
+
+        mutating func next() async throws -> [UInt8]? {
+            guard let piece = try handle.read(upToCount: pieceBytes), !piece.isEmpty else { return nil }
+            return Array(piece)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(handle: handle) }
+}
+
+/// For commands that read nothing.
+struct NoPieces: AsyncSequence, Sendable {
+    typealias Failure = any Error
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        mutating func next() async throws -> [UInt8]? { nil }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+}

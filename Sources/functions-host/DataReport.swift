@@ -1,0 +1,98 @@
+import DocumentModel
+import Foundation
+import FunctionsHost
+
+/// Tells people, or programs, how a command goes on and what came of it.
+final class DataReport {
+    private static let maxProblems = 100
+
+    private let isJSON: Bool
+    private let isVerbose: Bool
+    private let isTerminal = isatty(FileHandle.standardError.fileDescriptor) == 1
+    private let results: FileHandle
+    private var toldAt = ContinuousClock.now
+    private var hasOpenLine = false
+    private(set) var problems: [String] = []
+
+    init(isJSON: Bool, isVerbose: Bool, resultToErrors: Bool) {
+        self.isJSON = isJSON
+        self.isVerbose = isVerbose
+        results = resultToErrors ? .standardError : .standardOutput
+    }
+
+    /// Each tenth of a second on a terminal, else now and then.
+    func progress(_ what: String, done: Int, total: Int?, inBytes: Bool = false) {
+        let now = ContinuousClock.now
+        let pause: Duration = isTerminal ? .milliseconds(100) : isVerbose ? .seconds(1) : .seconds(30)
+        guard now - toldAt >= pause else { return }
+        toldAt = now
+        var text = "\(what): \(inBytes ? Self.size(done) : "\(done)")"
+        if let total, total > 0 { text += " of \(inBytes ? Self.size(total) : "\(total)"), \(done * 100 / total) %" }
+        if isTerminal {
+            hasOpenLine = true
+            write("\r\u{1B}[K\(text)", to: .standardError)
+        } else {
+            write(text + "\n", to: .standardError)
+        }
+    }
+
+    /// The first ones are told one by one.
+    func problem(_ text: String) {
+        guard problems.count < Self.maxProblems else { return }
+        problems.append(text)
+        closeLine()
+        if !isJSON { write(text + "\n", to: .standardOutput) }
+        if problems.count == Self.maxProblems, !isJSON {
+            write("further problems are counted and not shown\n", to: .standardOutput)
+        }
+    }
+
+    /// What came of it: a sentence for people, an object for programs.
+    func result(_ sentence: String, _ members: [String: any Encodable & Sendable]) {
+        closeLine()
+        write((isJSON ? Self.json(members) : sentence) + "\n", to: results)
+    }
+
+    func fail(_ error: any Error) {
+        closeLine()
+        let document = error as? DocumentError
+        let message = document?.message ?? "\(error)"
+        if isJSON {
+            write(
+                Self.json(["error": ["status": document?.code.wireName ?? "UNKNOWN", "message": message]]) + "\n",
+                to: results)
+        } else {
+            write("functions-host: \(message)\n", to: .standardError)
+        }
+    }
+
+    private func closeLine() {
+        guard hasOpenLine else { return }
+        hasOpenLine = false
+        write("\r\u{1B}[K", to: .standardError)
+    }
+
+    private func write(_ text: String, to handle: FileHandle) { try? handle.write(contentsOf: Data(text.utf8)) }
+
+    private static func json(_ members: [String: any Encodable & Sendable]) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(members.mapValues(AnyEncodable.init))).map { String(decoding: $0, as: UTF8.self) }
+            ?? "{}"
+    }
+
+    static func size(_ bytes: Int) -> String {
+        let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+        var (value, unit) = (Double(bytes), 0)
+        while value >= 1024, unit + 1 < units.count { (value, unit) = (value / 1024, unit + 1) }
+        return unit == 0 ? "\(bytes) bytes" : "\(Double(Int(value * 10)) / 10) \(units[unit])"
+    }
+}
+
+private struct AnyEncodable: Encodable {
+    let value: any Encodable & Sendable
+
+    init(_ value: any Encodable & Sendable) { self.value = value }
+
+    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+}

@@ -9,7 +9,8 @@ extension QueryLeaf {
         case .null, .nan, .compare(.equal, _), .compare(.arrayContains, _): return nil
         case .notNull: return ([Self.notNull], true)
         case .notNaN: return Self.all(but: [.double(.nan)])
-        case .none(let values): return Self.all(but: values)
+        // Nothing is known not to be null.
+        case .none(let values): return values.contains(.null) ? ([], true) : Self.all(but: values)
         case .compare(.notEqual, let value): return Self.all(but: [value])
         case .compare(let comparison, let value):
             let (key, truncated) = ValueKey.indexed(value)

@@ -104,6 +104,11 @@ let package = Package(
         .executableTarget(
             name: "FixtureFunctions", dependencies: ["FunctionsRuntime"], path: "Tests/FixtureFunctions",
             swiftSettings: settings),
+        // What the tests of the store share: random numbers and a plain model of the store.
+        .target(name: "TestSupport", dependencies: ["DocumentModel"], path: "Tests/TestSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "StoreTorture", dependencies: ["DocumentModel", "DocumentStore", "TestSupport"],
+            path: "Tests/StoreTorture", swiftSettings: settings),
         // Of use in a release build only: `make bench`.
         .executableTarget(
             name: "functions-bench",
@@ -127,6 +132,9 @@ let package = Package(
             name: "DocumentStoreTests",
             dependencies: ["DocumentStore", "DocumentModel", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings),
+        .testTarget(
+            name: "StoreTortureTests",
+            dependencies: ["StoreTorture", "DocumentStore", "DocumentModel", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "FunctionsRuntimeTests", dependencies: ["FunctionsRuntime", "DocumentModel"],
             swiftSettings: settings),

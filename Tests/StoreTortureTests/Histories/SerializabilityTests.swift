@@ -1,0 +1,45 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+import StoreTorture
+import Synchronization
+import Testing
+
+/// Clients that get in each other's way, and a replay that finds every anomaly there can be.
+///
+/// `SOAK_SECONDS` goes on for longer, `SOAK_SEED` repeats the clients' choices.
+@Suite struct SerializabilityTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let seconds = environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 3
+    private static let clients = 12
+
+    @Test(.timeLimit(.minutes(seconds / 60 + 10)), arguments: StoreUnderTest.Kind.allCases)
+    func everyHistoryIsOneOfTransactionsOneAfterTheOther(kind: StoreUnderTest.Kind) async throws {
+        let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
+        print("the clients' seed is \(seed)")
+        let tested = try StoreUnderTest(kind)
+        let end = ContinuousClock.now + .seconds(Self.seconds)
+        var replay = HistoryReplay()
+        var run = 0
+        repeat {
+            run += 1
+            let name = "run\(run)"
+            let acknowledged = Mutex<[DocumentPath: Timestamp]>([:])
+            let workload = Workload(store: tested.store, name: name, seed: seed &+ UInt64(run)) { path, time in
+                acknowledged.withLock { $0[path] = time }
+            }
+            try await workload.prepare()
+            let pause = min(end, ContinuousClock.now + .seconds(5))
+            try await workload.run(clients: Self.clients) { ContinuousClock.now >= pause }
+            let records = try await tested.store.records(of: name)
+            let times = Dictionary(uniqueKeysWithValues: records.map { ($0.path, $0.updateTime) })
+            #expect(acknowledged.withLock { $0 } == times)
+            try replay.take(records)
+            try replay.compare(try await tested.store.workedOn())
+            try await tested.reopen()
+        } while ContinuousClock.now < end
+        print("\(replay.commits) commits with \(replay.reads) reads on \(kind) are serializable")
+        #expect(replay.reads > replay.commits / 2)
+        try await tested.close()
+    }
+}

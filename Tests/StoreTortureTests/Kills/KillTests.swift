@@ -1,0 +1,41 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+import StoreTorture
+import TestSupport
+import Testing
+
+/// A process at work on a store is killed again and again, and the store holds what was acknowledged, whole.
+///
+/// `SOAK_ROUNDS` kills more often, `SOAK_SEED` repeats the moments as well as moments can be.
+@Suite struct KillTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let rounds = environment["SOAK_ROUNDS"].flatMap { Int($0) } ?? 6
+    private static let clients = 12
+
+    @Test(.timeLimit(.minutes(rounds / 10 + 5)))
+    func whatWasAcknowledgedSurvivesEveryKill() async throws {
+        let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
+        print("the kills' seed is \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let directory = FileManager.default.temporaryDirectory.path + "/torture-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var check = KilledStore(file: directory + "/documents.db")
+        for round in 1...Self.rounds {
+            let name = "round\(round)"
+            let process = try TortureProcess(
+                directory: directory, round: name, seed: seed &+ UInt64(round), clients: Self.clients)
+            // Now and then it dies while it opens the store.
+            if !random.once(in: 5) {
+                while process.isRunning, !process.isReady { try await Task.sleep(for: .milliseconds(2)) }
+            }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...700, using: &random)))
+            try #require(try await process.kill(), "the process of round \(round) gave up")
+            try await check.examine(round: name, acknowledged: process.acknowledged)
+        }
+        print(
+            "\(Self.rounds) kills after \(check.replay.commits) commits with \(check.replay.reads) reads lost nothing")
+        #expect(check.replay.commits > Self.rounds)
+    }
+}

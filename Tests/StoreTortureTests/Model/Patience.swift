@@ -1,0 +1,39 @@
+import Synchronization
+
+/// Waits for what must come, and not for ever.
+enum Patience {
+    private static let limit: Duration = .seconds(15)
+
+    /// - Throws: `Disagreement` where nothing came in time; what was waited for is left to itself.
+    static func wait<Answer: Sendable>(
+        for what: @autoclosure () -> String, _ body: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        let complaint = Disagreement(step: nil, description: "no answer within \(limit) to \(what())")
+        return try await withCheckedThrowingContinuation { continuation in
+            let once = Once(continuation)
+            let alarm = Task {
+                try await Task.sleep(for: limit)
+                once.resume(.failure(complaint))
+            }
+            Task {
+                do { once.resume(.success(try await body())) } catch { once.resume(.failure(error)) }
+                alarm.cancel()
+            }
+        }
+    }
+
+    /// A continuation for whoever comes first.
+    private final class Once<Answer: Sendable>: Sendable {
+        private let waiting: Mutex<CheckedContinuation<Answer, any Error>?>
+
+        init(_ continuation: CheckedContinuation<Answer, any Error>) { waiting = Mutex(continuation) }
+
+        func resume(_ result: Result<Answer, any Error>) {
+            let continuation = waiting.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }
+            continuation?.resume(with: result)
+        }
+    }
+}

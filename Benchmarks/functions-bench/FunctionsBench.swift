@@ -7,7 +7,7 @@ struct FunctionsBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions-bench",
         abstract: "Measures the host beside what it is compared with.",
-        subcommands: [RunCommand.self, ReferenceCommand.self],
+        subcommands: [RunCommand.self, ReferenceCommand.self, ScanCommand.self],
         defaultSubcommand: RunCommand.self)
 }
 
@@ -22,6 +22,26 @@ struct ReferenceCommand: AsyncParsableCommand {
     func run() async throws { try await ReferenceServer(port: port).run() }
 }
 
+/// `functions-bench scan-store`
+struct ScanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scan-store",
+        abstract: "Goes through a whole store, and prints the most memory that it took.")
+
+    @Option(help: "The store's file.")
+    var file: String
+
+    @Option(help: "What is done: \(StoreScan.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var kind: StoreScan
+
+    func run() async throws {
+        try await kind.run(on: file)
+        FileHandle.standardOutput.write(Data("peak \(try OwnProcess.peakResidentBytes())\n".utf8))
+        // Until it is told to end, so that nobody takes it for one that failed.
+        try await Task.sleep(for: .seconds(600))
+    }
+}
+
 /// `functions-bench`
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,19 +49,24 @@ struct RunCommand: AsyncParsableCommand {
 
     private static let benchmarks: [any Benchmark.Type] = [
         CallableBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self, PurchaseBenchmark.self,
-        DocumentBenchmark.self, QueryBenchmark.self,
+        DocumentBenchmark.self, QueryBenchmark.self, StoreBenchmark.self, GroupCommitBenchmark.self,
+        ListenerBenchmark.self,
     ]
+
+    /// Several may go by one name.
+    private static let names = benchmarks.map { $0.name }.reduce(into: [String]()) { names, name in
+        if !names.contains(name) { names.append(name) }
+    }
 
     @Flag(help: "Measure for less time: under two minutes in all.")
     var quick = false
 
-    @Option(parsing: .upToNextOption, help: "Only these: \(benchmarks.map { $0.name }.joined(separator: ", ")).")
+    @Option(parsing: .upToNextOption, help: "Only these: \(names.joined(separator: ", ")).")
     var only: [String] = []
 
     func validate() throws {
-        let known = Self.benchmarks.map { $0.name }
-        for name in only where !known.contains(name) {
-            throw ValidationError("there is no benchmark \"\(name)\"; there are \(known.joined(separator: ", "))")
+        for name in only where !Self.names.contains(name) {
+            throw ValidationError("there is no benchmark \"\(name)\"; there are \(Self.names.joined(separator: ", "))")
         }
     }
 

@@ -14,6 +14,12 @@ struct LoadReport: Sendable {
     /// Seconds of the server's CPU for each operation.
     var cpuPerOperation: Double { operations > 0 ? cpu / Double(operations) : 0 }
 
+    /// Notes one operation that went well.
+    mutating func add(latency: Duration) {
+        let (seconds, attoseconds) = latency.components
+        latencies.append(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+
     mutating func add(_ record: Lane.Record) {
         latencies += record.latencies
         errors += record.errors

@@ -78,13 +78,13 @@ struct SQLitePurchases: Sendable {
     /// - Returns: seconds on the clock and of CPU.
     func purchase() throws -> (elapsed: Double, cpu: Double) {
         let start = ContinuousClock.now
-        let cpu = Self.cpuSeconds()
+        let cpu = OwnProcess.cpuSeconds()
         for first in stride(from: 0, to: buyers, by: ShopFloor.clients) {
             try queue.write { database in
                 for buyer in first..<min(first + ShopFloor.clients, buyers) { try purchase(buyer, in: database) }
             }
         }
-        return ((ContinuousClock.now - start).seconds, Self.cpuSeconds() - cpu)
+        return ((ContinuousClock.now - start).seconds, OwnProcess.cpuSeconds() - cpu)
     }
 
     private func purchase(_ buyer: Int, in database: Database) throws {
@@ -125,14 +125,5 @@ struct SQLitePurchases: Sendable {
         try database.cachedStatement(
             sql: "INSERT INTO documents VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET json = excluded.json"
         ).execute(arguments: [path, try encoder.encode(value)])
-    }
-
-    /// Of this process.
-    private static func cpuSeconds() -> Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
-        let microseconds = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
-        return Double(seconds) + Double(microseconds) / 1e6
     }
 }

@@ -1,0 +1,172 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+
+/// Documents, queries and aggregations straight on the store, in collections of a thousand to a million documents.
+struct StoreBenchmark: Benchmark {
+    static let name = "store"
+    private static let clients = 16
+
+    var pace: Pace
+
+    private var sizes: [Int] { pace.isQuick ? [1000, 100_000] : [1000, 100_000, 1_000_000] }
+
+    /// What is measured in each size.
+    private struct Operation {
+        var name: String
+        var clients = 1
+        /// What the largest is to stay within, in times of the smallest.
+        var aim: Double?
+        var body: @Sendable (LoadedStore, Int, Int) async throws -> Void
+    }
+
+    func run(in directory: URL) async throws -> Section {
+        var section = Section(
+            "Store in one process, SQLite engine, \(Self.text(sizes[sizes.count - 1])) documents",
+            notes: [
+                "reference: the same in \(Self.text(sizes[0])) documents; each in a file and a store of its own",
+                "CPU is that of the whole process: the store's threads and its callers",
+            ])
+        var stores: [LoadedStore] = []
+        do {
+            for size in sizes {
+                let start = ContinuousClock.now
+                stores.append(try await LoadedStore(size, in: directory))
+                let seconds = (ContinuousClock.now - start).seconds
+                section.add(
+                    Row("loading \(Self.text(size)), 500 in a commit", .perSecond(Double(size) / seconds)))
+            }
+            for operation in Self.operations {
+                // One that fails says nothing about the others.
+                do { try await measure(operation, stores, &section) } catch {
+                    section.fail("\(operation.name): \(error)")
+                }
+            }
+            do { try await aggregateAll(stores, &section) } catch { section.fail("aggregation of all: \(error)") }
+            for store in stores { try await store.close() }
+            if let largest = stores.last { await measureMemory(largest, directory, &section) }
+        } catch {
+            for store in stores { try? await store.close() }
+            throw error
+        }
+        return section
+    }
+
+    private static var operations: [Operation] {
+        [
+            Operation(name: "get", clients: clients) { loaded, _, _ in
+                let path = try loaded.path(.random(in: 0..<loaded.size))
+                guard case .documents(let documents, _) = try await loaded.store.ask(.get([path], .strong)),
+                    documents.first != .some(nil)
+                else { throw LoadError("\(path) is missing") }
+            },
+            Operation(name: "commit of a changed field", clients: clients) { loaded, client, count in
+                // Of its own, so that each commit changes something.
+                let number = Int.random(in: 0..<loaded.size / clients) * clients + client
+                let stock = try FieldPath("stock")
+                try await loaded.store.commit([
+                    Write(
+                        path: try loaded.path(number),
+                        operation: .update(["stock": .integer(Int64(count))], mask: [stock]))
+                ])
+            },
+        ]
+            + LoadedStore.Kind.allCases.map { kind in
+                Operation(name: kind.rawValue, aim: 1.3) { loaded, _, _ in
+                    let query = try loaded.query(kind, at: .random(in: 0..<1 << 30))
+                    guard case .results(let results, _) = try await loaded.store.ask(.query(query, .strong)),
+                        results.count == LoadedStore.results
+                    else { throw LoadError("\(kind.rawValue): not 100 documents") }
+                }
+            }
+            + [("count of 100", AggregateField.count(upTo: nil)), ("sum of 100", .sum(number))].map { name, field in
+                Operation(name: name, aim: 1.3) { loaded, _, _ in
+                    let query = try loaded.ofGroup(at: .random(in: 0..<1 << 30))
+                    _ = try await loaded.store.ask(.aggregate(query, [field], .strong))
+                }
+            }
+    }
+
+    private static let number = FieldPath(segments: ["number"])
+
+    private func measure(
+        _ operation: Operation, _ stores: [LoadedStore], _ section: inout Section
+    ) async throws {
+        var reports = stores.map { _ in LoadReport() }
+        for _ in 0..<pace.rounds {
+            for (index, loaded) in stores.enumerated() {
+                reports[index].add(
+                    try await StoreLoad.run(operation.clients, for: pace.length) { client, count in
+                        try await operation.body(loaded, client, count)
+                    })
+            }
+        }
+        guard let smallest = reports.first, let largest = reports.last else { return }
+        let (clients, last) = (operation.clients == 1 ? "" : ", \(operation.clients) clients", stores.count - 1)
+        for (index, report) in reports.enumerated() {
+            let name = "\(operation.name)\(clients): p50 in \(Self.text(stores[index].size))"
+            let median = Quantity.microseconds(report.percentile(0.5))
+            section.check(report, name)
+            guard index > 0 else {
+                section.add(Row(name, median))
+                continue
+            }
+            section.add(
+                Row(
+                    name, median, beside: .microseconds(smallest.percentile(0.5)),
+                    aim: index == last ? operation.aim.map { .ratioAtMost($0) } : nil))
+        }
+        if operation.aim != nil {
+            section.add(
+                Row(
+                    "\(operation.name): p50 at most", .milliseconds(largest.percentile(0.5)),
+                    aim: .atMost(.milliseconds(0.001))))
+        }
+        section.add(
+            Row(
+                "\(operation.name)\(clients): CPU each", .microseconds(largest.cpuPerOperation),
+                beside: .microseconds(smallest.cpuPerOperation)))
+        section.add(
+            Row(
+                "\(operation.name)\(clients): rate", .perSecond(largest.perSecond),
+                beside: .perSecond(smallest.perSecond)))
+    }
+
+    /// What goes through a whole collection costs by the document.
+    private func aggregateAll(_ stores: [LoadedStore], _ section: inout Section) async throws {
+        for (name, field) in [("count of all", AggregateField.count(upTo: nil)), ("sum of all", .sum(Self.number))] {
+            var each: [Double] = []
+            for loaded in stores {
+                var times: [Double] = []
+                for _ in 0..<pace.rounds {
+                    let start = ContinuousClock.now
+                    _ = try await loaded.store.ask(.aggregate(loaded.all, [field], .strong))
+                    times.append((ContinuousClock.now - start).seconds)
+                }
+                each.append(LoadReport.median(times) / Double(loaded.size))
+                section.add(Row("\(name) \(Self.text(loaded.size)): p50", .milliseconds(LoadReport.median(times))))
+            }
+            section.add(
+                Row("\(name): for each document", .microseconds(each[each.count - 1]), beside: .microseconds(each[0])))
+        }
+    }
+
+    /// In a process of its own, which holds nothing else.
+    private func measureMemory(
+        _ loaded: LoadedStore, _ directory: URL, _ section: inout Section
+    ) async {
+        for kind in StoreScan.allCases {
+            let name = "\(kind.rawValue) of \(Self.text(loaded.size)): memory at most"
+            do {
+                let peak = try await kind.peakBytes(of: loaded.file, log: directory.appendingPathComponent("scan.log"))
+                section.add(Row(name, .bytes(peak), aim: .atMost(.bytes(100_000_000))))
+            } catch {
+                section.fail("\(name): \(error)")
+            }
+        }
+    }
+
+    private static func text(_ size: Int) -> String {
+        size < 1_000_000 ? "\(size / 1000),000" : "\(size / 1_000_000),000,000"
+    }
+}

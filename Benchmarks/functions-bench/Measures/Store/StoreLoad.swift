@@ -1,0 +1,56 @@
+import DocumentModel
+import DocumentStore
+
+/// Callers in this process, each of which asks a store one thing after the other.
+enum StoreLoad {
+    /// - Parameter operation: one operation, by the caller's number and by how many the caller did before.
+    static func run(
+        _ callers: Int, for length: Load.Length, _ operation: @escaping @Sendable (Int, Int) async throws -> Void
+    ) async throws -> LoadReport {
+        _ = try await run(callers, for: length.warmUp, from: 0, operation)
+        return try await run(callers, for: length.measured, from: 1 << 20, operation)
+    }
+
+    private static func run(
+        _ callers: Int, for length: Duration, from first: Int,
+        _ operation: @escaping @Sendable (Int, Int) async throws -> Void
+    ) async throws -> LoadReport {
+        let (start, cpu) = (ContinuousClock.now, OwnProcess.cpuSeconds())
+        return try await withThrowingTaskGroup(of: LoadReport.self) { group in
+            for caller in 0..<callers {
+                group.addTask {
+                    var report = LoadReport()
+                    var (now, count) = (start, first)
+                    while now < start + length {
+                        try await operation(caller, count)
+                        count += 1
+                        let end = ContinuousClock.now
+                        report.add(latency: end - now)
+                        now = end
+                    }
+                    return report
+                }
+            }
+            var report = LoadReport()
+            for try await part in group { report.add(part) }
+            report.elapsed = (ContinuousClock.now - start).seconds
+            report.cpu = OwnProcess.cpuSeconds() - cpu
+            return report
+        }
+    }
+}
+
+extension DocumentStore {
+    /// Asks, and takes nothing but success for an answer.
+    ///
+    /// - Throws: ``LoadError`` with what the store says.
+    func ask(_ request: DocumentRequest) async throws -> DocumentResponse {
+        let response = await perform(request)
+        if case .failed(let error) = response { throw LoadError("\(error)") }
+        return response
+    }
+
+    func commit(_ writes: [Write]) async throws {
+        _ = try await ask(.commit(writes, transaction: nil, completing: nil))
+    }
+}

@@ -1,0 +1,23 @@
+import Foundation
+
+/// This process as the system sees it.
+enum OwnProcess {
+    /// Seconds of CPU, user and system.
+    static func cpuSeconds() -> Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
+        let microseconds = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
+        return Double(seconds) + Double(microseconds) / 1e6
+    }
+
+    /// The most memory it ever had resident, in bytes.
+    static func peakResidentBytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        guard let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) }) else {
+            throw LoadError("/proc/self/status doesn't tell the peak of memory")
+        }
+        return kilobytes * 1024
+    }
+}

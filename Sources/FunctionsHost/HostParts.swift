@@ -21,6 +21,7 @@ struct HostParts: Sendable {
     let invocationLoops: [InvocationLoop]
 
     init(_ configuration: HostConfiguration, isEphemeral: Bool, logger: Logger) throws {
+        let indexes = try configuration.indexes.map { path throws(ConfigurationError) in try IndexFile.load(path) }
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)
         database = DatabaseID(project: configuration.project)
         do {
@@ -31,13 +32,16 @@ struct HostParts: Sendable {
             throw error
         }
         do {
-            store = try DocumentStore(engine: engine, now: Timestamp.now)
+            var storeConfiguration = StoreConfiguration()
+            storeConfiguration.onIndexEvent = { $0.log(to: logger) }
+            store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)
             try store.start()
         } catch {
             try? engine.close()
             directory.close()
             throw error
         }
+        store.configure(indexes ?? IndexFile(), logger: logger)
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
         let idTokenKeys = isRemote ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil
         let appCheckKeys = isRemote ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil

@@ -16,8 +16,23 @@ extension DocumentStore {
     ///
     /// - Throws: `DocumentError` where a definition isn't possible.
     package func configureIndexes(_ configuration: IndexConfiguration) async throws(DocumentError) {
-        try configuration.check()
-        try await index { .configure(configuration, $0) }
+        let result: Result<Void, DocumentError> = await withCheckedContinuation { continuation in
+            configureIndexes(configuration) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// The same without waiting for it.
+    package func configureIndexes(
+        _ configuration: IndexConfiguration,
+        completion: @escaping @Sendable (Result<Void, DocumentError>) -> Void
+    ) {
+        do throws(DocumentError) {
+            try configuration.check()
+            if !writes.put(.indexes(.configure(configuration, completion))) { throw Self.shutDown }
+        } catch {
+            completion(.failure(error))
+        }
     }
 
     /// Removes all index entries and makes them anew from the documents. Queries are answered meanwhile, slowly.
@@ -83,8 +98,8 @@ extension IndexStatus {
 }
 
 extension IndexConfiguration {
-    static let maxIndexes = 200
-    static let maxFields = 100
+    package static let maxIndexes = 200
+    package static let maxFields = 100
 
     /// - Throws: `invalidArgument` where a definition isn't possible.
     func check() throws(DocumentError) {

@@ -7,7 +7,9 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
 
     package init(file: String, problems: [Problem]) {
         self.file = file
-        self.problems = problems.sorted { ($0.place ?? Self.start, $0.key) < ($1.place ?? Self.start, $1.key) }
+        self.problems = problems.sorted {
+            ($0.place ?? Self.start, $0.key, $0.message) < ($1.place ?? Self.start, $1.key, $1.message)
+        }
     }
 
     package struct Problem: Hashable, Sendable {

@@ -1,7 +1,7 @@
 /// The keys `functions.json` knows, as the reader and the published schema have them.
 enum ConfigurationKeys {
     static let root = [
-        "$schema", "project", "mode", "data", "listen", "store", "rules", "bundles", "functions", "limits",
+        "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
         "environments",
     ]
     static let listen = ["host", "functions", "firestore", "auth"]

@@ -88,16 +88,22 @@ struct ConfigurationReader {
         {
             configuration.store.engine = engine
         }
-        if let rules = object["rules"], let path = path(rules) {
-            configuration.rules = ConfigurationFile.resolve(path, in: directory)
-            if isSelected, !ConfigurationFile.isReadable(configuration.rules ?? path) {
-                report("there is no file \(path) that can be read; write it, or take the key out", at: rules.offset)
-            }
-        }
+        configuration.rules = object["rules"].flatMap { readableFile($0) }
+        configuration.indexes = object["indexes"].flatMap { readableFile($0) }
         if let bundles = object["bundles"] { configuration.bundles = self.bundles(bundles) }
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
         return configuration
+    }
+
+    /// The path of a file that is there.
+    private mutating func readableFile(_ node: JSONNode) -> String? {
+        guard let path = path(node) else { return nil }
+        let file = ConfigurationFile.resolve(path, in: directory)
+        if isSelected, !ConfigurationFile.isReadable(file) {
+            report("there is no file \(path) that can be read; write it, or take the key out", at: node.offset)
+        }
+        return file
     }
 
     private mutating func projectID(_ node: JSONNode, mode: HostConfiguration.Mode) -> String? {

@@ -11,6 +11,8 @@ package struct HostConfiguration: Hashable, Sendable {
     package var store: Store
     /// The file of the security rules; nil where none is named.
     package var rules: String?
+    /// The file of the indexes; nil where none is named.
+    package var indexes: String?
     /// In the file's order; names are unique.
     package var bundles: [Bundle]
     /// What the operator sets over the author's options, by function name. Whether there is such a function is known
@@ -22,7 +24,8 @@ package struct HostConfiguration: Hashable, Sendable {
 
     package init(
         project: String, mode: Mode, data: String, listen: Listen = Listen(), store: Store = Store(),
-        rules: String? = nil, bundles: [Bundle] = [], functions: [String: FunctionOverrides] = [:],
+        rules: String? = nil, indexes: String? = nil, bundles: [Bundle] = [],
+        functions: [String: FunctionOverrides] = [:],
         limits: Limits = Limits(), places: ConfigurationPlaces
     ) {
         self.project = project
@@ -31,6 +34,7 @@ package struct HostConfiguration: Hashable, Sendable {
         self.listen = listen
         self.store = store
         self.rules = rules
+        self.indexes = indexes
         self.bundles = bundles
         self.functions = functions
         self.limits = limits

@@ -136,11 +136,12 @@ struct HostConfigurationTests {
     @Test func everythingThatIsSaidIsRead() throws {
         let directory = try TemporaryDirectory()
         try directory.write("my.rules", "")
+        try directory.write("my.indexes.json", "{}")
         let text = """
             {
               "project": "my-shop-1", "mode": "production", "data": "/var/lib/shop",
               "listen": { "host": "0.0.0.0", "functions": 0, "firestore": 0, "auth": 0 },
-              "rules": "./my.rules",
+              "rules": "./my.rules", "indexes": "my.indexes.json",
               "bundles": [ { "name": "shop", "product": "Shop" }, { "name": "sh", "executable": "/bin/sh" } ],
               "functions": { "purchase": { "region": "asia-northeast1", "memory": "1GiB", "timeout": 240,
                 "minInstances": 1, "maxInstances": 10, "concurrency": 80, "cpu": 2 } },
@@ -151,6 +152,7 @@ struct HostConfigurationTests {
         #expect(read.project == "my-shop-1" && read.mode == .production && read.data == "/var/lib/shop")
         #expect(read.listen.host == "0.0.0.0" && read.listen.functions == 0)
         #expect(read.rules == directory.file("my.rules"))
+        #expect(read.indexes == directory.file("my.indexes.json"))
         #expect(
             read.bundles == [
                 .init(name: "shop", source: .product("Shop", package: directory.path)),

@@ -2,102 +2,63 @@ import DocumentModel
 @testable import DocumentStore
 import Testing
 
-/// Random queries, answered by the store and by looking at every document.
+/// Random queries and aggregations, answered by the store and by looking at every document.
 struct RandomQueryTests {
-    private static let fields = ["a", "b", "m.x"].map { FieldPath(segments: $0.split(separator: ".").map(String.init)) }
+    private static let rounds = 6
+    private static let queries = 100
 
-    private func value(_ generator: inout SeededGenerator) -> Value {
-        switch Int.random(in: 0..<8, using: &generator) {
-        case 0: .null
-        case 1: .double([Double.nan, 0.5, 1, 2].randomElement(using: &generator) ?? 0)
-        case 2: .string(["", "a", "b"].randomElement(using: &generator) ?? "")
-        case 3: .array((0..<Int.random(in: 0...2, using: &generator)).map { .integer(Int64($0)) })
-        case 4: .string(String(repeating: "y", count: 1600) + (["p", "q"].randomElement(using: &generator) ?? ""))
-        default: .integer(.random(in: 0...3, using: &generator))
-        }
-    }
-
-    private func leaf(_ generator: inout SeededGenerator) -> Query.Filter {
-        let field = Self.fields.randomElement(using: &generator) ?? .documentID
-        switch Int.random(in: 0..<12, using: &generator) {
-        case 0: return .unary(field, Query.UnaryOperator.allCases.randomElement(using: &generator) ?? .isNull)
-        case 1: return .field(field, .in, .array((0..<2).map { _ in value(&generator) }))
-        case 2: return .field(field, .arrayContains, .integer(.random(in: 0...2, using: &generator)))
-        case 3:
-            return .field(
-                .documentID,
-                [.equal, .lessThan, .greaterThanOrEqual, .notEqual]
-                    .randomElement(using: &generator) ?? .equal,
-                .string("d\(Int.random(in: 10..<40, using: &generator))"))
-        default:
-            let comparison: Query.Operator =
-                [
-                    .equal, .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
-                ].randomElement(using: &generator) ?? .equal
-            return .field(field, comparison, value(&generator))
-        }
-    }
-
-    private func query(_ generator: inout SeededGenerator) -> Query {
-        var query = Query(collectionID: "c")
-        switch Int.random(in: 0..<5, using: &generator) {
-        case 0: break
-        case 1, 2: query.filter = leaf(&generator)
-        case 3: query.filter = .and([leaf(&generator), leaf(&generator)])
-        default: query.filter = .or([leaf(&generator), .and([leaf(&generator), leaf(&generator)])])
-        }
-        var candidates = (Self.fields + [.documentID]).shuffled(using: &generator)
-        for _ in 0..<Int.random(in: 0...2, using: &generator) {
-            query.orderBy.append(Query.Order(candidates.removeLast(), descending: .random(using: &generator)))
-        }
-        if Bool.random(using: &generator) { query.limit = .random(in: 0...8, using: &generator) }
-        if Int.random(in: 0..<4, using: &generator) == 0 { query.offset = .random(in: 0...4, using: &generator) }
-        if let first = query.orderBy.first {
-            let place = first.field.isDocumentID ? Value.string("d20") : value(&generator)
-            if Int.random(in: 0..<3, using: &generator) == 0 {
-                query.start = Query.Cursor(values: [place], before: .random(using: &generator))
-            }
-            if Int.random(in: 0..<3, using: &generator) == 0 {
-                query.end = Query.Cursor(values: [place], before: .random(using: &generator))
-            }
-        }
-        return query
-    }
-
-    @Test(arguments: EngineKind.allCases)
-    func storeAndModelAgree(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        var generator = SeededGenerator(seed: 99)
-        var model: [DocumentPath: Document] = [:]
-        for round in 0..<4 {
-            var writes: [Write] = []
-            for i in 10..<40 {
-                let path = try DocumentPath("c/d\(i)")
-                if Int.random(in: 0..<5, using: &generator) == 0 {
+    private func writes(_ random: inout RandomQueries, _ model: inout NaiveStore) throws -> [Write] {
+        var writes: [Write] = []
+        for collection in RandomQueries.collections {
+            for i in 10..<(collection == "c" ? 40 : 18) {
+                let path = try DocumentPath(collection + "/d\(i)")
+                if Int.random(in: 0..<5, using: &random.generator) == 0 {
                     writes.append(Write(path: path, operation: .delete))
-                    model[path] = nil
+                    model.documents[path] = nil
                     continue
                 }
-                var fields: [String: Value] = ["m": .map(["x": value(&generator)])]
-                if Int.random(in: 0..<6, using: &generator) > 0 { fields["a"] = value(&generator) }
-                if Int.random(in: 0..<6, using: &generator) > 0 { fields["b"] = value(&generator) }
+                let fields = random.document()
                 writes.append(Write(path: path, operation: .set(fields)))
                 let zero = Timestamp(microseconds: 0)
-                model[path] = Document(path: path, fields: fields, createTime: zero, updateTime: zero)
-            }
-            try await test.commit(writes)
-            for _ in 0..<400 {
-                let query = query(&generator)
-                guard let normalized = try? NormalizedQuery(query) else { continue }
-                let expected = model.values.map(normalized.place).filter {
-                    normalized.matches($0.document) && normalized.isBetweenCursors($0)
-                }.sorted { normalized.compare($0, $1) == .ascending }
-                    .dropFirst(query.offset).prefix(query.limit ?? .max).map(\.document.path)
-                let found = try await test.query(query).map(\.path)
-                #expect(found == Array(expected), "round \(round): \(query)")
+                model.documents[path] = Document(path: path, fields: fields, createTime: zero, updateTime: zero)
             }
         }
-        try await test.commit(model.keys.map { Write(path: $0, operation: .delete) })
+        return writes
+    }
+
+    @Test(arguments: EngineKind.allCases, [1 as UInt64, 99])
+    func storeAndModelAgree(kind: EngineKind, seed: UInt64) async throws {
+        let test = try TestStore(kind)
+        var random = RandomQueries(generator: SeededGenerator(seed: seed))
+        var states: [(model: NaiveStore, time: Timestamp)] = []
+        var model = NaiveStore()
+        for round in 0..<Self.rounds {
+            let indexes = round == 0 ? IndexConfiguration() : random.indexes()
+            try await test.store.configureIndexes(indexes)
+            let time = try await test.commit(try writes(&random, &model)).commitTime
+            states.append((model, time))
+            // Queries are answered while indexes are being built, too.
+            if round % 2 == 0 { try await test.store.indexesAreDone() }
+            for _ in 0..<Self.queries {
+                let query = random.query()
+                guard let normalized = try? NormalizedQuery(query) else { continue }
+                var (seen, consistency) = (model, ReadConsistency.strong)
+                if Int.random(in: 0..<4, using: &random.generator) == 0,
+                    let state = states.randomElement(using: &random.generator)
+                {
+                    (seen, consistency) = (state.model, .at(state.time))
+                }
+                let hint = Comment("round \(round), \(consistency): \(query) with \(indexes)")
+                let found = try await test.query(query, consistency).map(\.path)
+                #expect(found == seen.query(normalized).map(\.path), hint)
+                let fields = random.aggregation()
+                let numbers = try await test.aggregate(query, fields, consistency)
+                #expect(numbers == (try seen.aggregate(query, fields)), "\(fields) of \(hint)")
+            }
+        }
+        try await test.store.configureIndexes(IndexConfiguration())
+        try await test.store.indexesAreDone()
+        try await test.commit(model.documents.keys.map { Write(path: $0, operation: .delete) })
         try test.store.engine.makeReadSession().read { reader in
             for table in [StorageTable.documents, .index] {
                 try reader.scan(table, KeyRange(lower: [], upper: nil), reverse: false) { key, _ in
@@ -107,5 +68,41 @@ struct RandomQueryTests {
             }
         }
         await test.store.shutdown()
+    }
+}
+
+extension TestStore {
+    func query(_ query: Query, _ consistency: ReadConsistency) async throws -> [Document] {
+        switch await store.perform(.query(query, consistency)) {
+        case .results(let documents, _): return documents
+        case let other: throw other.error
+        }
+    }
+
+    func aggregate(
+        _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency = .strong,
+        context: OperationContext = OperationContext()
+    ) async throws -> [Value] {
+        switch await store.perform(.aggregate(query, fields, consistency), in: context) {
+        case .aggregated(let values, _): return values
+        case let other: throw other.error
+        }
+    }
+
+    func explain(
+        _ query: Query, _ fields: [AggregateField] = [], analyze: Bool = true
+    ) async throws -> (explanation: QueryExplanation, results: [Document], values: [Value]) {
+        switch await store.perform(.explain(query, fields, analyze: analyze, .strong)) {
+        case .explained(let explanation, let results, let values, _): return (explanation, results, values)
+        case let other: throw other.error
+        }
+    }
+
+    func partition(_ query: Query, points: Int, _ consistency: ReadConsistency = .strong) async throws -> [DocumentPath]
+    {
+        switch await store.perform(.partition(query, points: points, consistency)) {
+        case .partitioned(let paths, _): return paths
+        case let other: throw other.error
+        }
     }
 }

@@ -54,6 +54,15 @@ struct Conjunction {
             || query.required.contains(field)
     }
 
+    /// Whether no document can be one of both.
+    func excludes(_ other: Conjunction) -> Bool {
+        if let document, let otherDocument = other.document { return document != otherDocument }
+        return equalities.contains { equality in
+            guard !equality.isElement, let value = other.value(of: equality.field) else { return false }
+            return !Value.equivalent(equality.value, value)
+        }
+    }
+
     private mutating func note(_ leaf: QueryLeaf, _ index: Int) {
         if leaf.field.isDocumentID {
             guard case .compare(.equal, let value) = leaf.test, let path = try? query.name(value) else { return }

@@ -17,13 +17,22 @@ final class HitStream {
     /// How many were found.
     private(set) var count = 0
 
-    init(_ route: QueryRoute, _ storage: any StorageReader, _ meter: QueryMeter, expecting: Int) {
+    private let isKeyEnough: Bool
+
+    /// - Parameters:
+    ///   - expecting: how many hits are expected to be needed.
+    ///   - isKeyEnough: whether hits are only counted.
+    init(
+        _ route: QueryRoute, _ storage: any StorageReader, _ meter: QueryMeter, expecting: Int,
+        isKeyEnough: Bool = false
+    ) {
+        self.isKeyEnough = isKeyEnough
         self.route = route
         self.meter = meter
         cursors = route.accesses.indices.map { index in
             RangeCursor(
                 storage, route.accesses[index].table, route.keyRanges(index), reverse: route.isReversed[index],
-                firstPage: route.accesses.count == 1 ? expecting : 8)
+                firstPage: route.accesses.count == 1 ? expecting : 8, isKeyEnough: isKeyEnough)
         }
     }
 
@@ -56,7 +65,9 @@ final class HitStream {
     private func first() throws -> IndexHit? { try row(0).map { try hit($0) } }
 
     private func hit(_ row: RangeCursor.Row) throws(DecodingFailure) -> IndexHit {
-        try IndexHit(key: row.key, row: row.value, route.accesses[0])
+        isKeyEnough
+            ? IndexHit(key: row.key, route.accesses[0])
+            : try IndexHit(key: row.key, row: row.value, route.accesses[0])
     }
 
     private func row(_ index: Int) throws -> RangeCursor.Row? {

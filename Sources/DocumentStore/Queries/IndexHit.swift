@@ -26,6 +26,12 @@ struct IndexHit {
         guard documentOffset < key.count else { throw DecodingFailure("an index row points behind its key") }
     }
 
+    /// A key that is only counted.
+    init(key: [UInt8], _ access: IndexAccess) {
+        (self.key, row, documentOffset, flags) = (key, [], access.prefix.count, [])
+        self.access = access
+    }
+
     /// Whether a value of the key was cut: then the order within equal bytes is not known.
     var isTruncated: Bool { flags.contains(.isTruncated) }
 

@@ -13,8 +13,12 @@ struct QueryPlan {
     }
 
     struct Part {
+        /// The place of the conjunction among the query's.
+        var disjunct: Int
         var conjunction: Conjunction
         var way: Way
+        /// Whether no document of it is one of the disjuncts before.
+        var isApart: Bool
     }
 
     let query: NormalizedQuery
@@ -23,17 +27,23 @@ struct QueryPlan {
     /// - Parameter isOrderWanted: whether the first results may be all that is read.
     init(_ query: NormalizedQuery, _ catalog: IndexCatalog, isOrderWanted: Bool) {
         self.query = query
-        for leaves in query.disjuncts {
+        var seen: [Conjunction] = []
+        for (index, leaves) in query.disjuncts.enumerated() {
             let conjunction = Conjunction(query, leaves)
-            if conjunction.isEmpty { continue }
-            if let document = conjunction.document {
-                parts.append(Part(conjunction: conjunction, way: .document(document)))
-                continue
-            }
-            for routes in Self.routes(conjunction, catalog) where !routes.contains(where: \.ranges.isEmpty) {
-                parts.append(Part(conjunction: conjunction, way: Self.choose(routes, isOrderWanted: isOrderWanted)))
+            if conjunction.isEmpty || seen.contains(where: { $0.leaves == leaves }) { continue }
+            let isApart = seen.allSatisfy(conjunction.excludes)
+            seen.append(conjunction)
+            for way in Self.ways(conjunction, catalog, isOrderWanted: isOrderWanted) {
+                parts.append(Part(disjunct: index, conjunction: conjunction, way: way, isApart: isApart))
             }
         }
+    }
+
+    private static func ways(_ conjunction: Conjunction, _ catalog: IndexCatalog, isOrderWanted: Bool) -> [Way] {
+        if let document = conjunction.document { return [.document(document)] }
+        // One place of all routes that is empty tells that there is nothing.
+        return routes(conjunction, catalog).filter { routes in !routes.contains(where: \.ranges.isEmpty) }
+            .map { choose($0, isOrderWanted: isOrderWanted) }
     }
 
     /// For each place where documents can be the routes that lead to all of them there.

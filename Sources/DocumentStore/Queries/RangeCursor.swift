@@ -8,6 +8,7 @@ final class RangeCursor {
     private let storage: any StorageReader
     private let table: StorageTable
     private let reverse: Bool
+    private let isKeyEnough: Bool
     /// Those that are not done yet, in the order of the walk.
     private var ranges: ArraySlice<KeyRange>
     /// What the walk has left behind: keys below, or from here on where it goes back.
@@ -16,12 +17,18 @@ final class RangeCursor {
     private var next = 0
     private var pageSize: Int
 
-    /// - Parameter firstPage: how many rows are expected to be needed.
-    init(_ storage: any StorageReader, _ table: StorageTable, _ ranges: [KeyRange], reverse: Bool, firstPage: Int) {
+    /// - Parameters:
+    ///   - firstPage: how many rows are expected to be needed.
+    ///   - isKeyEnough: whether rows may come without their values.
+    init(
+        _ storage: any StorageReader, _ table: StorageTable, _ ranges: [KeyRange], reverse: Bool, firstPage: Int,
+        isKeyEnough: Bool
+    ) {
         self.storage = storage
         self.table = table
         self.ranges = ranges[...]
         self.reverse = reverse
+        self.isKeyEnough = isKeyEnough
         pageSize = min(max(firstPage, 4), Self.maxPage)
     }
 
@@ -56,10 +63,17 @@ final class RangeCursor {
         page.removeAll(keepingCapacity: true)
         next = 0
         var bytes = 0
-        try storage.scan(table, range, reverse: reverse) { key, value in
-            page.append((key, value))
-            bytes += value.count
-            return page.count < pageSize && bytes < Self.maxPageBytes
+        if isKeyEnough {
+            try storage.scanKeys(table, range, reverse: reverse) { key in
+                page.append((key, []))
+                return page.count < pageSize
+            }
+        } else {
+            try storage.scan(table, range, reverse: reverse) { key, value in
+                page.append((key, value))
+                bytes += value.count
+                return page.count < pageSize && bytes < Self.maxPageBytes
+            }
         }
         if let last = page.last, page.count >= pageSize || bytes >= Self.maxPageBytes {
             bound = reverse ? last.key : last.key + [0]

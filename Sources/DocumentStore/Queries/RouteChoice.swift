@@ -12,7 +12,7 @@ struct RouteRivals {
 
     init(_ routes: [QueryRoute], _ view: DocumentView, _ meter: QueryMeter) {
         self.routes = routes
-        hits = routes.map { HitStream($0, view.storage, meter, expecting: 64) }
+        hits = routes.map { HitStream($0, view.storage, meter, expecting: 64, isKeyEnough: true) }
     }
 
     /// Goes on with all until they have found so many, or one of them can't.

@@ -27,8 +27,31 @@ extension DocumentStore {
                 try policy.check(.list(query), in: accessView(view))
             }
             guard let state else { return nil }
-            let results = try normalized.run(in: state.view, within: ReadBudget(configuration.maxReadBytes))
-            return .results(results, readTime: state.time)
+            return try self.query(query, normalized, state)
+        case .aggregate(let query, let fields, let consistency):
+            // In a transaction it counts as a read of the query.
+            let normalized = try NormalizedQuery(query)
+            let reads = ReadSet(queries: [query: normalized], aggregated: [query])
+            let state = try state(consistency, reads, operation.context, view, version) { policy, view in
+                try policy.check(.list(query), in: accessView(view))
+            }
+            return try state.map { try aggregate(query, fields, $0) }
+        case .explain(let query, let fields, let analyze, let consistency):
+            let normalized = try NormalizedQuery(query)
+            let reads = analyze ? ReadSet(queries: [query: normalized], aggregated: [query]) : ReadSet()
+            let state = try state(consistency, reads, operation.context, view, version) { policy, view in
+                try policy.check(.list(query), in: accessView(view))
+            }
+            return try state.map { try explain(query, normalized, fields, analyze: analyze, $0) }
+        case .partition(let query, let points, let consistency):
+            let reads = ReadSet(queries: [query: try NormalizedQuery(query)], aggregated: [query])
+            let state = try state(consistency, reads, operation.context, view, version) { policy, view in
+                try policy.check(.list(query), in: accessView(view))
+            }
+            return try state.map { state in
+                let places = try QueryPartition.split(query, points: points, in: state.view, QueryMeter())
+                return .partitioned(places, readTime: state.time)
+            }
         case .begin(let mode):
             if let key = operation.context.completion,
                 let response = try CompletionRecord.response(to: key, in: view.storage, at: now())
@@ -45,8 +68,6 @@ extension DocumentStore {
                 try table.begin(isReadOnly: mode.isReadOnly, seeing: past, context: operation.context, at: time)
             }
             return .began(id, prefetched: [])
-        case .aggregate, .explain, .partition:
-            throw DocumentError(.unimplemented, "the store doesn't know this operation yet")
         case .commit, .batchWrite, .rollback:
             throw DocumentError(.internal, "a change was asked of a reader")
         }

@@ -16,6 +16,7 @@ package final class DocumentStore: Sendable {
     let writes = JobQueue<WriteJob>()
     let listeners: ListenerHub
     let signal: CommitSignal
+    let costlyQueries = CostlyQueryLog()
     private let threads = Mutex(StoreThreads())
 
     /// - Parameters:

@@ -34,6 +34,9 @@ package struct StoreConfiguration: Sendable {
     package var maxListenerBytes = 16 * 1024 * 1024
     /// Changes that may wait for the listeners' thread; it reads what is more from the log.
     package var maxListenerBacklog = 64 * 1024 * 1024
+    /// Told of queries that read much more than they return, once an hour for each shape, on a thread of the store: it
+    /// must not block there.
+    package var onCostlyQuery: (@Sendable (CostlyQuery) -> Void)?
     /// How long a commit group stays open for transactions that were given their turn in it: in all, and without news.
     package var groupLimit: Duration = .milliseconds(4)
     package var groupPause: Duration = .microseconds(500)

@@ -79,7 +79,7 @@ extension StoreWriter {
         for path in reads.documents {
             prefetched.append(.document(path, try view.document(path, within: &budget)))
         }
-        for (query, normalized) in reads.queries {
+        for (query, normalized) in reads.queries where !reads.aggregated.contains(query) {
             let documents = try normalized.run(in: view, within: budget)
             try budget.take(documents.reduce(0) { $0 + DocumentLimits.size(of: $1.fields) })
             prefetched.append(.query(query, documents))

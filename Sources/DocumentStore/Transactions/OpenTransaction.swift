@@ -5,12 +5,15 @@ struct ReadSet: Sendable {
     var documents: Set<DocumentPath> = []
     /// By the query asked for, so that asking twice counts once.
     var queries: [Query: NormalizedQuery] = [:]
+    /// Those of them whose documents were not asked for: a second try doesn't get them in advance.
+    var aggregated: Set<Query> = []
 
     var count: Int { documents.count + queries.count }
 
     mutating func formUnion(_ other: ReadSet) {
         documents.formUnion(other.documents)
         queries.merge(other.queries) { first, _ in first }
+        aggregated.formUnion(other.aggregated)
     }
 
     /// What a second try takes turns on.

@@ -1,0 +1,167 @@
+import DocumentModel
+
+/// An aggregation as it is planned: of a query whose documents have all the fields that are summed up.
+struct AggregationPlan {
+    private static let maxScanned = 10_000
+
+    let query: NormalizedQuery
+    let plan: QueryPlan
+    private let start: Aggregator
+    /// Whether it matters which documents come first.
+    private let isOrdered: Bool
+
+    /// - Throws: `invalidArgument` with what the query or the aggregation breaks.
+    init(_ query: Query, _ fields: [AggregateField], _ catalog: IndexCatalog) throws(DocumentError) {
+        try Aggregator.check(fields)
+        let start = Aggregator(fields)
+        self.start = start
+        let isPart = query.limit != nil || query.offset > 0
+        isOrdered = isPart && !start.summed.isEmpty
+        var normalized = try NormalizedQuery(query, required: start.summed)
+        if !isPart, query.start == nil, query.end == nil, start.summed.count == 1 {
+            // Any order will do, and in that of the field its numbers stand in the keys.
+            var inOrder = query
+            inOrder.orderBy = [Query.Order(start.summed[0])]
+            let ordered = normalized.orders.map(\.field).filter { !$0.isDocumentID && $0 != start.summed[0] }
+            normalized = try NormalizedQuery(inOrder, required: start.summed + ordered)
+        }
+        self.query = normalized
+        plan = QueryPlan(normalized, catalog, isOrderWanted: isOrdered && query.limit != nil)
+    }
+
+    /// The numbers, one for each field.
+    ///
+    /// - Parameter maxBytes: how many stored bytes of documents may be held where they have to be sorted.
+    func run(in view: DocumentView, _ meter: QueryMeter, maxBytes: Int) throws -> (values: [Value], count: Int) {
+        var result = start
+        let query = query.query
+        guard query.limit != 0 else { return (result.values, 0) }
+        var counter = Counter()
+        if isOrdered {
+            let places = try PlaceReader(plan, view, meter, maxBytes: maxBytes)
+            while counter.count < query.limit ?? .max, let place = try places.next() {
+                result.add(place.document)
+                counter.count += 1
+            }
+            return (result.values, counter.count)
+        }
+        let limit = [query.limit, start.enough].compactMap { $0 }.min()
+        counter.bound = limit.map { $0 + query.offset }
+        for index in plan.parts.indices where !counter.isFull {
+            try run(plan.parts[index], in: view, meter, &result, &counter)
+        }
+        if !counter.isFull { try addReplaced(in: view, meter, &result, &counter) }
+        result.clamp(offset: query.offset, limit: query.limit)
+        return (result.values, counter.count)
+    }
+
+    /// How many documents were counted, and when that is enough.
+    private struct Counter {
+        var count = 0
+        var bound: Int?
+        var isFull: Bool { bound.map { count >= $0 } ?? false }
+    }
+
+    private func run(
+        _ part: QueryPlan.Part, in view: DocumentView, _ meter: QueryMeter, _ result: inout Aggregator,
+        _ counter: inout Counter
+    ) throws {
+        let route: QueryRoute
+        switch part.way {
+        case .document(let path):
+            meter.documents += 1
+            // What changed since is among what was replaced.
+            guard query.covers(path), let bytes = try view.storage.get(.documents, DocumentKeys.key(of: path))
+            else { return }
+            let document = try StoredDocument.decode(bytes, path: path)
+            if view.sees(document), query.matches(document), isBetweenCursors(document), isFirst(part, document) {
+                result.add(document)
+                counter.count += 1
+            }
+            return
+        case .route(let only): route = only
+        case .smallest(let routes), .race(_, let routes):
+            var rivals = RouteRivals(routes, view, meter)
+            route = try rivals.decide()
+        }
+        if view.past == nil, part.isApart, let how = keys(route) {
+            return try run(route, by: how, in: view, meter, &result, &counter)
+        }
+        let hits = HitStream(route, view.storage, meter, expecting: 64)
+        while !counter.isFull, let hit = try hits.next() {
+            guard let (document, _) = try route.document(of: hit, in: view, meter), route.admits(document),
+                !route.checksCursors || isBetweenCursors(document), isFirst(part, document)
+            else { continue }
+            result.add(document)
+            counter.count += 1
+        }
+    }
+
+    /// Whether no disjunct before this one has the document too.
+    private func isFirst(_ part: QueryPlan.Part, _ document: Document) -> Bool {
+        part.isApart
+            || !query.disjuncts[..<part.disjunct].contains { leaves in
+                leaves.allSatisfy { query.matches(document, $0) }
+            }
+    }
+
+    private func isBetweenCursors(_ document: Document) -> Bool {
+        query.isBetweenCursors(query.place(of: document))
+    }
+
+    private enum KeyUse {
+        case count
+        /// The wanted number is the last value of each key.
+        case number
+    }
+
+    /// What keys alone can give; nil where documents are to be read.
+    private func keys(_ route: QueryRoute) -> KeyUse? {
+        guard route.isExact else { return nil }
+        if start.summed.isEmpty { return .count }
+        return start.summed.count == 1 && route.fields.last?.path == start.summed[0] ? .number : nil
+    }
+
+    private func run(
+        _ route: QueryRoute, by use: KeyUse, in view: DocumentView, _ meter: QueryMeter, _ result: inout Aggregator,
+        _ counter: inout Counter
+    ) throws {
+        if use == .count, route.accesses.count == 1, counter.bound.map({ $0 > Self.maxScanned }) ?? true {
+            var count = 0
+            for range in route.keyRanges(0) { count += try view.storage.count(route.accesses[0].table, range) }
+            meter.entries += count
+            counter.count += count
+            return result.add(count: count)
+        }
+        let hits = HitStream(route, view.storage, meter, expecting: 256, isKeyEnough: use == .count)
+        while !counter.isFull, let hit = try hits.next() {
+            counter.count += 1
+            if use == .count { result.add(count: 1) } else { result.add(number: route.lastNumber(of: hit)) }
+        }
+    }
+
+    /// Documents as they were, in place of those that changed since.
+    private func addReplaced(
+        in view: DocumentView, _ meter: QueryMeter, _ result: inout Aggregator, _ counter: inout Counter
+    ) throws {
+        try view.forEachReplaced(query) { document in
+            meter.documents += 1
+            guard !counter.isFull, query.matches(document), isBetweenCursors(document) else { return }
+            result.add(document)
+            counter.count += 1
+        }
+    }
+}
+
+extension QueryRoute {
+    /// The number that a key's last value is; nil where it is something else.
+    func lastNumber(of hit: IndexHit) -> Value? {
+        var start = accesses[0].prefix.count
+        for field in fields.dropLast() {
+            start = ValueKeyReader.end(in: hit.key, from: start, isInverted: field.descending != isReversed[0]).end
+        }
+        guard let last = fields.last else { return nil }
+        return ValueKeyReader.number(
+            in: hit.key, at: start, isInverted: last.descending != isReversed[0], isDouble: hit.isDouble)
+    }
+}

@@ -1,0 +1,90 @@
+package import DocumentModel
+import Synchronization
+
+/// A query that read much more than it returned.
+package struct CostlyQuery: Hashable, Sendable {
+    /// Collection, fields and operators: never a value.
+    package var shape: String
+    package var cost: QueryExplanation.Cost
+    /// The index that would spare most of it, as ``QueryExplanation/suggestedIndex`` has it; nil where none would.
+    package var suggestedIndex: String?
+}
+
+/// Which queries were reported lately, each shape once an hour.
+final class CostlyQueryLog: Sendable {
+    private static let maxShapes = 1000
+    private static let pause: Duration = .seconds(3600)
+    private static let minReads = 1000
+    private static let factor = 10
+
+    private let reported = Mutex<[String: Duration]>([:])
+
+    /// Whether so much was read that it is worth a report.
+    static func isCostly(_ meter: QueryMeter, returned: Int) -> Bool {
+        let most = max(meter.entries, meter.documents)
+        return most > minReads && most > returned * factor
+    }
+
+    /// Whether it is the shape's time to be reported, and then not again for an hour.
+    func isDue(_ shape: String, at now: Duration) -> Bool {
+        reported.withLock { reported in
+            if let last = reported[shape], now - last < Self.pause { return false }
+            if reported.count >= Self.maxShapes { reported = reported.filter { now - $0.value < Self.pause } }
+            guard reported.count < Self.maxShapes || reported[shape] != nil else { return false }
+            reported[shape] = now
+            return true
+        }
+    }
+}
+
+extension Query {
+    /// Collection, fields and operators, without any value.
+    var shape: String {
+        var words = [allDescendants ? "collection group \(collectionID)" : "collection \(collectionID)"]
+        if let filter { words.append("where " + filter.shape) }
+        if !orderBy.isEmpty { words.append("order by " + orderBy.map(\.words).joined(separator: ", ")) }
+        if start != nil || end != nil { words.append("between cursors") }
+        if offset > 0 { words.append("offset") }
+        if limit != nil { words.append("limit") }
+        return words.joined(separator: " ")
+    }
+}
+
+extension Query.Filter {
+    fileprivate var shape: String {
+        switch self {
+        case .and(let filters): "(" + filters.map(\.shape).joined(separator: " and ") + ")"
+        case .or(let filters): "(" + filters.map(\.shape).joined(separator: " or ") + ")"
+        case .field(let field, let comparison, _): "\(field) \(comparison.words)"
+        case .unary(let field, let test): "\(field) \(test.words)"
+        }
+    }
+}
+
+extension Query.Operator {
+    fileprivate var words: String {
+        switch self {
+        case .equal: "=="
+        case .notEqual: "!="
+        case .lessThan: "<"
+        case .lessThanOrEqual: "<="
+        case .greaterThan: ">"
+        case .greaterThanOrEqual: ">="
+        case .in: "in"
+        case .notIn: "not-in"
+        case .arrayContains: "array-contains"
+        case .arrayContainsAny: "array-contains-any"
+        }
+    }
+}
+
+extension Query.UnaryOperator {
+    fileprivate var words: String {
+        switch self {
+        case .isNull: "is null"
+        case .isNotNull: "is not null"
+        case .isNaN: "is NaN"
+        case .isNotNaN: "is not NaN"
+        }
+    }
+}

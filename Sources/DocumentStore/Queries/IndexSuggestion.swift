@@ -1,0 +1,101 @@
+import DocumentModel
+
+/// An index that a query could be answered from by reading what it returns, in the form of `firestore.indexes.json`.
+struct IndexSuggestion {
+    private let target: QueryTarget
+    private let fields: [IndexDefinition.Field]
+
+    /// - Returns: nil where the plan is as good as any index makes it.
+    init?(_ plan: QueryPlan, _ catalog: IndexCatalog, isOrderWanted: Bool) {
+        for part in plan.parts {
+            guard let suggestion = Self(part, plan.query, isOrderWanted: isOrderWanted),
+                !suggestion.exists(in: catalog)
+            else { continue }
+            self = suggestion
+            return
+        }
+        return nil
+    }
+
+    private init?(_ part: QueryPlan.Part, _ query: NormalizedQuery, isOrderWanted: Bool) {
+        let conjunction = part.conjunction
+        switch part.way {
+        case .document: return nil
+        case .route(let route):
+            let lacksOrder = isOrderWanted && !route.isOrdered
+            let isOnKeys = route.residual.allSatisfy(\.field.isDocumentID) && !route.checksFields
+            guard lacksOrder || !isOnKeys || route.accesses.count > 1 else { return nil }
+        case .smallest, .race: break
+        }
+        var fields = conjunction.equalities.filter { !$0.isElement }
+            .map { IndexDefinition.Field($0.field, .ascending) }
+        if let element = conjunction.equalities.first(where: \.isElement) {
+            fields.append(IndexDefinition.Field(element.field, .contains))
+        }
+        // A field has one place in an index.
+        for order in conjunction.orders
+        where !order.field.isDocumentID && !fields.contains(where: { $0.path == order.field }) {
+            fields.append(IndexDefinition.Field(order.field, order.descending ? .descending : .ascending))
+        }
+        guard !fields.isEmpty else { return nil }
+        self.fields = fields
+        target = query.query.allDescendants ? .group(query.query.collectionID) : .collection(query.collection)
+    }
+
+    private var collectionID: String {
+        switch target {
+        case .collection(let collection): collection.id
+        case .group(let id): id
+        }
+    }
+
+    private var isGroup: Bool {
+        if case .group = target { true } else { false }
+    }
+
+    private func exists(in catalog: IndexCatalog) -> Bool {
+        if !isGroup, fields.count == 1 {
+            let field = fields[0]
+            return field.kind == .contains
+                ? catalog.hasElements(field.path, collectionID: collectionID)
+                : catalog.isOrdered(field.path, collectionID: collectionID)
+        }
+        return catalog.ready(isGroup ? .collectionGroup : .collection, collectionID: collectionID)
+            .contains { $0.definition.fields == fields }
+    }
+
+    /// An element of `indexes`, or of `fieldOverrides` where it has one field.
+    var json: String {
+        let scope = isGroup ? "COLLECTION_GROUP" : "COLLECTION"
+        func mode(_ kind: IndexDefinition.Kind) -> String {
+            switch kind {
+            case .ascending: #""order":"ASCENDING""#
+            case .descending: #""order":"DESCENDING""#
+            case .contains: #""arrayConfig":"CONTAINS""#
+            }
+        }
+        let collection = #""collectionGroup":\#(Self.quoted(collectionID))"#
+        guard fields.count > 1 else {
+            let field = fields[0]
+            return #"{\#(collection),"fieldPath":\#(Self.quoted(field.path.description)),"#
+                + #""indexes":[{\#(mode(field.kind)),"queryScope":"\#(scope)"}]}"#
+        }
+        let parts = fields.map { #"{"fieldPath":\#(Self.quoted($0.path.description)),\#(mode($0.kind))}"# }
+        return #"{\#(collection),"queryScope":"\#(scope)","fields":[\#(parts.joined(separator: ","))]}"#
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case _ where scalar.value < 0x20:
+                let hex = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,75 @@
+import DocumentModel
+
+extension DocumentStore {
+    func query(_ query: Query, _ normalized: NormalizedQuery, _ state: ReadState) throws -> DocumentResponse {
+        let meter = QueryMeter()
+        let start = elapsed()
+        let plan = normalized.plan(state.view.catalog)
+        let results = try normalized.run(plan, in: state.view, within: ReadBudget(configuration.maxReadBytes), meter)
+        note(query, plan, meter, since: start, returned: results.count, state.view.catalog)
+        return .results(results, readTime: state.time)
+    }
+
+    func aggregate(_ query: Query, _ fields: [AggregateField], _ state: ReadState) throws -> DocumentResponse {
+        let meter = QueryMeter()
+        let start = elapsed()
+        let plan = try AggregationPlan(query, fields, state.view.catalog)
+        let (values, count) = try plan.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
+        note(query, plan.plan, meter, since: start, returned: count, state.view.catalog)
+        return .aggregated(values, readTime: state.time)
+    }
+
+    /// - Parameter fields: those of an aggregation; none of a query.
+    func explain(
+        _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], analyze: Bool, _ state: ReadState
+    ) throws -> DocumentResponse {
+        let catalog = state.view.catalog
+        let meter = QueryMeter()
+        let start = elapsed()
+        let aggregation = fields.isEmpty ? nil : try AggregationPlan(query, fields, catalog)
+        let plan = aggregation?.plan ?? normalized.plan(catalog)
+        var explanation = QueryExplanation(plan)
+        let suggestion = IndexSuggestion(plan, catalog, isOrderWanted: query.limit != nil)?.json
+        guard analyze else {
+            explanation.suggestedIndex = suggestion
+            return .explained(explanation, results: [], values: [], readTime: state.time)
+        }
+        var results: [Document] = []
+        var values: [Value] = []
+        var returned = 0
+        if let aggregation {
+            (values, returned) = try aggregation.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
+        } else {
+            results = try normalized.run(plan, in: state.view, within: ReadBudget(configuration.maxReadBytes), meter)
+            returned = results.count
+        }
+        explanation.steps += meter.decisions
+        explanation.cost = cost(meter, since: start, returned: aggregation == nil ? returned : 1)
+        // Only what spares most of what was read.
+        if meter.entries + meter.documents > 4 * (returned + 1) { explanation.suggestedIndex = suggestion }
+        return .explained(explanation, results: results, values: values, readTime: state.time)
+    }
+
+    private func cost(_ meter: QueryMeter, since start: Duration, returned: Int) -> QueryExplanation.Cost {
+        let (seconds, attoseconds) = (elapsed() - start).components
+        return QueryExplanation.Cost(
+            documentsReturned: returned, indexEntriesRead: meter.entries, documentsRead: meter.documents,
+            microseconds: seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+    }
+
+    /// Reports a query that read much more than it returned, once an hour for each shape.
+    private func note(
+        _ query: Query, _ plan: QueryPlan, _ meter: QueryMeter, since start: Duration, returned: Int,
+        _ catalog: IndexCatalog
+    ) {
+        guard let report = configuration.onCostlyQuery, CostlyQueryLog.isCostly(meter, returned: returned) else {
+            return
+        }
+        let shape = query.shape
+        guard costlyQueries.isDue(shape, at: elapsed()) else { return }
+        report(
+            CostlyQuery(
+                shape: shape, cost: cost(meter, since: start, returned: returned),
+                suggestedIndex: IndexSuggestion(plan, catalog, isOrderWanted: query.limit != nil)?.json))
+    }
+}

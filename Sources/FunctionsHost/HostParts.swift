@@ -34,6 +34,7 @@ struct HostParts: Sendable {
         do {
             var storeConfiguration = StoreConfiguration()
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
+            storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)
             try store.start()
         } catch {

@@ -6,8 +6,8 @@ enum ListenerJob: Sendable {
     /// A listener whose first event is ready.
     case add(ListenerCore)
     case remove(UInt64)
-    /// Commits, durable and in order, and how many bytes they hold.
-    case changes([RecentChanges.Entry], bytes: Int)
+    /// All commits up to a version, durable and in order, and how many bytes they hold.
+    case changes([RecentChanges.Entry], upTo: Int64, bytes: Int)
     /// Commits that were left out because too many waited; the log has them.
     case behind
 }
@@ -92,8 +92,8 @@ final class ListenerHub: Sendable {
 
     // MARK: Commits
 
-    /// Hands durable commits over, without waiting. Costs nothing where nobody listens.
-    func offer(_ commits: [[RecentChanges.Entry]]) {
+    /// Hands all durable commits up to a version over, without waiting. Costs nothing where nobody listens.
+    func offer(_ commits: [[RecentChanges.Entry]], upTo version: Int64) {
         guard count > 0 else { return }
         let changes = commits.count == 1 ? commits[0] : Array(commits.joined())
         let bytes = changes.reduce(0) { $0 + $1.bytes }
@@ -102,7 +102,7 @@ final class ListenerHub: Sendable {
             return
         }
         backlog.add(bytes, ordering: .relaxed)
-        _ = jobs.put(.changes(changes, bytes: bytes))
+        _ = jobs.put(.changes(changes, upTo: version, bytes: bytes))
     }
 
     /// The thread has dealt with commits that were handed over.

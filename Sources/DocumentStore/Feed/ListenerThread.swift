@@ -25,15 +25,16 @@ final class ListenerThread: @unchecked Sendable {
 
     private func process(_ jobs: [ListenerJob]) {
         var waiting: [RecentChanges.Entry] = []
-        var bytes = 0
+        var (last, bytes) = (position, 0)
         func finishRound() {
-            tell(waiting)
+            tell(waiting, upTo: last)
             hub.done(bytes: bytes)
-            (waiting, bytes) = ([], 0)
+            (waiting, last, bytes) = ([], position, 0)
         }
         for job in jobs {
-            if case .changes(let changes, let size) = job {
+            if case .changes(let changes, let version, let size) = job {
                 waiting += changes
+                last = version
                 bytes += size
                 continue
             }
@@ -49,8 +50,8 @@ final class ListenerThread: @unchecked Sendable {
     }
 
     /// One round.
-    private func tell(_ changes: [RecentChanges.Entry]) {
-        guard let last = changes.last?.version, last > position else { return }
+    private func tell(_ changes: [RecentChanges.Entry], upTo last: Int64) {
+        guard last > position else { return }
         var concerned: [UInt64: [DocumentChange]] = [:]
         // Where it caught up before, some are known.
         for change in changes where change.version > position {
@@ -117,6 +118,8 @@ final class ListenerThread: @unchecked Sendable {
                 if let event = try event(core, changes, at: position) { events.append(event) }
             }
             guard core.mailbox.push(events) else { return end(id, .cancelled) }
+            // While nobody listened no commits came.
+            if cores.isEmpty, position < core.start { advance(to: core.start) }
             cores[id] = core
             table.insert(id, core.target)
         } catch {
@@ -147,10 +150,10 @@ final class ListenerThread: @unchecked Sendable {
                 }
                 isLast = page.isLast
                 for commit in page.commits {
+                    let version = commit.time.microseconds
                     tell(
-                        commit.changes.map {
-                            RecentChanges.Entry($0, version: commit.time.microseconds, storedBytes: 0)
-                        })
+                        commit.changes.map { RecentChanges.Entry($0, version: version, storedBytes: 0) },
+                        upTo: version)
                 }
                 advance(to: max(position, page.position.microseconds))
             }

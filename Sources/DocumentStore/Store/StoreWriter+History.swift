@@ -15,9 +15,10 @@ extension StoreWriter {
 
     /// Tells who waits for commits what is durable now.
     func publish() {
-        guard let last = batch.last?.last else { return }
-        store.signal.publish(last.version)
-        store.listeners.offer(batch)
+        guard durableVersion != publishedVersion else { return }
+        publishedVersion = durableVersion
+        if let last = batch.last?.last { store.signal.publish(last.version) }
+        store.listeners.offer(batch, upTo: durableVersion)
         batch = []
     }
 }

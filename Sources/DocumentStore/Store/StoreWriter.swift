@@ -10,6 +10,8 @@ final class StoreWriter: @unchecked Sendable {
     /// The version of the state as the open batch has it, and of what is durable.
     var appliedVersion: Int64
     private(set) var durableVersion: Int64
+    /// The version up to which whoever waits for commits has been told.
+    var publishedVersion: Int64
     var turns = WriterTurns()
     var indexes: IndexMaintenance
     /// The change log as the open batch has it.
@@ -34,6 +36,7 @@ final class StoreWriter: @unchecked Sendable {
         lastVersion = version
         appliedVersion = version
         durableVersion = version
+        publishedVersion = version
     }
 
     func run() {

@@ -1,0 +1,147 @@
+import DocumentModel
+@testable import DocumentStore
+import Testing
+
+struct ListenerTests {
+    private func path(_ string: String) throws -> DocumentPath { try DocumentPath(string) }
+
+    private func delete(_ string: String) throws -> Write { Write(path: try path(string), operation: .delete) }
+
+    @Test(arguments: EngineKind.allCases)
+    func aDocumentIsFollowedFromWhatIsThere(kind: EngineKind) async throws {
+        let test = try TestStore(kind)
+        let first = try await test.set("a/b", ["n": .integer(1)]).commitTime
+        let listener = try test.store.listen(to: .documents([path("a/b"), path("a/c")]))
+        let was = try #require(await test.get("a/b"))
+        #expect(try await listener.next() == .initial([was], at: first))
+        #expect(listener.currentTime == first)
+        try await test.set("a/other", [:])
+        let second = try await test.set("a/c", [:]).commitTime
+        let made = try #require(await test.get("a/c"))
+        #expect(try await listener.next() == .changes([.added(made)], at: second))
+        let third = try await test.commit([delete("a/b")]).commitTime
+        #expect(try await listener.next() == .changes([.removed(was, deleted: true)], at: third))
+        await test.store.shutdown()
+        #expect(await refusal { _ = try await listener.next() } == DocumentStore.shutDown)
+        #expect(try await listener.next() == nil)
+    }
+
+    @Test func aWindowIsFilledAgainFromBehind() async throws {
+        let test = try TestStore()
+        for n in 1...5 { try await test.set("c/d\(n)", ["n": .integer(Int64(n))]) }
+        var query = Query(collectionID: "c")
+        query.orderBy = [Query.Order(try FieldPath("n"), descending: true)]
+        query.limit = 2
+        query.offset = 1
+        let listener = try test.store.listen(to: .query(query))
+        guard case .initial(let documents, _)? = try await listener.next() else { throw DocumentError(.unknown, "") }
+        #expect(documents.map(\.path.id) == ["d4", "d3"])
+        let fifth = try await test.get("c/d5")
+        let time = try await test.commit([delete("c/d4"), delete("c/d2")]).commitTime
+        let first = try #require(await test.get("c/d1"))
+        #expect(
+            try await listener.next()
+                == .changes([.removed(documents[0], deleted: true), .added(first)], at: time))
+        #expect(fifth != nil)
+        await test.store.shutdown()
+    }
+
+    @Test func timeMovesOnWhereNothingConcernsTheListener() async throws {
+        let test = try TestStore()
+        let listener = try test.store.listen(to: .documents([path("a/b")]))
+        #expect(listener.currentTime == nil)
+        _ = try await listener.next()
+        let time = try await test.set("x/y", [:]).commitTime
+        while listener.currentTime ?? time != time { await Task.yield() }
+        await test.store.shutdown()
+    }
+
+    @Test func aListenerThatIsNotReadIsToldToStartOver() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxListenerEvents = 3
+        let test = try TestStore(configuration: configuration)
+        let listener = try test.store.listen(to: .query(Query(collectionID: "c")))
+        _ = try await listener.next()
+        while test.store.listeners.count > 0 { try await test.set("c/d", ["n": .integer(.random(in: 0...(.max)))]) }
+        guard case .startOver(let reason)? = try await listener.next() else { throw DocumentError(.unknown, "") }
+        #expect(reason.contains("too slowly"))
+        #expect(try await listener.next() == nil)
+        await test.store.shutdown()
+    }
+
+    @Test func aListenerEndsWithItsOwnerOrItsLastHolder() async throws {
+        let test = try TestStore()
+        let target = ListenTarget.documents([try path("a/b")])
+        let owned = try test.store.listen(to: target, in: OperationContext(owner: 1))
+        var held: DocumentListener? = try test.store.listen(to: target, in: OperationContext(owner: 2))
+        let cancelled = try test.store.listen(to: target, in: OperationContext(owner: 2))
+        #expect(test.store.listeners.count == 3)
+        _ = try await owned.next()
+        test.store.release(owner: 1)
+        #expect(await refusal { _ = try await owned.next() }?.code == .cancelled)
+        async let end = cancelled.next()
+        cancelled.cancel()
+        guard case nil = try await end else { return #expect(try await cancelled.next() == nil) }
+        _ = try await held?.next()
+        #expect(test.store.listeners.count == 1)
+        held = nil
+        #expect(test.store.listeners.count == 0)
+        await test.store.shutdown()
+    }
+
+    @Test func tooManyListenersAreRefusedAndSoAreWrongQueries() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxListeners = 1
+        let test = try TestStore(configuration: configuration)
+        var query = Query(collectionID: "c")
+        query.limit = -1
+        #expect(await refusal { _ = try test.store.listen(to: .query(query)) }?.code == .invalidArgument)
+        let first = try test.store.listen(to: .query(Query(collectionID: "c")))
+        let error = await refusal { _ = try test.store.listen(to: .query(Query(collectionID: "d"))) }
+        #expect(error?.code == .resourceExhausted)
+        first.cancel()
+        _ = try test.store.listen(to: .query(Query(collectionID: "d")))
+        await test.store.shutdown()
+        let late = await refusal { _ = try test.store.listen(to: .query(Query(collectionID: "d"))) }
+        #expect(late == DocumentStore.shutDown)
+    }
+
+    /// Refuses documents that say so, and lists.
+    private struct Secrets: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            switch access {
+            case .get(_, let document?) where document.fields["secret"] == nil: return
+            case .get(_, nil): return
+            default: throw DocumentError(.permissionDenied, "secret")
+            }
+        }
+    }
+
+    @Test func thePolicyIsAskedFirstAndAtEachChange() async throws {
+        let test = try TestStore()
+        let context = OperationContext(policy: Secrets())
+        try await test.set("a/b", [:])
+        let listener = try test.store.listen(to: .documents([path("a/b")]), in: context)
+        _ = try await listener.next()
+        try await test.set("a/b", ["secret": .boolean(true)])
+        #expect(await refusal { _ = try await listener.next() }?.code == .permissionDenied)
+        let again = try test.store.listen(to: .documents([path("a/b")]), in: context)
+        #expect(await refusal { _ = try await again.next() }?.code == .permissionDenied)
+        let list = try test.store.listen(to: .query(Query(collectionID: "a")), in: context)
+        #expect(await refusal { _ = try await list.next() }?.code == .permissionDenied)
+        #expect(test.store.listeners.count == 0)
+        await test.store.shutdown()
+    }
+
+    @Test func aPositionThatCantBeGoneOnFromMeansToStartOver() async throws {
+        let test = try TestStore()
+        let time = try await test.set("a/b", [:]).commitTime
+        for offset in [-1_000_000_000, 1_000_000_000] as [Int64] {
+            let position = Timestamp(microseconds: time.microseconds + offset)
+            let listener = try test.store.listen(to: .query(Query(collectionID: "a")), from: position)
+            guard case .startOver(let reason)? = try await listener.next() else { throw DocumentError(.unknown, "") }
+            #expect(reason.contains("start over"))
+        }
+        await test.store.shutdown()
+    }
+}

@@ -91,7 +91,7 @@ final class ListenerThread: @unchecked Sendable {
                 }
             }
         case .window(let window):
-            guard window.bytes <= 2 * store.configuration.maxReadBytes else {
+            guard window.bytes / 2 <= store.configuration.maxReadBytes else {
                 throw DocumentError(
                     .resourceExhausted,
                     "the part of the result that the listener's limit leaves has become larger than one answer may be")

@@ -36,7 +36,7 @@ struct HistoryBounds: Hashable, Sendable {
         try storage.scanKeys(.changes, KeyRange(lower: [], upper: nil), reverse: false) { bytes in
             let key = try ChangeLog.Key(bytes)
             let goes =
-                key.version <= old || (key.version <= spared ? self.bytes > maxBytes : self.bytes > 2 * maxBytes)
+                key.version <= old || (key.version <= spared ? self.bytes > maxBytes : self.bytes / 2 > maxBytes)
                 // What is left of a commit that went in part is of no use.
                 || key.version == floor
             guard goes, removed.count < limit else { return false }

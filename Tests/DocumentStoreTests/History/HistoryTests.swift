@@ -1,0 +1,130 @@
+import DocumentModel
+@testable import DocumentStore
+import Testing
+
+struct HistoryTests {
+    private struct Log: Equatable {
+        var bounds: HistoryBounds
+        var versions: [Int64] = []
+        /// Counted from the rows themselves.
+        var bytes = 0
+    }
+
+    private func log(of engine: any StorageEngine) throws -> Log {
+        try engine.makeReadSession().read { storage in
+            var log = Log(bounds: try #require(try HistoryBounds.read(storage)))
+            try storage.scan(.changes, KeyRange(lower: [], upper: nil), reverse: false) { key, value in
+                log.versions.append(try ChangeLog.Key(key).version)
+                log.bytes += key.count + value.count
+                return true
+            }
+            return log
+        }
+    }
+
+    private func open(
+        _ engine: any StorageEngine, _ clock: TestClock, _ configuration: StoreConfiguration
+    ) throws -> DocumentStore {
+        let store = try DocumentStore(
+            engine: engine, now: clock.now, elapsed: clock.elapsed, configuration: configuration)
+        try store.start()
+        return store
+    }
+
+    private func set(_ store: DocumentStore, _ path: String, _ text: String = "") async throws -> Int64 {
+        let write = Write(path: try DocumentPath(path), operation: .set(["text": .string(text)]))
+        switch await store.perform(.commit([write], transaction: nil, completing: nil)) {
+        case .committed(let result): return result.commitTime.microseconds
+        case let other: throw other.error
+        }
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func whatIsTooOldGoes(kind: EngineKind) async throws {
+        let directory = try TemporaryDirectory()
+        let (engine, clock) = (try kind.make(in: directory), TestClock())
+        let store = try open(engine, clock, StoreConfiguration())
+        var versions: [Int64] = []
+        for n in 0..<10 {
+            versions.append(try await set(store, "a/\(n)"))
+            clock.advance(seconds: 600)
+        }
+        let log = try log(of: engine)
+        // The last was made when the fourth was an hour old.
+        #expect(log.versions == Array(versions[4...]))
+        #expect(log.bounds == HistoryBounds(floor: versions[3], bytes: log.bytes))
+        await store.shutdown()
+        try engine.close()
+    }
+
+    @Test(arguments: EngineKind.allCases)
+    func whatIsTooMuchGoesAndARestartKnowsIt(kind: EngineKind) async throws {
+        let directory = try TemporaryDirectory()
+        let (engine, clock) = (try kind.make(in: directory), TestClock())
+        var configuration = StoreConfiguration()
+        configuration.maxHistoryBytes = 20_000
+        for _ in 0..<2 {
+            let store = try open(engine, clock, configuration)
+            for n in 0..<100 {
+                // Past the second for which the versions are spared.
+                clock.advance(seconds: 2)
+                _ = try await set(store, "a/\(n % 7)", String(repeating: "x", count: n * 10))
+            }
+            let log = try log(of: engine)
+            #expect(log.bounds.bytes == log.bytes)
+            #expect((15_000...20_000).contains(log.bytes))
+            #expect(try #require(log.versions.first) > log.bounds.floor)
+            await store.shutdown()
+        }
+        try engine.close()
+    }
+
+    /// A commit that is too large to go in one step goes in several, and counts as gone from the first on.
+    @Test func trimmingGoesInSteps() throws {
+        let engine = MemoryEngine()
+        try engine.write { storage in
+            var bounds = HistoryBounds(floor: 0, bytes: 0)
+            for document in 0..<50 {
+                bounds.bytes += try ChangeLog.append(
+                    version: 5, documentKey: Array("a/\(document)".utf8), before: nil, after: [1, 2, 3], to: storage)
+            }
+            bounds.bytes += try ChangeLog.append(version: 6, documentKey: [9], before: nil, after: nil, to: storage)
+            for step in 1...3 {
+                try bounds.trim(upTo: 5, spared: 5, maxBytes: .max, atMost: 20, in: storage)
+                #expect(bounds.floor == 5)
+                #expect(try storage.count(.changes, KeyRange(lower: [], upper: nil)) == max(51 - step * 20, 1))
+            }
+            try bounds.trim(upTo: 5, spared: 5, maxBytes: .max, atMost: 20, in: storage)
+            #expect(try storage.count(.changes, KeyRange(lower: [], upper: nil)) == 1)
+        }
+    }
+
+    /// Read-only transactions keep what they see, up to twice what the log may have.
+    @Test func openReadsAreSpared() async throws {
+        let (engine, clock) = (MemoryEngine(), TestClock())
+        var configuration = StoreConfiguration()
+        configuration.maxHistoryBytes = 3000
+        configuration.transactionIdle = .seconds(10_000)
+        configuration.transactionLifetime = .seconds(10_000)
+        let store = try open(engine, clock, configuration)
+        let first = try await set(store, "a/b", "was")
+        guard case .began(let id, _) = await store.perform(.begin(.readOnly(at: Timestamp(microseconds: first)))) else {
+            throw DocumentError(.unknown, "no transaction")
+        }
+        var sizes: [Int] = []
+        var refusal: DocumentError?
+        while refusal == nil {
+            clock.advance(seconds: 2)
+            _ = try await set(store, "a/b", String(repeating: "x", count: 100 + sizes.count))
+            sizes.append(try log(of: engine).bytes)
+            switch await store.perform(.get([try DocumentPath("a/b")], .transaction(id))) {
+            case .documents(let documents, _): #expect(documents[0]?.fields["text"] == .string("was"))
+            case let other: refusal = other.error
+            }
+        }
+        #expect(refusal?.code == .aborted)
+        #expect(try #require(sizes.max()) > 5000)
+        #expect(try #require(sizes.max()) <= 6000)
+        await store.shutdown()
+    }
+}

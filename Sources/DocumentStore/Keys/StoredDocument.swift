@@ -1,8 +1,12 @@
 import DocumentModel
 
-/// How a document stands in its table: a format byte, both times in microseconds, the fields.
+/// How a document stands in its table: a format byte, both times in microseconds, the fields, and a checksum over all
+/// that and the document's name.
 enum StoredDocument {
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
+    /// Without a checksum, as first versions wrote it.
+    private static let unsummedFormat: UInt8 = 1
+    private static let sumBytes = 4
 
     static func encode(_ document: Document) -> [UInt8] {
         var writer = ByteWriter(reservingCapacity: 256)
@@ -10,12 +14,16 @@ enum StoredDocument {
         writer.write(fixed: UInt64(bitPattern: document.createTime.microseconds))
         writer.write(fixed: UInt64(bitPattern: document.updateTime.microseconds))
         writer.write(fields: document.fields)
+        let sum = writer.bytes.withUnsafeBytes { StoredChecksum.of($0, name: document.path.string) }
+        for shift in stride(from: 24, through: 0, by: -8) {
+            writer.write(byte: UInt8(truncatingIfNeeded: sum >> shift))
+        }
         return writer.bytes
     }
 
     static func decode(_ bytes: [UInt8], path: DocumentPath) throws(DecodingFailure) -> Document {
-        var reader = ByteReader(bytes)
-        guard try reader.byte() == format else { throw DecodingFailure("\(path) has an unknown format") }
+        var reader = ByteReader(try content(bytes, path))
+        _ = try reader.byte()
         let created = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
         let updated = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
         let fields = try reader.fields()
@@ -23,9 +31,26 @@ enum StoredDocument {
         return Document(path: path, fields: fields, createTime: created, updateTime: updated)
     }
 
+    /// All but the checksum, which is compared.
+    private static func content(_ bytes: [UInt8], _ path: DocumentPath) throws(DecodingFailure) -> ArraySlice<UInt8> {
+        switch bytes.first {
+        case unsummedFormat: return bytes[...]
+        case format where bytes.count > sumBytes:
+            let content = bytes.dropLast(sumBytes)
+            let sum = content.withUnsafeBytes { StoredChecksum.of($0, name: path.string) }
+            guard bytes.suffix(sumBytes).reduce(UInt32(0), { $0 << 8 | UInt32($1) }) == sum else {
+                throw DecodingFailure("\(path) is not as it was written: its checksum is another")
+            }
+            return content
+        default: throw DecodingFailure("\(path) has an unknown format")
+        }
+    }
+
     /// The update time alone, in microseconds.
     static func updateTime(_ bytes: [UInt8]) throws(DecodingFailure) -> Int64 {
-        guard bytes.count >= 17, bytes[0] == format else { throw DecodingFailure("a document has an unknown format") }
+        guard bytes.count >= 17, bytes[0] == format || bytes[0] == unsummedFormat else {
+            throw DecodingFailure("a document has an unknown format")
+        }
         return Int64(bitPattern: bytes[9..<17].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 }

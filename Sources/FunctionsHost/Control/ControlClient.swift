@@ -21,14 +21,29 @@ struct ControlClient: Sendable {
     /// - Returns: nil where no host listens there.
     /// - Throws: where it can't be told.
     init?(directory: String) async throws {
+        let connection = try await Self.connect(directory) { channel in
+            try channel.pipeline.syncOperations.addHTTPClientHandlers()
+            return try Connection(wrappingChannelSynchronously: channel)
+        }
+        guard let connection else { return nil }
+        self.connection = connection
+    }
+
+    /// Whether a host listens there.
+    static func isListening(_ directory: String) async throws -> Bool {
+        guard let channel = try await connect(directory, { $0 }) else { return false }
+        try? await channel.close()
+        return true
+    }
+
+    private static func connect<Result: Sendable>(
+        _ directory: String, _ wrap: @escaping @Sendable (any Channel) throws -> Result
+    ) async throws -> Result? {
         do {
-            connection = try await ControlSocket(directory: directory).withAddress { address in
+            return try await ControlSocket(directory: directory).withAddress { address in
                 try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                     .connect(unixDomainSocketPath: address) { channel in
-                        channel.eventLoop.makeCompletedFuture {
-                            try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                            return try Connection(wrappingChannelSynchronously: channel)
-                        }
+                        channel.eventLoop.makeCompletedFuture { try wrap(channel) }
                     }
             }
         } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {

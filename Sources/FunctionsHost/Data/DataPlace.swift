@@ -53,7 +53,7 @@ package struct DataPlace: Sendable {
     /// - Returns: where the store that was there stands now; nil where there was none.
     /// - Throws: an error whose description is a sentence for the operator. The store is then what it was.
     package func restore(_ backup: String, progress: (WorkProgress) throws -> Void) async throws -> String? {
-        guard try await ControlClient(directory: directory) == nil else {
+        guard try await !ControlClient.isListening(directory) else {
             throw HostError("a host runs on \(directory); stop it before its data are replaced")
         }
         let owned = try DataDirectory.open(directory)

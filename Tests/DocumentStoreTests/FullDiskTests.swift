@@ -1,0 +1,136 @@
+import DocumentModel
+@testable import DocumentStore
+import Foundation
+import Testing
+
+/// A disk of a few megabytes in memory. Needs the right to mount.
+private final class SmallDisk: Sendable {
+    let path: String
+
+    static let isPossible = (try? SmallDisk(megabytes: 1)) != nil
+
+    init(megabytes: Int) throws {
+        path = FileManager.default.temporaryDirectory.path + "/disk-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Self.run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m", "none", path)
+    }
+
+    deinit {
+        try? Self.run("umount", "-l", path)
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    func setReadOnly(_ readOnly: Bool) throws { try Self.run("mount", "-o", "remount,\(readOnly ? "ro" : "rw")", path) }
+
+    private struct Refused: Error {}
+
+    private static func run(_ command: String...) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Refused() }
+    }
+}
+
+@Suite(.enabled(if: SmallDisk.isPossible, "skipped: this user may not mount a disk for it"))
+struct FullDiskTests {
+    private func store(_ disk: SmallDisk) throws -> DocumentStore {
+        let engine = try SQLiteEngine(file: disk.path + "/documents.db")
+        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        try store.start()
+        return store
+    }
+
+    private func close(_ store: DocumentStore) async throws {
+        await store.shutdown()
+        try store.engine.close()
+    }
+
+    private func set(_ i: Int, in store: DocumentStore) async throws -> DocumentError? {
+        let fields: [String: Value] = [
+            "n": .integer(Int64(i)), "b": .bytes([UInt8](repeating: UInt8(i & 255), count: 30_000)),
+        ]
+        let write = Write(path: try DocumentPath("c/d\(i)"), operation: .set(fields))
+        switch await store.perform(.commit([write], transaction: nil, completing: nil)) {
+        case .committed: return nil
+        case let other: return other.error
+        }
+    }
+
+    private func count(_ store: DocumentStore, upTo limit: Int) async throws -> Int {
+        var count = 0
+        for i in 0..<limit {
+            guard case .documents(let found, _) = await store.perform(.get([try DocumentPath("c/d\(i)")], .strong))
+            else {
+                Issue.record("document \(i) can't be read")
+                continue
+            }
+            if found[0]?.fields["n"] == .integer(Int64(i)) { count += 1 }
+        }
+        return count
+    }
+
+    @Test func aFullDiskRefusesCommitsAndLosesNothing() async throws {
+        let disk = try SmallDisk(megabytes: 6)
+        let filler = disk.path + "/filler"
+        try Data(count: 2 << 20).write(to: URL(fileURLWithPath: filler))
+        let store = try store(disk)
+        var acknowledged = 0
+        while true {
+            if let error = try await set(acknowledged, in: store) {
+                #expect(error.code == .unavailable)
+                #expect(error.message.contains("full"))
+                break
+            }
+            acknowledged += 1
+        }
+        #expect(acknowledged > 10)
+        // Reads go on, and what doesn't fit now is refused each time.
+        #expect(try await count(store, upTo: acknowledged + 1) == acknowledged)
+        #expect(try await set(acknowledged, in: store)?.code == .unavailable)
+        // A store that is opened on the full disk reads as well.
+        try await close(store)
+        let reopened = try self.store(disk)
+        #expect(try await count(reopened, upTo: acknowledged + 1) == acknowledged)
+        // Room again: no restart is needed.
+        try FileManager.default.removeItem(atPath: filler)
+        for i in acknowledged..<acknowledged + 5 { #expect(try await set(i, in: reopened) == nil) }
+        #expect(try await count(reopened, upTo: acknowledged + 5) == acknowledged + 5)
+        let result = try reopened.check(report: { Issue.record("\($0)") }, progress: { _ in })
+        #expect(result.problems == 0)
+        try await close(reopened)
+    }
+
+    @Test func aBackupToAFullDiskSaysSoAndLeavesNothing() throws {
+        let disk = try SmallDisk(megabytes: 1)
+        let directory = try TemporaryDirectory()
+        let engine = try SQLiteEngine(file: directory.file("documents.db"))
+        try engine.write { writer in
+            for i in 0..<200 { try writer.put(.documents, [UInt8(i)], [UInt8](repeating: 1, count: 20_000)) }
+        }
+        let error = #expect(throws: StorageError.self) {
+            try engine.copy(to: disk.path + "/backup.db", replacing: false) { _ in }
+        }
+        #expect(error?.message.contains("full") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
+        try engine.close()
+    }
+
+    @Test func aReadOnlyDiskIsRefusedWithASentence() async throws {
+        let disk = try SmallDisk(megabytes: 4)
+        let store = try store(disk)
+        #expect(try await set(0, in: store) == nil)
+        try await close(store)
+        try disk.setReadOnly(true)
+        let error = #expect(throws: StorageError.self) { try SQLiteEngine(file: disk.path + "/documents.db") }
+        #expect(error?.kind == .unavailable)
+        #expect(error?.message.contains(disk.path) == true)
+        try disk.setReadOnly(false)
+        let reopened = try self.store(disk)
+        #expect(try await count(reopened, upTo: 1) == 1)
+        try await close(reopened)
+    }
+}

@@ -33,6 +33,8 @@ struct HostParts: Sendable {
         }
         do {
             var storeConfiguration = StoreConfiguration()
+            storeConfiguration.historyRetention = .seconds(configuration.store.historySeconds)
+            storeConfiguration.maxHistoryBytes = configuration.store.historyMiB << 20
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)

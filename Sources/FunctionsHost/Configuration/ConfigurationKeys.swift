@@ -5,7 +5,7 @@ enum ConfigurationKeys {
         "environments",
     ]
     static let listen = ["host", "functions", "firestore", "auth"]
-    static let store = ["engine"]
+    static let store = ["engine", "historySeconds", "historyMiB"]
     static let bundle = ["name", "product", "executable"]
     static let function = ["region", "memory", "timeout", "minInstances", "maxInstances", "concurrency", "cpu"]
     static let limits = ["requestBody", "queue", "connections", "shutdownGrace", "eventDepth"]

@@ -29,6 +29,21 @@ extension ConfigurationReader {
         return listen
     }
 
+    mutating func store(_ node: JSONNode) -> HostConfiguration.Store {
+        var store = HostConfiguration.Store()
+        guard let object = object(node, key: "store", known: ConfigurationKeys.store) else { return store }
+        if let engine = object["engine"].flatMap({ choice($0, HostConfiguration.Store.Engine.self) }) {
+            store.engine = engine
+        }
+        if let node = object["historySeconds"], let seconds = integer(node, 60...604_800, "a time in seconds") {
+            store.historySeconds = seconds
+        }
+        if let node = object["historyMiB"], let size = integer(node, 16...1_048_576, "a size in MiB") {
+            store.historyMiB = size
+        }
+        return store
+    }
+
     mutating func bundles(_ node: JSONNode) -> [HostConfiguration.Bundle] {
         guard case .array(let elements) = node.kind else {
             report("\(node.summary) is no list of bundles; write [ { \"name\": …, \"product\": … } ]", at: node.offset)

@@ -83,11 +83,7 @@ struct ConfigurationReader {
             data: ConfigurationFile.resolve(object["data"].flatMap { path($0) } ?? ".functions", in: directory),
             places: places)
         if let listen = object["listen"] { configuration.listen = self.listen(listen) }
-        if let store = object["store"], let members = self.object(store, key: "store", known: ConfigurationKeys.store),
-            let engine = members["engine"].flatMap({ choice($0, HostConfiguration.Store.Engine.self) })
-        {
-            configuration.store.engine = engine
-        }
+        if let store = object["store"] { configuration.store = self.store(store) }
         configuration.rules = object["rules"].flatMap { readableFile($0) }
         configuration.indexes = object["indexes"].flatMap { readableFile($0) }
         if let bundles = object["bundles"] { configuration.bundles = self.bundles(bundles) }

@@ -58,6 +58,9 @@ package struct HostConfiguration: Hashable, Sendable {
 
     package struct Store: Hashable, Sendable {
         package var engine = Engine.sqlite
+        /// How far back documents can be read and listeners can go on, as long as the size allows it.
+        package var historySeconds = 3600
+        package var historyMiB = 1024
 
         package init() {}
 

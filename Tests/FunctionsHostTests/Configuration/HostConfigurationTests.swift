@@ -38,7 +38,8 @@ struct HostConfigurationTests {
         ),
         (
             "{\"project\": \"demo-shop\", \"store\": {\"flavour\": 1}}",
-            "functions.json:1:36: store.flavour: unknown key; known are \"engine\""
+            "functions.json:1:36: store.flavour: unknown key; known are \"engine\", "
+                + "\"historySeconds\", \"historyMiB\""
         ),
         (
             "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 70000}}",

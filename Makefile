@@ -8,6 +8,7 @@ SOURCES := Package.swift Sources Tests Benchmarks
 help:
 	@echo "make serve   install what is missing, build, and serve the shop"
 	@echo "make test    run every test"
+	@echo "make soak    run the random tests at length"
 	@echo "make bench   measure, in a release build"
 	@echo "make format  format the sources; make lint checks them"
 
@@ -26,10 +27,10 @@ test: prepare
 	swift build --build-tests
 	swift test --skip-build --parallel
 
-# The random tests at length.
+# The random tests at length: SECONDS_OF_SOAK in all, and SOAK_ROUNDS kills of the store.
 soak: prepare
 	swift build --build-tests
-	SOAK_SECONDS=$(or $(SECONDS_OF_SOAK),600) swift test --skip-build --filter PurchaseStormTests
+	SECONDS_OF_SOAK=$(or $(SECONDS_OF_SOAK),600) SOAK_ROUNDS=$(or $(SOAK_ROUNDS),200) ./.ci/soak
 
 bench: build
 	swift build -c release --product FixtureFunctions

@@ -1,4 +1,4 @@
-import DocumentModel
+package import DocumentModel
 import TestSupport
 
 /// What the clients of the workload do with each other's documents: each kind of work goes wrong in its own way where
@@ -36,7 +36,7 @@ package enum Bookings {
         return path
     }
 
-    static func field(_ name: String) -> FieldPath { FieldPath(segments: [name]) }
+    package static func field(_ name: String) -> FieldPath { FieldPath(segments: [name]) }
 
     static func equal(_ name: String, _ value: Value) -> Query.Filter { .field(field(name), .equal, value) }
 

@@ -5,14 +5,14 @@ import Synchronization
 
 /// Works on the store in a directory until it is killed, and says on standard output what was acknowledged.
 ///
-/// Arguments: the directory, the name of the round, the seed, how many clients. Each line of the output is `ready`, or
+/// Arguments: the directory, the name of the round, the seed, how many clients, and what goes on beside them. Each line of the output is `ready`, or
 /// `ack`, the name of a record and the commit's time in microseconds.
 @main
 struct StoreTorture {
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 5, let seed = UInt64(arguments[3]), let clients = Int(arguments[4]) else {
-            say("usage: StoreTorture DIRECTORY ROUND SEED CLIENTS")
+        guard arguments.count >= 5, let seed = UInt64(arguments[3]), let clients = Int(arguments[4]) else {
+            say("usage: StoreTorture DIRECTORY ROUND SEED CLIENTS [indexes] [backups] [compaction]")
             exit(2)
         }
         let start = ContinuousClock.now
@@ -26,7 +26,13 @@ struct StoreTorture {
         }
         try await workload.prepare()
         say("ready")
-        try await workload.run(clients: clients) { false }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for work in arguments[5...].compactMap(SideWork.init) {
+                group.addTask { try await work.run(on: store, in: arguments[1], seed: seed) }
+            }
+            group.addTask { try await workload.run(clients: clients) { false } }
+            try await group.waitForAll()
+        }
     }
 
     /// Writes a line at once, so that a kill can't take back what was said.

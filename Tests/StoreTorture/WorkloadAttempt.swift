@@ -44,7 +44,6 @@ struct WorkloadAttempt {
     ) async throws(DocumentError) -> DocumentResponse {
         let response = await store.perform(request(ReadConsistency(transaction: transaction)), in: context)
         switch response {
-        case .failed(let error) where error.code == .unimplemented: break
         case .failed(let error): throw error
         case .documents(_, let time), .results(_, let time), .aggregated(_, let time):
             note(request(.strong), response, at: isReadOnly ? time : nil)

@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import StoreTorture
 import TestSupport
 
@@ -15,13 +16,18 @@ struct HistoryReplay: Sendable {
         var description: String
     }
 
-    /// - Parameter documents: all records since the last time.
-    mutating func take(_ documents: [Document]) throws {
+    /// - Parameters:
+    ///   - documents: all records since the last time.
+    ///   - feed: what the store says that each commit changed, by its time.
+    mutating func take(_ documents: [Document], feed: [Timestamp: [DocumentChange]]) throws {
+        guard feed.count == documents.count else {
+            throw Anomaly(description: "the feed has \(feed.count) commits, and \(documents.count) left records")
+        }
         var moments: [(time: Timestamp, isRead: Bool, act: (inout HistoryReplay) throws -> Void)] = []
         for document in documents {
             let record = try HistoryRecord(document)
             let time = document.updateTime
-            moments.append((time, false, { try $0.commit(record, of: document) }))
+            moments.append((time, false, { try $0.commit(record, of: document, feed[time]) }))
             for read in record.reads {
                 guard let readTime = read.time else { continue }
                 guard readTime < time else { throw Anomaly(description: "\(document.path) read at \(readTime)") }
@@ -43,7 +49,9 @@ struct HistoryReplay: Sendable {
         }
     }
 
-    private mutating func commit(_ record: HistoryRecord, of document: Document) throws {
+    private mutating func commit(
+        _ record: HistoryRecord, of document: Document, _ changes: [DocumentChange]?
+    ) throws {
         guard document.updateTime > time else {
             throw Anomaly(description: "\(document.path) committed at \(document.updateTime), not after \(time)")
         }
@@ -56,6 +64,13 @@ struct HistoryReplay: Sendable {
         let outcome = state.applying(record.writes, at: document.updateTime)
         guard outcome.refusals.isEmpty else {
             throw Anomaly(description: "\(document.path) committed what is refused: \(outcome.refusals)")
+        }
+        var expected = outcome.state.changes(since: state)
+        expected.append(ModelChange(path: document.path, before: nil, after: document))
+        let found = changes?.map { ModelChange(path: $0.path, before: $0.before, after: $0.after) }
+        guard found.map(Set.init) == Set(expected) else {
+            throw Anomaly(
+                description: "\(document.path) should have made \(expected), and the feed has \(found as Any)")
         }
         state = outcome.state
         time = document.updateTime

@@ -20,6 +20,7 @@ import Testing
         let tested = try StoreUnderTest(kind)
         let end = ContinuousClock.now + .seconds(Self.seconds)
         var replay = HistoryReplay()
+        var position = try await tested.store.newestPosition()
         var run = 0
         repeat {
             run += 1
@@ -34,7 +35,9 @@ import Testing
             let records = try await tested.store.records(of: name)
             let times = Dictionary(uniqueKeysWithValues: records.map { ($0.path, $0.updateTime) })
             #expect(acknowledged.withLock { $0 } == times)
-            try replay.take(records)
+            let feed = try await tested.store.changes(after: position)
+            position = feed.1
+            try replay.take(records, feed: feed.0)
             try replay.compare(try await tested.store.workedOn())
             try await tested.reopen()
         } while ContinuousClock.now < end

@@ -29,6 +29,38 @@ extension DocumentStore {
         return try await all(query)
     }
 
+    /// What each commit after a position changed, by its time, and the position to go on from.
+    func changes(after position: Timestamp) async throws -> ([Timestamp: [DocumentChange]], Timestamp) {
+        var changes: [Timestamp: [DocumentChange]] = [:]
+        var position = position
+        var last = position
+        while true {
+            let page = try await commits(after: position, atMostBytes: 500_000)
+            for commit in page.commits {
+                guard commit.time > last else {
+                    throw HistoryReplay.Anomaly(description: "the feed has \(commit.time) after \(last)")
+                }
+                last = commit.time
+                changes[commit.time] = commit.changes
+            }
+            position = page.position
+            if page.isLast { return (changes, position) }
+        }
+    }
+
+    /// - Throws: where the store finds something wrong with itself once all indexes are built.
+    func isSound() async throws {
+        try await indexesAreDone()
+        var problems: [String] = []
+        let result = try check {
+            problems.append($0)
+        } progress: { _ in
+        }
+        guard result.problems == 0, problems.isEmpty, !result.skippedIndexes else {
+            throw HistoryReplay.Anomaly(description: "the check finds \(result): \(problems.prefix(5))")
+        }
+    }
+
     /// All that the workload works on.
     func workedOn() async throws -> [Document] {
         var documents = try await all(Query(collectionID: "bookings", allDescendants: true))

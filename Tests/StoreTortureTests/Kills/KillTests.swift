@@ -21,18 +21,25 @@ import Testing
         let directory = FileManager.default.temporaryDirectory.path + "/torture-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var check = KilledStore(file: directory + "/documents.db")
+        var check = try await KilledStore(directory: directory)
         for round in 1...Self.rounds {
             let name = "round\(round)"
+            let beside = ["indexes", "backups", "compaction"].filter { _ in random.once(in: 3) }
             let process = try TortureProcess(
-                directory: directory, round: name, seed: seed &+ UInt64(round), clients: Self.clients)
+                directory: directory, round: name, seed: seed &+ UInt64(round), clients: Self.clients,
+                beside: beside)
             // Now and then it dies while it opens the store.
             if !random.once(in: 5) {
                 while process.isRunning, !process.isReady { try await Task.sleep(for: .milliseconds(2)) }
             }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...700, using: &random)))
             try #require(try await process.kill(), "the process of round \(round) gave up")
-            try await check.examine(round: name, acknowledged: process.acknowledged)
+            do {
+                try await check.examine(round: name, acknowledged: process.acknowledged)
+            } catch {
+                Issue.record("round \(round) of seed \(seed), killed beside \(beside): \(error)")
+                return
+            }
         }
         print(
             "\(Self.rounds) kills after \(check.replay.commits) commits with \(check.replay.reads) reads lost nothing")

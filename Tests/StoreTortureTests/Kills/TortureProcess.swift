@@ -8,9 +8,9 @@ final class TortureProcess: Sendable {
     private let output = Mutex(Data())
     private let ended = Mutex(false)
 
-    init(directory: String, round: String, seed: UInt64, clients: Int) throws {
+    init(directory: String, round: String, seed: UInt64, clients: Int, beside: [String]) throws {
         process.executableURL = Self.executable
-        process.arguments = [directory, round, "\(seed)", "\(clients)"]
+        process.arguments = [directory, round, "\(seed)", "\(clients)"] + beside
         let pipe = Pipe()
         pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData

@@ -49,9 +49,10 @@ extension ModelRun {
         aborted[slot] = nil
     }
 
-    /// Only one at a time has its turn, for another would wait for it.
+    /// Only one at a time has its turn, for another would wait for it until its time is over.
     mutating func retry(_ slot: Int) async throws {
-        guard let id = aborted[slot], turn == nil, slots[slot] == nil else { return }
+        guard let id = aborted[slot], slots[slot] == nil else { return }
+        if let turn, turn.id != id, tested.clocks.elapsed - turn.since <= .seconds(2) { return }
         aborted[slot] = nil
         let answer = try await ask(.begin(.readWrite(retrying: id)))
         guard case .began(let next, let prefetched) = answer else { throw unexpected(answer) }
@@ -70,7 +71,7 @@ extension ModelRun {
             transaction.time = model.time
         }
         slots[slot] = transaction
-        turn = slot
+        turn = (next, time)
     }
 
     mutating func rollback(_ slot: Int) async throws {
@@ -85,7 +86,6 @@ extension ModelRun {
 
     mutating func read(_ what: ModelRead.What, _ slot: Int, _ transaction: ModelTransaction) async throws {
         let answer = try await ask(what.request(.transaction(transaction.id)))
-        if answer.code == .unimplemented { return }
         if isExpired(transaction) {
             end(slot)
             return try expect(answer.code == .invalidArgument, "an expired transaction reads \(answer)")
@@ -113,7 +113,7 @@ extension ModelRun {
     mutating func commit(_ writes: [Write], _ slot: Int, _ transaction: ModelTransaction) async throws {
         let answer = try await ask(
             .commit(writes, transaction: transaction.id, completing: nil))
-        let anotherHasItsTurn = turn.map { $0 != slot } ?? false
+        let anotherHasItsTurn = turn.map { $0.id != transaction.id } ?? false
         if isExpired(transaction) {
             end(slot)
             return try expect(answer.code == .invalidArgument, "an expired transaction commits \(answer)")
@@ -134,13 +134,13 @@ extension ModelRun {
     private mutating func abort(_ slot: Int, _ transaction: ModelTransaction, isForced: Bool) throws {
         try expect(
             isForced || transaction.mayBeAborted(in: model), "aborted, though nothing that it read was changed")
-        end(slot)
+        slots[slot] = nil
         aborted[slot] = transaction.id
     }
 
     private mutating func end(_ slot: Int) {
+        if let turn, turn.id == slots[slot]?.id { self.turn = nil }
         slots[slot] = nil
-        if turn == slot { turn = nil }
     }
 
     private func isExpired(_ transaction: ModelTransaction) -> Bool {

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Waits for what must come, and not for ever.
 enum Patience {
-    private static let limit: Duration = .seconds(15)
+    private static let limit: Duration = .seconds(60)
 
     /// - Throws: `Disagreement` where nothing came in time; what was waited for is left to itself.
     static func wait<Answer: Sendable>(

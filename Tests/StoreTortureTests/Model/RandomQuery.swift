@@ -91,6 +91,14 @@ struct RandomParts {
         return query
     }
 
+    /// All documents of a collection group by their names.
+    mutating func whole() -> Query {
+        var query = Query(
+            parent: generator.once(in: 3) ? generator.pick(Self.parents) : nil, collectionID: "c", allDescendants: true)
+        query.orderBy = [Query.Order(.documentID)]
+        return query
+    }
+
     mutating func aggregation() -> [AggregateField] {
         let all: [AggregateField] = [
             .count(upTo: nil), .count(upTo: 3), .sum(Self.fields[0]), .sum(Self.fields[2]), .average(Self.fields[2]),

@@ -19,7 +19,11 @@ struct RandomSteps {
         case 0..<23: .commit(writes(), slot: parts.generator.once(in: 3) ? slot() : nil)
         case 23..<26: .writeEach(writes())
         case 26..<34: .get((0..<Int.random(in: 1...3, using: &parts.generator)).map { _ in parts.path() }, seen())
-        case 34..<66: .query(parts.query(), seen())
+        case 34: .partition(parts.whole(), points: parts.generator.pick([1, 2, 5, 100]))
+        case 35: .explain(parts.query())
+        case 36..<60: .query(parts.query(), seen())
+        case 60..<61: .feed(pageBytes: parts.generator.pick([1, 500, 100_000]))
+        case 61..<66: listening()
         case 66..<72: .aggregate(parts.query(), parts.aggregation(), seen())
         case 72..<74: parts.generator.once(in: 2) ? .configure(parts.configuration()) : .indexesAreDone
         case 74..<84: .begin(slot: slot(), readOnly: parts.generator.once(in: 2) ? readOnly() : nil)
@@ -37,6 +41,15 @@ struct RandomSteps {
         case 0, 1: .newest
         case 2: .at(moment())
         default: .inside(slot: slot())
+        }
+    }
+
+    private mutating func listening() -> Step {
+        switch Int.random(in: 0..<8, using: &parts.generator) {
+        case 0, 1: .listen(slot: slot(), .query(parts.query()))
+        case 2: .listen(slot: slot(), .documents([parts.path(), parts.path(), parts.path()]))
+        case 3: .leave(slot: slot())
+        default: .follow(slot: slot())
         }
     }
 

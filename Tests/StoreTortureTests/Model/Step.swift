@@ -11,6 +11,10 @@ enum Step: Sendable {
     case get([DocumentPath], Seen)
     case query(Query, Seen)
     case aggregate(Query, [AggregateField], Seen)
+    /// Places that split a query.
+    case partition(Query, points: Int)
+    /// A query answered, and explained as well.
+    case explain(Query)
     /// - Parameter mode: nil for one that writes.
     case begin(slot: Int, readOnly: ReadOnly?)
     /// Tries the transaction again that was aborted in the slot.
@@ -20,6 +24,11 @@ enum Step: Sendable {
     case wait(seconds: Int64)
     case reopen
     case configure(IndexConfiguration)
+    case listen(slot: Int, ListenTarget)
+    /// Takes what a listener has to tell, or goes on with one that was left.
+    case follow(slot: Int)
+    case leave(slot: Int)
+    case feed(pageBytes: Int)
     /// Waits until all indexes are built or dropped.
     case indexesAreDone
 

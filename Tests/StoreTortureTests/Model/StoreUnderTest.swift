@@ -17,7 +17,7 @@ final class StoreUnderTest: @unchecked Sendable {
     private let kind: Kind
     private let directory: String
     // Used by the one task that runs the steps.
-    private(set) var engine: any StorageEngine
+    private var engine: any StorageEngine
     private(set) var store: DocumentStore
 
     init(_ kind: Kind) throws {

@@ -20,9 +20,28 @@ package struct StoreModel: Sendable {
 
     package mutating func become(_ state: ModelState, at time: Timestamp) { states.append((time, state)) }
 
+    /// What each commit changed that happened after one time and up to another.
+    package func commits(after: Timestamp, upTo last: Timestamp) -> [ModelCommit] {
+        zip(states, states.dropFirst()).filter { after < $1.time && $1.time <= last }.map { earlier, later in
+            ModelCommit(time: later.time, changes: later.state.changes(since: earlier.state))
+        }
+    }
+
     /// Lets go of states that nobody will ask for.
     package mutating func forget(before time: Timestamp) {
         guard let first = states.lastIndex(where: { $0.time <= time }) else { return }
         states.removeFirst(first)
+    }
+}
+
+/// One commit that changed something.
+package struct ModelCommit: Hashable, Sendable {
+    package var time: Timestamp
+    /// Of each document once, by path.
+    package var changes: [ModelChange]
+
+    package init(time: Timestamp, changes: [ModelChange]) {
+        self.time = time
+        self.changes = changes
     }
 }

@@ -28,6 +28,8 @@ struct FailingEngineTests {
         let engine = FailingEngine()
         let test = try TestStore(engine: engine)
         try await test.set("a/b", ["n": .integer(1)])
+        let listener = try test.store.listen(to: .documents([DocumentPath("a/b")]))
+        _ = try await listener.next()
         let reader = try await test.begin()
         _ = try await test.get("a/b", in: reader)
         engine.fails.withLock { $0 = true }
@@ -36,7 +38,18 @@ struct FailingEngineTests {
         #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
         // What was not kept is no conflict either.
         try await test.set("a/b", ["n": .integer(3)], in: reader)
-        #expect(try await test.get("a/b")?.fields == ["n": .integer(3)])
+        let document = try #require(await test.get("a/b"))
+        #expect(document.fields == ["n": .integer(3)])
+        // Nobody is told of it, and the log doesn't count it.
+        #expect(try await listener.next() == .changes([.modified(document)], at: document.updateTime))
+        try engine.makeReadSession().read { storage in
+            var bytes = 0
+            try storage.scan(.changes, KeyRange(lower: [], upper: nil), reverse: false) { key, value in
+                bytes += key.count + value.count
+                return true
+            }
+            #expect(try HistoryBounds.read(storage)?.bytes == bytes)
+        }
         await test.store.shutdown()
     }
 

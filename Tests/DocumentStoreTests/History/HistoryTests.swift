@@ -99,6 +99,42 @@ struct HistoryTests {
         }
     }
 
+    /// What would be left of a commit in part is of no use to anyone.
+    @Test func commitsGoWhole() throws {
+        let engine = MemoryEngine()
+        try engine.write { storage in
+            var bounds = HistoryBounds(floor: 0, bytes: 0)
+            for version in 1...2 as ClosedRange<Int64> {
+                for document in 0..<5 {
+                    bounds.bytes += try ChangeLog.append(
+                        version: version, documentKey: Array("a/\(document)".utf8), before: nil, after: [1],
+                        to: storage)
+                }
+            }
+            try bounds.trim(upTo: 0, spared: 2, maxBytes: bounds.bytes - 1, atMost: 100, in: storage)
+            #expect(bounds.floor == 1)
+            #expect(try storage.count(.changes, ChangeLog.range(after: 0, upTo: 1)) == 0)
+            #expect(try storage.count(.changes, ChangeLog.range(after: 1)) == 5)
+        }
+    }
+
+    /// The log's keys are told apart as the query tells documents apart.
+    @Test func keysAreCoveredAsPathsAre() throws {
+        let paths = try ["c/a", "c/a/c/b", "c/a/d/b", "d/a/c/b", "d/a", "cc/a", "x/a/cc/b", "d/a/c/b/c/e", "d/ab/c/b"]
+            .map { try DocumentPath($0) }
+        let parents = [nil, try DocumentPath("c/a"), try DocumentPath("d/a")]
+        for parent in parents {
+            for isGroup in [false, true] {
+                let query = try NormalizedQuery(
+                    Query(parent: parent, collectionID: "c", allDescendants: isGroup))
+                let filter = CoverFilter(query)
+                for path in paths {
+                    #expect(filter.covers(DocumentKeys.key(of: path)[...]) == query.covers(path), "\(query) \(path)")
+                }
+            }
+        }
+    }
+
     /// Read-only transactions keep what they see, up to twice what the log may have.
     @Test func openReadsAreSpared() async throws {
         let (engine, clock) = (MemoryEngine(), TestClock())

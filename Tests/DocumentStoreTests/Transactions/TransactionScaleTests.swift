@@ -106,11 +106,17 @@ struct TransactionScaleTests {
         changes.rollBack(to: 4)
         #expect(changes.hasChanged(query, after: 3))
         #expect(!changes.hasChanged(query, after: 4))
+        var all = Query(collectionID: "a")
+        all.allDescendants = true
+        let group = try NormalizedQuery(all)
+        #expect(changes.hasChanged(group, after: 3))
+        #expect(!changes.hasChanged(group, after: 4))
         #expect(changes.changed(among: [path], after: 3) == path)
         #expect(changes.changed(among: [path], after: 4) == nil)
         changes.append([try change("a/y", 7)])
         #expect(changes.changed(among: [path], after: 4) == nil)
         #expect(changes.hasChanged(query, after: 4))
+        #expect(changes.hasChanged(group, after: 6))
     }
 
     @Test func ticketsGoByAgeByOwnerAndByUse() {

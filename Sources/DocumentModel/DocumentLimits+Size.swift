@@ -49,14 +49,32 @@ extension DocumentLimits {
     }
 }
 
+extension [String: Value] {
+    /// The fields with all times cut to the microsecond, as they are stored.
+    public var truncatedToMicroseconds: [String: Value] {
+        // Most are already, and a copy would be made for nothing.
+        values.allSatisfy { $0.isWholeMicroseconds } ? self : mapValues { $0.truncatedToMicroseconds }
+    }
+}
+
 extension Value {
     /// The value with all times cut to the microsecond, as it is stored.
     public var truncatedToMicroseconds: Value {
         switch self {
         case .timestamp(let time): .timestamp(time.truncatedToMicroseconds)
         case .array(let values): .array(values.map(\.truncatedToMicroseconds))
-        case .map(let fields): .map(fields.mapValues(\.truncatedToMicroseconds))
+        case .map(let fields): .map(fields.truncatedToMicroseconds)
         default: self
+        }
+    }
+
+    /// Whether no time in it is finer than a microsecond.
+    fileprivate var isWholeMicroseconds: Bool {
+        switch self {
+        case .timestamp(let time): time.nanoseconds % 1000 == 0
+        case .array(let values): values.allSatisfy { $0.isWholeMicroseconds }
+        case .map(let fields): fields.values.allSatisfy { $0.isWholeMicroseconds }
+        default: true
         }
     }
 }

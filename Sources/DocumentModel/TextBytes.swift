@@ -12,4 +12,10 @@ enum TextBytes {
         for index in a.indices { difference |= a[index] ^ b[index] }
         return difference == 0
     }
+
+    static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var all: UInt8 = 0
+        for byte in bytes { all |= byte }
+        return all < 0x80
+    }
 }

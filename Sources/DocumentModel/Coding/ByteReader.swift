@@ -61,10 +61,15 @@ public struct ByteReader: Sendable {
     public mutating func double() throws(DecodingFailure) -> Double { Double(bitPattern: try fixed()) }
 
     public mutating func string() throws(DecodingFailure) -> String {
-        let string = try slice().withUnsafeBufferPointer { bytes -> String? in
+        let count = try count()
+        let start = position - bytes.startIndex
+        position += count
+        let string = bytes.withUnsafeBufferPointer { bytes -> String? in
+            let text = UnsafeBufferPointer(rebasing: bytes[start..<start + count])
             // Bytes that aren't UTF-8 come out as others. `String(validating:)` costs several times as much.
-            var string = String(decoding: bytes, as: UTF8.self)
-            return string.withUTF8 { TextBytes.equal($0, bytes) } ? string : nil
+            var string = String(decoding: text, as: UTF8.self)
+            if TextBytes.isASCII(text) { return string }
+            return string.withUTF8 { TextBytes.equal($0, text) } ? string : nil
         }
         guard let string else { throw DecodingFailure("a text isn't valid UTF-8") }
         return string

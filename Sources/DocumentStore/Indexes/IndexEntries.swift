@@ -45,6 +45,22 @@ struct IndexEntries {
     /// The last of those with one key: an array's elements 1 and 1.0 have one.
     var byKey: [[UInt8]: IndexEntry] { Dictionary(entries.map { ($0.key, $0) }, uniquingKeysWith: { $1 }) }
 
+    /// The same in the order of keys.
+    var sorted: [IndexEntry] {
+        guard entries.count > 1 else { return entries }
+        let order = entries.indices.sorted { a, b in
+            let (keyA, keyB) = (entries[a].key, entries[b].key)
+            return keyA.lexicographicallyPrecedes(keyB) || (a < b && keyA == keyB)
+        }
+        var sorted: [IndexEntry] = []
+        sorted.reserveCapacity(entries.count)
+        for index in order {
+            if sorted.last?.key == entries[index].key { sorted.removeLast() }
+            sorted.append(entries[index])
+        }
+        return sorted
+    }
+
     /// Appends what fields have of their own accord. Without rules each has everything.
     mutating func append(_ fields: [String: Value], _ rules: FieldRules?) {
         for (name, value) in fields { append(value, name, rules?.rules(below: name)) }

@@ -9,8 +9,7 @@ extension StorageWriter {
         of path: DocumentPath, from before: [String: Value]?, to after: [String: Value]?, _ catalog: IndexCatalog
     ) throws {
         let indexes = catalog.of(path)
-        let gone = changed(before, since: after)
-        let come = changed(after, since: before)
+        let (gone, come) = differences(before ?? [:], after ?? [:])
         var old = IndexEntries(path)
         var new = old
         old.append(gone, indexes?.possible)
@@ -33,10 +32,23 @@ extension StorageWriter {
         }
     }
 
-    private func changed(_ fields: [String: Value]?, since other: [String: Value]?) -> [String: Value] {
-        guard let fields else { return [:] }
-        guard let other else { return fields }
-        return fields.filter { other[$0.key] != $0.value }
+    /// The fields that differ, as they were and as they are.
+    private func differences(
+        _ before: [String: Value], _ after: [String: Value]
+    ) -> (gone: [String: Value], come: [String: Value]) {
+        guard !before.isEmpty, !after.isEmpty else { return (before, after) }
+        var (gone, come): ([String: Value], [String: Value]) = ([:], [:])
+        var common = 0
+        for (name, value) in after {
+            let old = before[name]
+            if old != nil { common += 1 }
+            guard old != value else { continue }
+            gone[name] = old
+            come[name] = value
+        }
+        guard common < before.count else { return (gone, come) }
+        for (name, value) in before where after[name] == nil { gone[name] = value }
+        return (gone, come)
     }
 
     private func replace(_ old: IndexEntries, by new: IndexEntries) throws {
@@ -44,19 +56,20 @@ extension StorageWriter {
             for entry in new.entries { try put(.index, entry.key, entry.row) }
             return
         }
-        guard !new.entries.isEmpty else {
-            for entry in old.entries { try delete(.index, entry.key) }
-            return
-        }
-        var rest = new.byKey
-        for (key, entry) in old.byKey {
-            guard let same = rest[key] else {
-                try delete(.index, key)
+        var (old, new) = (old.sorted[...], new.sorted[...])
+        while let first = old.first ?? new.first {
+            guard let next = new.first, first.key == next.key || next.key.lexicographicallyPrecedes(first.key) else {
+                try delete(.index, first.key)
+                old.removeFirst()
                 continue
             }
-            if same.flags == entry.flags { rest[key] = nil }
+            new.removeFirst()
+            if let same = old.first, same.key == next.key {
+                old.removeFirst()
+                if same.flags == next.flags { continue }
+            }
+            try put(.index, next.key, next.row)
         }
-        for entry in rest.values { try put(.index, entry.key, entry.row) }
     }
 
     /// Puts what a document lacks, and removes what its fields no longer have, of what a pass is about.

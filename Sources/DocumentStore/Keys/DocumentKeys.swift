@@ -58,6 +58,9 @@ extension DocumentKeys {
 
     /// The text that ``KeyBytes`` or ``append(_:to:)`` wrote, where an end between segments reads as a slash.
     static func text(of key: ArraySlice<UInt8>) -> String {
+        // Mostly no byte stands for another.
+        let plain = key.last == 0 ? key.dropLast() : key
+        if plain.allSatisfy({ $0 > 1 }) { return String(decoding: plain, as: UTF8.self) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(key.count)
         var escaped = false

@@ -42,7 +42,8 @@ struct WriteComputation {
         if let refusal { throw refusal }
         for path in order {
             let (old, new) = (before[path] ?? nil, after[path] ?? nil)
-            guard old != new else { continue }
+            // A write that changes nothing leaves the time of the last change.
+            guard old?.updateTime != new?.updateTime else { continue }
             changes.append(DocumentChange(path: path, before: old, after: new))
         }
     }
@@ -91,7 +92,7 @@ struct WriteComputation {
             fields = current?.fields ?? [:]
             try merge(new, mask: mask, into: &fields)
         }
-        fields = fields.mapValues(\.truncatedToMicroseconds)
+        fields = fields.truncatedToMicroseconds
         let transformResults = try transform(write, &fields)
         let catalog = catalog
         note { () throws(DocumentError) in try catalog.check(fields, of: path) }

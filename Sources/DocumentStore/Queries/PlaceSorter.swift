@@ -6,17 +6,22 @@ struct PlaceSorter {
     private let needed: Int
     /// Beyond so many stored bytes documents are let go and read again when they are wanted.
     private let maxBytes: Int
+    /// What the result may still have, where all that is added is in it.
+    private var budget: ReadBudget?
     private var places: [QueryPlace] = []
     private var bytes = 0
     private var isLight = false
 
-    init(_ query: NormalizedQuery, needed: Int, maxBytes: Int) {
-        self.query = query
-        self.needed = needed
-        self.maxBytes = maxBytes
+    init(_ context: QueryContext) {
+        query = context.query
+        needed = context.needed
+        maxBytes = context.maxBytes
+        budget = context.budget
     }
 
-    mutating func add(_ place: QueryPlace) {
+    /// - Throws: `resourceExhausted` where the result can't be answered any more.
+    mutating func add(_ place: QueryPlace) throws(DocumentError) {
+        try budget?.take(place.storedBytes)
         places.append(place)
         if isLight {
             places[places.count - 1].document.fields = [:]

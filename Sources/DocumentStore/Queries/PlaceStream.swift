@@ -7,8 +7,10 @@ struct QueryContext {
     let meter: QueryMeter
     /// How many places are enough.
     let needed: Int
-    /// How many stored bytes of documents may be held while they are sorted.
+    /// How many stored bytes of documents one source may hold while it sorts them.
     let maxBytes: Int
+    /// What the result may have, where it has all that is found; nil where only part of it is wanted.
+    let budget: ReadBudget?
     /// Whether places are compared with those of others.
     let needsValues: Bool
 }
@@ -101,7 +103,7 @@ final class RouteStream: PlaceStream {
         hits = HitStream(
             route, context.view.storage, context.meter,
             expecting: route.isOrdered && route.isExact ? context.needed &+ 1 : 64)
-        sorter = PlaceSorter(context.query, needed: context.needed, maxBytes: context.maxBytes)
+        sorter = PlaceSorter(context)
     }
 
     func next() throws -> QueryPlace? {
@@ -138,7 +140,7 @@ final class RouteStream: PlaceStream {
                     continue
                 }
                 _ = try hits.next()
-                if let place = try place(of: hit, withValues: true) { sorter.add(place) }
+                if let place = try place(of: hit, withValues: true) { try sorter.add(place) }
             } else if let end = route.groupEnd(hit) {
                 group = hit.key[..<end]
             } else {

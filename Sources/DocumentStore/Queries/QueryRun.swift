@@ -24,7 +24,8 @@ extension NormalizedQuery {
         var budget = budget
         var documents: [Document] = []
         let limit = query.limit ?? .max
-        let places = try PlaceReader(plan, view, meter, maxBytes: budget.limit)
+        let isAll = query.limit == nil && query.offset == 0
+        let places = try PlaceReader(plan, view, meter, maxBytes: budget.limit, within: isAll ? budget : nil)
         while documents.count < limit, let place = try places.next() {
             try budget.take(place.storedBytes)
             documents.append(project(place.document))
@@ -37,12 +38,17 @@ extension NormalizedQuery {
 struct PlaceReader {
     private let stream: any PlaceStream
 
-    /// - Parameter maxBytes: how many stored bytes of documents may be held while they are sorted.
-    init(_ plan: QueryPlan, _ view: DocumentView, _ meter: QueryMeter, maxBytes: Int) throws {
+    /// - Parameters:
+    ///   - maxBytes: how many stored bytes of documents may be held while they are sorted.
+    ///   - budget: where all that is found has to be within it.
+    init(
+        _ plan: QueryPlan, _ view: DocumentView, _ meter: QueryMeter, maxBytes: Int, within budget: ReadBudget? = nil
+    ) throws {
         let query = plan.query
         let context = QueryContext(
             query: query, view: view, meter: meter,
-            needed: query.query.limit.map { $0 + query.query.offset } ?? .max, maxBytes: maxBytes,
+            needed: query.query.limit.map { $0 + query.query.offset } ?? .max,
+            maxBytes: maxBytes / max(plan.parts.count, 1), budget: budget,
             needsValues: plan.needsValues || view.past != nil)
         var streams = try plan.parts.map { try $0.stream(context) }
         if view.past != nil { streams.append(try Self.replaced(context)) }
@@ -57,13 +63,13 @@ struct PlaceReader {
     /// Documents as they were, in place of those that changed since.
     private static func replaced(_ context: QueryContext) throws -> ListStream {
         let query = context.query
-        var sorter = PlaceSorter(query, needed: context.needed, maxBytes: context.maxBytes)
+        var sorter = PlaceSorter(context)
         try context.view.forEachReplaced(query) { document in
             context.meter.documents += 1
             guard query.matches(document) else { return }
             var place = query.place(of: document)
             place.storedBytes = DocumentLimits.size(of: document.fields)
-            if query.isBetweenCursors(place) { sorter.add(place) }
+            if query.isBetweenCursors(place) { try sorter.add(place) }
         }
         return ListStream(sorter.take(), context.view)
     }

@@ -41,30 +41,28 @@ struct IndexHit {
     /// The document's bytes, where they came with the key.
     var stored: [UInt8]? { access.table == .documents ? row : nil }
 
-    /// Where the document stands in its table.
-    func documentKey(_ target: QueryTarget) -> [UInt8] {
+    /// Where the document stands in its table, given its name.
+    ///
+    /// - Parameter prefix: what the keys of a collection's documents start with; nil for a group's.
+    func documentKey(_ name: [UInt8], in prefix: [UInt8]?) -> [UInt8] {
         if access.table == .documents { return key }
-        let name = nameBytes
-        switch target {
-        case .collection(let collection): return DocumentKeys.prefix(ofCollection: collection.string) + name
-        case .group:
-            // Every segment but the last ends in a 0, and the last but one in two.
-            let collectionEnd = name.lastIndex(of: 0) ?? name.startIndex
-            return name[..<collectionEnd] + [0] + name[collectionEnd...]
-        }
+        if let prefix { return prefix + name }
+        // Every segment but the last ends in a 0, and the last but one in two.
+        let collectionEnd = name.lastIndex(of: 0) ?? name.startIndex
+        return name[..<collectionEnd] + [0] + name[collectionEnd...]
     }
 
-    func path(_ target: QueryTarget) -> DocumentPath {
+    func path(_ name: [UInt8], _ target: QueryTarget) -> DocumentPath {
         if access.prefix.isEmpty { return DocumentPath(unchecked: DocumentKeys.path(of: key)) }
-        let text = DocumentKeys.text(of: nameBytes[...])
+        let text = DocumentKeys.text(of: name[...])
         return switch target {
         case .collection(let collection): DocumentPath(unchecked: collection.string + "/" + text)
         case .group: DocumentPath(unchecked: text)
         }
     }
 
-    /// The name's bytes without what ends it.
-    private var nameBytes: [UInt8] {
+    /// The document's id in a collection, its path in a group: the bytes without what ends them.
+    var name: [UInt8] {
         var name = Array(key[documentOffset...])
         if flags.contains(.namesDescend) { for index in name.indices { name[index] = ~name[index] } }
         while name.last == 0 { name.removeLast() }

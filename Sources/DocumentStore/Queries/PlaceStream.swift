@@ -177,10 +177,12 @@ extension QueryRoute {
     func document(
         of hit: IndexHit, in view: DocumentView, _ meter: QueryMeter
     ) throws -> (document: Document, bytes: Int)? {
-        let path = hit.path(target)
+        let name = hit.name
+        let path = hit.path(name, target)
         if checksParent, !conjunction.query.covers(path) { return nil }
         meter.documents += 1
-        guard let bytes = try hit.stored ?? view.storage.get(.documents, hit.documentKey(target)) else {
+        guard let bytes = try hit.stored ?? view.storage.get(.documents, hit.documentKey(name, in: documentPrefix))
+        else {
             throw DecodingFailure("the index names \(path), which is missing")
         }
         if let past = view.past, try StoredDocument.updateTime(bytes) > past { return nil }

@@ -61,7 +61,10 @@ struct QueryPartition {
     /// Names of several walks, of which each is in order.
     private mutating func add(_ walks: [QueryRoute], _ view: DocumentView, _ meter: QueryMeter) throws {
         let streams = walks.map { HitStream($0, view.storage, meter, expecting: 256, isKeyEnough: true) }
-        var heads = try streams.map { try $0.next()?.path($0.route.target) }
+        func path(_ stream: HitStream) throws -> DocumentPath? {
+            try stream.next().map { $0.path($0.name, stream.route.target) }
+        }
+        var heads = try streams.map(path)
         while true {
             var first: Int?
             for (index, head) in heads.enumerated() {
@@ -69,9 +72,9 @@ struct QueryPartition {
                 if let best = first.flatMap({ heads[$0] }), DocumentPath.compare(best, head) == .ascending { continue }
                 first = index
             }
-            guard let first, let path = heads[first] else { return }
-            add(path)
-            heads[first] = try streams[first].next()?.path(walks[first].target)
+            guard let first, let name = heads[first] else { return }
+            add(name)
+            heads[first] = try path(streams[first])
         }
     }
 

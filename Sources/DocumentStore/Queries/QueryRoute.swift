@@ -7,6 +7,8 @@ import DocumentModel
 struct QueryRoute {
     let conjunction: Conjunction
     let target: QueryTarget
+    /// What the keys of the documents themselves start with; nil for a group's.
+    let documentPrefix: [UInt8]?
     let accesses: [IndexAccess]
     /// Of each access, whether its keys go the other way than places do.
     let isReversed: [Bool]
@@ -34,6 +36,12 @@ struct QueryRoute {
     init(_ conjunction: Conjunction, _ target: QueryTarget, _ accesses: [IndexAccess]) {
         self.conjunction = conjunction
         self.target = target
+        documentPrefix =
+            if case .collection(let collection) = target {
+                DocumentKeys.prefix(ofCollection: collection.string)
+            } else {
+                nil
+            }
         self.accesses = accesses
         let signature = accesses[0].signature
         let orders = conjunction.orders

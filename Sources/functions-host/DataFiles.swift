@@ -51,10 +51,15 @@ final class ExportOutput {
     func discard() { if path != nil { unlink(draft) } }
 
     private func flush() throws {
-        do {
-            try handle.write(contentsOf: pending)
-        } catch {
-            throw DocumentError(.unavailable, "the export can't be written: \(error.localizedDescription)")
+        let descriptor = handle.fileDescriptor
+        var written = 0
+        while written < pending.count {
+            let count = pending.withUnsafeBytes { bytes in
+                Foundation.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw Self.refusal("the export can't be written") }
+            written += count
         }
         pending.removeAll(keepingCapacity: true)
     }

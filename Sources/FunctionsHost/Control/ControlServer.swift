@@ -16,6 +16,9 @@ final class ControlServer: Service {
     /// The first part of each path: a host and a command of versions that don't understand each other tell so.
     static let version = "v1"
 
+    /// For how long the host's end waits for work that waits for a reader.
+    private static let grace: Duration = .seconds(3)
+
     private let socket: ControlSocket
     private let group: any EventLoopGroup
     private let logger: Logger
@@ -45,12 +48,20 @@ final class ControlServer: Service {
         do {
             try await withGracefulShutdownHandler {
                 try await socket.withAddress { address in
-                    try await Application(
+                    let application = Application(
                         responder: responder,
                         configuration: .init(address: .unixDomainSocket(path: address), serverName: nil),
                         onServerRunning: { [socket] _ in socket.closeToOthers() },
-                        eventLoopGroupProvider: .shared(group), logger: libraryLogger
-                    ).run()
+                        eventLoopGroupProvider: .shared(group), logger: libraryLogger)
+                    try await withThrowingTaskGroup { tasks in
+                        tasks.addTask { try await application.run() }
+                        tasks.addTask {
+                            try? await gracefulShutdown()
+                            try? await Task.sleep(for: Self.grace)
+                        }
+                        try await tasks.next()
+                        tasks.cancelAll()
+                    }
                 }
             } onGracefulShutdown: { [weak self] in
                 self?.stopping.store(true, ordering: .relaxed)

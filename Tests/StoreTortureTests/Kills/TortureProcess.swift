@@ -1,27 +1,18 @@
 import DocumentModel
 import Foundation
-import Synchronization
 
 /// A `StoreTorture` at work, and what it says.
 final class TortureProcess: Sendable {
     private let process = Process()
-    private let output = Mutex(Data())
-    private let ended = Mutex(false)
+    /// A file, which holds every line that was written, however the process ends.
+    private let output: String
 
     init(directory: String, round: String, seed: UInt64, clients: Int, beside: [String]) throws {
+        output = directory + "/output"
+        try Data().write(to: URL(fileURLWithPath: output))
         process.executableURL = Self.executable
         process.arguments = [directory, round, "\(seed)", "\(clients)"] + beside
-        let pipe = Pipe()
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty {
-                handle.readabilityHandler = nil
-                self?.ended.withLock { $0 = true }
-            } else {
-                self?.output.withLock { $0.append(data) }
-            }
-        }
-        process.standardOutput = pipe
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         try process.run()
     }
 
@@ -37,13 +28,13 @@ final class TortureProcess: Sendable {
     /// Whether it has opened the store and begun.
     var isReady: Bool { lines.contains("ready") }
 
-    /// Kills it, if it still lives, and waits until all it said is here.
+    /// Kills it, if it still lives.
     ///
     /// - Returns: whether it lived until then; otherwise it gave up of its own accord.
     func kill() async throws -> Bool {
         let lived = process.isRunning
         Foundation.kill(process.processIdentifier, SIGKILL)
-        while process.isRunning || !ended.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+        while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
         return lived
     }
 
@@ -62,7 +53,7 @@ final class TortureProcess: Sendable {
 
     /// Whole lines only: the last may have been cut.
     private var lines: [Substring] {
-        let text = String(decoding: output.withLock { $0 }, as: UTF8.self)
+        let text = String(decoding: FileManager.default.contents(atPath: output) ?? Data(), as: UTF8.self)
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     }
 }

@@ -16,6 +16,7 @@ final class HitStream {
     private var ahead: IndexHit?
     /// How many were found.
     private(set) var count = 0
+    private var entries = 0
 
     private let isKeyEnough: Bool
 
@@ -52,11 +53,14 @@ final class HitStream {
         return ahead
     }
 
-    /// Goes on until so many were found.
+    /// What was read so far, in keys of one access: a leap costs about as much as four keys in a row.
+    var cost: Int { cursors.count == 1 ? entries : 4 * entries }
+
+    /// Goes on until reading has cost so much.
     ///
     /// - Returns: false where there are no more.
     func advance(to total: Int) throws -> Bool {
-        while count < total {
+        while cost < total {
             guard try next() != nil else { return false }
         }
         return true
@@ -73,6 +77,7 @@ final class HitStream {
     private func row(_ index: Int) throws -> RangeCursor.Row? {
         guard let row = try cursors[index].row() else { return nil }
         meter.entries += 1
+        entries += 1
         return row
     }
 

@@ -15,6 +15,8 @@ final class RangeCursor {
     private var bound: [UInt8]?
     private var page: [Row] = []
     private var next = 0
+    /// How many rows of the page were handed out and not leapt over.
+    private var used = 0
     private var pageSize: Int
 
     /// - Parameters:
@@ -38,6 +40,7 @@ final class RangeCursor {
             try fill(range)
         }
         next += 1
+        used += 1
         return page[next - 1]
     }
 
@@ -47,7 +50,8 @@ final class RangeCursor {
         guard next == page.count else { return }
         if let old = self.bound, !isBehind(old, bound) { return }
         self.bound = bound
-        pageSize = 4
+        // Short leaps stay within larger pages; behind a long one few rows may be wanted.
+        if used < page.count / 4 + 2 { pageSize = 4 }
     }
 
     private func isBehind(_ key: [UInt8], _ bound: [UInt8]) -> Bool {
@@ -61,7 +65,7 @@ final class RangeCursor {
             range = range.intersection(rest)
         }
         page.removeAll(keepingCapacity: true)
-        next = 0
+        (next, used) = (0, 0)
         var bytes = 0
         if isKeyEnough {
             try storage.scanKeys(table, range, reverse: reverse) { key in

@@ -15,7 +15,7 @@ struct RouteRivals {
         hits = routes.map { HitStream($0, view.storage, meter, expecting: 64, isKeyEnough: true) }
     }
 
-    /// Goes on with all until they have found so many, or one of them can't.
+    /// Goes on with all until reading each has cost so much, or one of them is at its end.
     mutating func advance(to total: Int) throws {
         guard smallest == nil else { return }
         for hits in hits where try !hits.advance(to: total) {

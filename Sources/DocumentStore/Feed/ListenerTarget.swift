@@ -42,7 +42,7 @@ enum ListenerTarget {
         switch self {
         case .documents(let paths):
             var budget = budget
-            return try paths.sorted { $0.string.utf8.lexicographicallyPrecedes($1.string.utf8) }
+            return try paths.sorted { DocumentPath.compare($0, $1) == .ascending }
                 .compactMap { try view.document($0, within: &budget) }
         case .query(let query): return try query.run(in: view, within: budget)
         case .window(var window):
@@ -60,9 +60,11 @@ enum ListenerTarget {
     ) throws -> [ListenChange] {
         switch self {
         case .documents(let paths):
-            return changes.filter { paths.contains($0.path) }
-                .sorted { $0.path.string.utf8.lexicographicallyPrecedes($1.path.string.utf8) }
-                .compactMap(\.ofDocument)
+            let sorted = changes.filter { paths.contains($0.path) }
+                .sorted { DocumentPath.compare($0.path, $1.path) == .ascending }
+            // What was removed comes first, as of queries.
+            return sorted.filter { $0.after == nil }.compactMap(\.ofDocument)
+                + sorted.filter { $0.after != nil }.compactMap(\.ofDocument)
         case .query(let query): return query.difference(changes)
         case .window(var window):
             let old = Array(window.visible)

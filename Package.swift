@@ -105,7 +105,8 @@ let package = Package(
             name: "FixtureFunctions", dependencies: ["FunctionsRuntime"], path: "Tests/FixtureFunctions",
             swiftSettings: settings),
         // What the tests of the store share: random numbers and a plain model of the store.
-        .target(name: "TestSupport", dependencies: ["DocumentModel"], path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["DocumentModel"], path: "Tests/TestSupport", swiftSettings: settings),
         .executableTarget(
             name: "StoreTorture", dependencies: ["DocumentModel", "DocumentStore", "TestSupport"],
             path: "Tests/StoreTorture", swiftSettings: settings),

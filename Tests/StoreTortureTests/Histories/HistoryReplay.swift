@@ -86,7 +86,7 @@ struct HistoryReplay: Sendable {
         case (.query(let query, _), .results(let found, _)): isSame = found == ModelQuery(query).run(in: state)
         case (.aggregate(let query, let fields, _), .aggregated(let found, _)):
             let expected = ModelQuery(query).aggregate(fields, in: state)
-            isSame = found.count == expected.count && zip(found, expected).allSatisfy(ModelQuery.isSame)
+            isSame = found.count == expected.count && zip(found, expected).allSatisfy { ModelQuery.isSame($0, $1) }
         default: isSame = false
         }
         guard isSame else {

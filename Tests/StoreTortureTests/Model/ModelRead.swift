@@ -20,7 +20,10 @@ struct ModelRead: Sendable {
             switch self {
             case .documents(let paths): .documents(paths.map { state.documents[$0] })
             case .query(let query): .results(ModelQuery(query).run(in: state))
-            case .aggregation(let query, let fields): .values(ModelQuery(query).aggregate(fields, in: state))
+            case .aggregation(let query, let fields):
+                .values(
+                    ModelQuery(query).aggregate(fields, in: state),
+                    slack: ModelQuery(query).slack(of: fields, in: state))
             }
         }
 
@@ -37,20 +40,24 @@ struct ModelRead: Sendable {
     enum Answer: Hashable, Sendable {
         case documents([Document?])
         case results([Document])
-        case values([Value])
+        /// - Parameter slack: by how much adding up in another order may differ.
+        case values([Value], slack: Double)
 
         static func of(_ response: DocumentResponse) -> (Answer, Timestamp)? {
             switch response {
             case .documents(let documents, let time): (.documents(documents), time)
             case .results(let documents, let time): (.results(documents), time)
-            case .aggregated(let values, let time): (.values(values), time)
+            case .aggregated(let values, let time): (.values(values, slack: 0), time)
             default: nil
             }
         }
 
         func isSame(as other: Answer) -> Bool {
-            guard case .values(let a) = self, case .values(let b) = other else { return self == other }
-            return a.count == b.count && zip(a, b).allSatisfy(ModelQuery.isSame)
+            guard case .values(let a, let slackA) = self, case .values(let b, let slackB) = other else {
+                return self == other
+            }
+            return a.count == b.count
+                && zip(a, b).allSatisfy { ModelQuery.isSame($0, $1, slack: max(slackA, slackB)) }
         }
     }
 

@@ -9,6 +9,8 @@ struct ModelTransaction: Sendable {
     /// The state that its reads see; nil before the first.
     var time: Timestamp?
     var reads: [ModelRead] = []
+    /// What the try before had read: the store minds it from the time of the new try, even where that asks for less.
+    var earlier: (reads: [ModelRead.What], time: Timestamp)?
     var begun: Duration
     var used: Duration
 
@@ -19,12 +21,13 @@ struct ModelTransaction: Sendable {
 
     /// Whether something was changed since that its reads may have seen: it may be aborted.
     func mayBeAborted(in model: StoreModel) -> Bool {
-        guard let time else { return false }
-        var earlier = model.state(at: time) ?? ModelState()
-        for next in model.times where next > time {
+        guard let since = [time, earlier?.time].compactMap({ $0 }).min() else { return false }
+        let minded = reads.map(\.what) + (earlier?.reads ?? [])
+        var earlier = model.state(at: since) ?? ModelState()
+        for next in model.times where next > since {
             guard let state = model.state(at: next) else { continue }
             let changes = state.changes(since: earlier)
-            if reads.contains(where: { read in changes.contains(where: read.what.concerns) }) { return true }
+            if minded.contains(where: { what in changes.contains(where: what.concerns) }) { return true }
             earlier = state
         }
         return false
@@ -51,13 +54,15 @@ extension ModelRun {
 
     /// Only one at a time has its turn, for another would wait for it until its time is over.
     mutating func retry(_ slot: Int) async throws {
-        guard let id = aborted[slot], slots[slot] == nil else { return }
+        guard let old = aborted[slot], slots[slot] == nil else { return }
+        let id = old.id
         if let turn, turn.id != id, tested.clocks.elapsed - turn.since <= .seconds(2) { return }
         aborted[slot] = nil
         let answer = try await ask(.begin(.readWrite(retrying: id)))
         guard case .began(let next, let prefetched) = answer else { throw unexpected(answer) }
         let time = tested.clocks.elapsed
         var transaction = ModelTransaction(id: next, isReadOnly: false, begun: time, used: time)
+        transaction.earlier = (old.reads.map(\.what) + (old.earlier?.reads ?? []), model.time)
         for read in prefetched {
             let known =
                 switch read {
@@ -135,7 +140,7 @@ extension ModelRun {
         try expect(
             isForced || transaction.mayBeAborted(in: model), "aborted, though nothing that it read was changed")
         slots[slot] = nil
-        aborted[slot] = transaction.id
+        aborted[slot] = transaction
     }
 
     private mutating func end(_ slot: Int) {

@@ -15,7 +15,7 @@ struct ModelRun {
     var model: StoreModel
     var slots: [Int: ModelTransaction] = [:]
     /// Transactions that were aborted and can be tried again, by slot.
-    var aborted: [Int: TransactionID] = [:]
+    var aborted: [Int: ModelTransaction] = [:]
     /// Up to where nothing can happen any more, since somebody has read there.
     var final: Timestamp
     var listeners: [Int: FollowedListener] = [:]

@@ -33,9 +33,21 @@ extension ModelQuery {
         return Int64(exactly: whole).map(Value.integer) ?? .double(Double(whole))
     }
 
+    /// By how much adding up in another order may make a difference.
+    package func slack(of fields: [AggregateField], in state: ModelState) -> Double {
+        let paths = fields.compactMap(\.field)
+        var whole = query
+        whole.projection = nil
+        let documents = ModelQuery(whole).run(in: state, having: paths)
+        let sums = paths.map { path in
+            Self.numbers(documents, path).map { abs(ModelTransforms.double($0)) }.filter(\.isFinite).reduce(0, +)
+        }
+        return (sums.max() ?? 0) * Double(documents.count) * .ulpOfOne
+    }
+
     /// Whether two values of an aggregation are the same but for what adding up in another order leaves.
-    package static func isSame(_ a: Value, _ b: Value) -> Bool {
+    package static func isSame(_ a: Value, _ b: Value, slack: Double = 0) -> Bool {
         guard case .double(let a) = a, case .double(let b) = b else { return a == b }
-        return a == b || (a.isNaN && b.isNaN) || abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+        return a == b || (a.isNaN && b.isNaN) || abs(a - b) <= max(slack, 1e-9 * max(abs(a), abs(b)))
     }
 }

@@ -9,6 +9,9 @@ struct StoreBenchmark: Benchmark {
 
     var pace: Pace
 
+    /// Fewer than others have: there are many operations, and the sizes take turns in each.
+    private var rounds: Int { 2 }
+
     private var sizes: [Int] { pace.isQuick ? [1000, 100_000] : [1000, 100_000, 1_000_000] }
 
     /// What is measured in each size.
@@ -93,7 +96,7 @@ struct StoreBenchmark: Benchmark {
         _ operation: Operation, _ stores: [LoadedStore], _ section: inout Section
     ) async throws {
         var reports = stores.map { _ in LoadReport() }
-        for _ in 0..<pace.rounds {
+        for _ in 0..<rounds {
             for (index, loaded) in stores.enumerated() {
                 reports[index].add(
                     try await StoreLoad.run(operation.clients, for: pace.length) { client, count in
@@ -138,7 +141,7 @@ struct StoreBenchmark: Benchmark {
             var each: [Double] = []
             for loaded in stores {
                 var times: [Double] = []
-                for _ in 0..<pace.rounds {
+                for _ in 0..<3 {
                     let start = ContinuousClock.now
                     _ = try await loaded.store.ask(.aggregate(loaded.all, [field], .strong))
                     times.append((ContinuousClock.now - start).seconds)

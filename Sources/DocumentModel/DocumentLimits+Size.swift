@@ -16,8 +16,10 @@ extension DocumentLimits {
         case .bytes(let bytes): bytes.count
         case .reference(let name): size(of: name.path)
         case .geoPoint: 16
-        case .array(let values): values.reduce(0) { $0 + size(of: $1) }
-        case .map(let fields): size(of: fields)
+        case .array(let values): values.isEmpty ? 1 : values.reduce(0) { $0 + size(of: $1) }
+        // A vector counts as its numbers, without the names of its form.
+        case .map(let fields):
+            if let elements = value.vectorElements { elements.count * 8 } else { fields.isEmpty ? 1 : size(of: fields) }
         }
     }
 

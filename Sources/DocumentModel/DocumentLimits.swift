@@ -8,6 +8,11 @@ public enum DocumentLimits {
     /// Of an index key; a longer value is cut there, and compared in full on the document.
     public static let maxIndexedValueBytes = 1500
     public static let maxFieldNameBytes = 1500
+    /// Of the names on the way to a field, with a point between two.
+    public static let maxFieldPathBytes = 1500
+    /// Of one text or one run of bytes: 1 MiB without 89 bytes.
+    public static let maxValueBytes = 1_048_487
+    public static let maxVectorElements = 2048
     public static let maxRequestBytes = 10 * 1024 * 1024
 
     /// Checks a document's fields as they would be stored, where each field has the index entries that it has by itself.
@@ -18,7 +23,7 @@ public enum DocumentLimits {
 
     /// Checks a document's fields as they would be stored, but for their index entries.
     package static func checkContent(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
-        try check(fields, depth: 0, of: path)
+        try check(fields, depth: 0, below: 0, of: path)
         let size = size(of: path) + size(of: fields) + 32
         guard size <= maxDocumentBytes else {
             throw .invalidArgument(
@@ -49,20 +54,27 @@ public enum DocumentLimits {
         }
     }
 
+    /// - Parameter name: bytes of the names on the way to these fields, each with its point.
     private static func check(
-        _ fields: [String: Value], depth: Int, of path: DocumentPath
+        _ fields: [String: Value], depth: Int, below name: Int, of path: DocumentPath
     ) throws(DocumentError) {
-        for (name, value) in fields {
-            try checkFieldName(name)
-            try check(value, depth: depth, inArray: false, of: path)
+        for (field, value) in fields {
+            try checkFieldName(field)
+            let length = name + field.utf8.count
+            guard length <= maxFieldPathBytes else {
+                throw .invalidArgument("\"\(path)\" has a field whose path is longer than 1,500 bytes, the limit")
+            }
+            try check(value, depth: depth, inArray: false, below: length, of: path)
         }
     }
 
     private static func check(
-        _ value: Value, depth: Int, inArray: Bool, of path: DocumentPath
+        _ value: Value, depth: Int, inArray: Bool, below name: Int, of path: DocumentPath
     ) throws(DocumentError) {
         switch value {
-        case .null, .boolean, .integer, .double, .string, .bytes, .reference: return
+        case .null, .boolean, .integer, .double, .reference: return
+        case .string(let text): try checkValueBytes(text.utf8.count, of: path)
+        case .bytes(let bytes): try checkValueBytes(bytes.count, of: path)
         case .timestamp(let time):
             guard time.isInRange else {
                 throw .invalidArgument("a timestamp in \"\(path)\" is not within the years 1 to 9999")
@@ -75,16 +87,33 @@ public enum DocumentLimits {
         case .array(let values):
             guard !inArray else { throw .invalidArgument("an array in \"\(path)\" directly contains an array") }
             try checkDepth(depth + 1, of: path)
-            for value in values { try check(value, depth: depth + 1, inArray: true, of: path) }
+            for value in values { try check(value, depth: depth + 1, inArray: true, below: name, of: path) }
         case .map(let fields):
             try checkDepth(depth + 1, of: path)
             if let elements = value.vectorElements {
-                for element in elements where element.valueClass != .number {
-                    throw .invalidArgument("a vector in \"\(path)\" holds something that is not a number")
-                }
+                guard !inArray else { throw .invalidArgument("an array in \"\(path)\" directly contains a vector") }
+                try checkVector(elements, of: path)
             } else {
-                try check(fields, depth: depth + 1, of: path)
+                try check(fields, depth: depth + 1, below: name + 1, of: path)
             }
+        }
+    }
+
+    private static func checkVector(_ elements: [Value], of path: DocumentPath) throws(DocumentError) {
+        guard (1...maxVectorElements).contains(elements.count) else {
+            throw .invalidArgument(
+                "a vector in \"\(path)\" has \(elements.count) elements, and must have 1 to 2,048, the limit")
+        }
+        for element in elements {
+            guard case .double(let number) = element, !number.isNaN else {
+                throw .invalidArgument("a vector in \"\(path)\" holds something that is no double, or NaN")
+            }
+        }
+    }
+
+    private static func checkValueBytes(_ count: Int, of path: DocumentPath) throws(DocumentError) {
+        guard count <= maxValueBytes else {
+            throw .invalidArgument("a value in \"\(path)\" has \(count) bytes, more than 1,048,487 bytes, the limit")
         }
     }
 

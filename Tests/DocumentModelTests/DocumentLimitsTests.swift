@@ -23,10 +23,49 @@ struct DocumentLimitsTests {
     }
 
     @Test func sizeIsCountedAsFirestoreDoes() throws {
-        // 3 + 1 + 16 for the name, 1 + 1 for the field's name, 1 for the text's end, 32 for the document.
-        let room = DocumentLimits.maxDocumentBytes - 20 - 2 - 1 - 32
-        #expect(try refusal(of: ["f": .string(String(repeating: "x", count: room))]) == nil)
-        #expect(try refusal(of: ["f": .string(String(repeating: "x", count: room + 1))])?.contains("1 MiB") == true)
+        // 3 + 1 + 16 for the name, 1 + 1 for the field's name, 1 for the text's end, 32 for the document; the other
+        // field has 2 for its name, 1 for each of what is empty, and 8 for each number of the vector.
+        let vector = Value.map([
+            "__type__": .string("__vector__"), "value": .array([.double(1), .double(2)]),
+        ])
+        let other = Value.map(["a": .array([]), "m": .map([:]), "v": vector])
+        let room = DocumentLimits.maxDocumentBytes - 20 - 2 - 1 - 32 - 2 - (3 * 2 + 1 + 1 + 16)
+        func refusalFilling(_ count: Int) throws -> String? {
+            let half = Value.string(String(repeating: "x", count: 500_000))
+            // 2 for the field's name and 1 for the text's end once more.
+            return try refusal(
+                of: ["f": .string(String(repeating: "x", count: count - 500_000 - 3)), "g": half, "o": other])
+        }
+        #expect(try refusalFilling(room) == nil)
+        #expect(try refusalFilling(room + 1)?.contains("1 MiB") == true)
+    }
+
+    @Test func oneValueLeavesRoomForTheRest() throws {
+        func refusalOf(bytes: Int) throws -> String? {
+            try refusal(of: ["f": .bytes(Array(repeating: 0, count: bytes))])
+        }
+        #expect(try refusalOf(bytes: 1_048_487) == nil)
+        #expect(try refusalOf(bytes: 1_048_488)?.contains("1,048,487 bytes") == true)
+    }
+
+    @Test func pathsOfFieldsHaveABoundThroughArraysToo() throws {
+        let name = String(repeating: "x", count: 1498)
+        #expect(try refusal(of: ["m": .map([name: .null])]) == nil)
+        #expect(try refusal(of: ["m": .map([name + "x": .null])])?.contains("path is longer") == true)
+        #expect(try refusal(of: ["m": .array([.map([name + "x": .null])])])?.contains("path is longer") == true)
+    }
+
+    @Test func vectorsAreOneToManyDoubles() throws {
+        func refusalOf(_ elements: [Value]) throws -> String? {
+            try refusal(of: ["v": .map(["__type__": .string("__vector__"), "value": .array(elements)])])
+        }
+        #expect(try refusalOf(Array(repeating: .double(1), count: 2048)) == nil)
+        #expect(try refusalOf(Array(repeating: .double(1), count: 2049))?.contains("2,048") == true)
+        #expect(try refusalOf([])?.contains("2,048") == true)
+        #expect(try refusalOf([.integer(1)])?.contains("double") == true)
+        #expect(try refusalOf([.double(.nan)])?.contains("NaN") == true)
+        let vector = Value.map(["__type__": .string("__vector__"), "value": .array([.double(1)])])
+        #expect(try refusal(of: ["f": .array([vector])])?.contains("directly contains a vector") == true)
     }
 
     @Test func tooManyIndexEntriesAreRefused() throws {

@@ -33,7 +33,11 @@ struct QueryTests {
 
     @Test(arguments: [
         Example(.equal, .double(1), ["one"]), Example(.equal, .integer(2), ["two", "twoD"]),
-        Example(.equal, .null, ["null"]), Example(.equal, .double(.nan), ["nan"]),
+        Example(.equal, .null, []), Example(.equal, .double(.nan), []), Example(.notEqual, .null, []),
+        Example(.lessThan, .integer(2), ["one", "onePointFive"]),
+        Example(.greaterThanOrEqual, .double(.nan), []),
+        Example(.in, .array([.null, .double(.nan), .integer(1)]), ["one"]),
+        Example(.notIn, .array([.null, .integer(1)]), []),
         Example(.greaterThan, .integer(1), ["onePointFive", "two", "twoD"]),
         Example(.greaterThanOrEqual, .integer(1), ["one", "onePointFive", "two", "twoD"]),
         Example(.lessThan, .string("u"), ["text"]),
@@ -125,10 +129,16 @@ struct QueryTests {
         let six = Query.Filter.field(field, .in, .array((0..<6).map { .integer($0) }))
         #expect(reason { $0.filter = .and([six, six]) }?.contains("disjunctions") == true)
         #expect(reason { $0.filter = .and([]) }?.contains("no parts") == true)
-        let contains = Query.Filter.field(field, .arrayContains, .null)
+        let contains = Query.Filter.field(field, .arrayContains, .integer(1))
         #expect(reason { $0.filter = .and([contains, contains]) }?.contains("array-contains") == true)
         let not = Query.Filter.field(field, .notEqual, .integer(1))
         #expect(reason { $0.filter = .and([not, not]) }?.contains("!=") == true)
+        let none = Query.Filter.field(field, .notIn, .array([.integer(1)]))
+        #expect(reason { $0.filter = .and([none, six]) }?.contains("not-in") == true)
+        let filters = Array(repeating: Query.Filter.field(field, .equal, .integer(1)), count: 100)
+        #expect(reason { $0.filter = .and(filters) } == nil)
+        #expect(reason { $0.filter = .and(filters + [filters[0]]) }?.contains("100") == true)
+        #expect(reason { $0.orderBy = [.init(.documentID), .init(field)] }?.contains("after __name__") == true)
         #expect(reason { $0.filter = .field(.documentID, .equal, .integer(1)) }?.contains("__name__") == true)
         #expect(reason { $0.orderBy = [Query.Order(field), Query.Order(field)] }?.contains("twice") == true)
         #expect(reason { $0.start = Query.Cursor(values: [.null, .null], before: true) }?.contains("cursor") == true)

@@ -160,14 +160,26 @@ struct WriteTests {
         let write = Write(path: path, operation: .set([:]), transforms: many)
         #expect(await refusal { try await test.commit([write, write]) }?.message.contains("500") == true)
         #expect(await refusal { try await test.set("a/b", ["": .null]) }?.code == .invalidArgument)
-        let overlap = Write(path: path, operation: .update([:], mask: [try FieldPath("a"), try FieldPath("a.b")]))
-        #expect(await refusal { try await test.commit([overlap]) }?.message.contains("overlap") == true)
+        let bare = Write(path: path, operation: .verify)
+        #expect(await refusal { try await test.commit([bare]) }?.message.contains("precondition") == true)
+        let verify = Write(path: path, operation: .verify, precondition: .exists(false))
+        #expect(await refusal { try await test.commit([verify, .init(path: path, operation: .delete)]) } != nil)
         let word = FieldTransform(field, .increment(.string("x")))
         let wordWrite = Write(path: path, operation: .set([:]), transforms: [word])
         #expect(await refusal { try await test.commit([wordWrite]) }?.code == .invalidArgument)
         let half = String(repeating: "x", count: 1_000_000)
         let big = try (0..<11).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set(["f": .string(half)])) }
         #expect(await refusal { try await test.commit(big) }?.message.contains("10 MiB") == true)
+        await test.store.shutdown()
+    }
+
+    @Test func aMaskMayNameAFieldAndOneInsideIt() async throws {
+        let test = try TestStore()
+        try await test.set("a/b", ["m": .map(["x": .integer(1), "y": .integer(2)]), "n": .map(["z": .null])])
+        let fields: [String: Value] = ["m": .map(["x": .integer(5)])]
+        let mask = try ["m.x", "m", "n.z", "n", "n"].map { try FieldPath($0) }
+        try await test.commit([Write(path: try DocumentPath("a/b"), operation: .update(fields, mask: mask))])
+        #expect(try await test.get("a/b")?.fields == fields)
         await test.store.shutdown()
     }
 

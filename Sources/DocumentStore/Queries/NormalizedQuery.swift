@@ -55,15 +55,14 @@ struct NormalizedQuery: Sendable {
         let inequalities = QueryLeaf.inequalityFields(of: query.filter)
             .filter { field in !field.isDocumentID && !orders.contains { $0.field == field } }
             .sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
-        if !orders.contains(where: \.field.isDocumentID) || !inequalities.isEmpty {
-            let nameOrder = orders.firstIndex(where: \.field.isDocumentID).map { orders[$0] }
-            if nameOrder == nil {
-                orders += inequalities.map { Query.Order($0, descending: descending) }
-                orders.append(Query.Order(.documentID, descending: descending))
-            } else {
-                // Behind the name nothing orders any more, but the fields must exist.
-                orders += inequalities.map { Query.Order($0, descending: descending) }
+        orders += inequalities.map { Query.Order($0, descending: descending) }
+        if let name = orders.firstIndex(where: \.field.isDocumentID) {
+            guard name == orders.endIndex - 1 else {
+                throw .invalidArgument(
+                    "a query orders by \(orders[name + 1].field) after __name__, behind which nothing is left to order")
             }
+        } else {
+            orders.append(Query.Order(.documentID, descending: descending))
         }
         return orders
     }

@@ -13,7 +13,7 @@ struct QueryLeaf: Hashable, Sendable {
     static let maxDisjuncts = 30
     static let maxIn = 30
     static let maxNotIn = 10
-    private static let maxFilters = 100
+    static let maxFilters = 100
 
     var field: FieldPath
     var test: Test
@@ -58,14 +58,11 @@ struct QueryLeaf: Hashable, Sendable {
         guard try count(filter) <= maxDisjuncts else {
             throw .invalidArgument("a query has more than 30 disjunctions, the limit")
         }
-        guard nodes(of: filter) <= maxFilters else {
+        // Composite filters come on top of their parts; nested for nothing they don't get by for free.
+        guard nodes(of: filter) <= 2 * maxFilters else {
             throw .invalidArgument("a query has more than \(maxFilters) filters, the limit")
         }
-        var negations = 0
-        countNegations(filter, &negations)
-        guard negations <= 1 else {
-            throw .invalidArgument("a query has more than one of != and not-in")
-        }
+        try checkNegations(filter)
         let disjuncts = expand(filter)
         for leaves in disjuncts {
             let contains = leaves.filter {
@@ -132,13 +129,35 @@ struct QueryLeaf: Hashable, Sendable {
         return filters.prefix(maxFilters + 1).reduce(1) { $0 + nodes(of: $1) }
     }
 
-    private static func countNegations(_ filter: Query.Filter, _ count: inout Int) {
-        switch filter {
-        case .and(let filters), .or(let filters): for filter in filters { countNegations(filter, &count) }
-        case .field(_, .notEqual, _), .field(_, .notIn, _): count += 1
-        case .unary(_, .isNotNull), .unary(_, .isNotNaN): count += 1
-        default: break
+    /// Firestore takes one of `!=` and `not-in`, and `not-in` beside no disjunction.
+    private static func checkNegations(_ filter: Query.Filter) throws(DocumentError) {
+        var counts = (negations: 0, notIns: 0, disjunctions: 0, leaves: 0)
+        count(filter, &counts)
+        guard counts.negations <= 1 else { throw .invalidArgument("a query has more than one of != and not-in") }
+        guard counts.notIns == 0 || counts.disjunctions == 0 else {
+            throw .invalidArgument("a query has not-in beside in, array-contains-any or or, which it excludes")
         }
+        guard counts.leaves <= maxFilters else {
+            throw .invalidArgument("a query has more than \(maxFilters) filters, the limit")
+        }
+    }
+
+    private static func count(
+        _ filter: Query.Filter, _ counts: inout (negations: Int, notIns: Int, disjunctions: Int, leaves: Int)
+    ) {
+        switch filter {
+        case .and(let filters), .or(let filters):
+            if case .or = filter, filters.count > 1 { counts.disjunctions += 1 }
+            for filter in filters { count(filter, &counts) }
+            return
+        case .field(_, .notEqual, _), .unary(_, .isNotNull), .unary(_, .isNotNaN): counts.negations += 1
+        case .field(_, .notIn, _):
+            counts.negations += 1
+            counts.notIns += 1
+        case .field(_, .in, _), .field(_, .arrayContainsAny, _): counts.disjunctions += 1
+        case .field, .unary: break
+        }
+        counts.leaves += 1
     }
 
     private static func expand(_ filter: Query.Filter) -> [[QueryLeaf]] {
@@ -149,15 +168,7 @@ struct QueryLeaf: Hashable, Sendable {
                 return product.flatMap { leaves in parts.map { leaves + $0 } }
             }
         case .or(let filters): return filters.flatMap(expand)
-        case .field(let field, .in, .array(let values)):
-            return values.map { [QueryLeaf(field: field, test: .compare(.equal, $0))] }
-        case .field(let field, .arrayContainsAny, .array(let values)):
-            return values.map { [QueryLeaf(field: field, test: .compare(.arrayContains, $0))] }
-        case .field(let field, .notIn, .array(let values)):
-            return [[QueryLeaf(field: field, test: .none(values))]]
-        case .field(let field, .notEqual, .null): return [[QueryLeaf(field: field, test: .notNull)]]
-        case .field(let field, let comparison, let value):
-            return [[QueryLeaf(field: field, test: .compare(comparison, value))]]
+        case .field(let field, let comparison, let value): return expand(field, comparison, value)
         case .unary(let field, let test):
             switch test {
             case .isNull: return [[QueryLeaf(field: field, test: .null)]]
@@ -165,6 +176,40 @@ struct QueryLeaf: Hashable, Sendable {
             case .isNaN: return [[QueryLeaf(field: field, test: .nan)]]
             case .isNotNaN: return [[QueryLeaf(field: field, test: .notNaN)]]
             }
+        }
+    }
+
+    /// Null and NaN are no operands to compare with: nothing equals them, is less or greater, or is beside them. What
+    /// tests for them are the unary operators. That is Firestore's own reading.
+    private static func expand(
+        _ field: FieldPath, _ comparison: Query.Operator, _ value: Value
+    ) -> [[QueryLeaf]] {
+        func leaf(_ test: Test) -> QueryLeaf { QueryLeaf(field: field, test: test) }
+        // Of a name every operand is looked at later: there it must be a name.
+        let isComparable = field.isDocumentID ? { _ in true } : Self.isComparable
+        switch (comparison, value) {
+        case (.in, .array(let values)):
+            return values.filter(isComparable).map { [leaf(.compare(.equal, $0))] }
+        case (.arrayContainsAny, .array(let values)):
+            return values.filter(isComparable).map { [leaf(.compare(.arrayContains, $0))] }
+        case (.notIn, .array(let values)):
+            return values.contains(.null) && !field.isDocumentID ? [] : [[leaf(.none(values))]]
+        case (.notEqual, .null) where !field.isDocumentID: return []
+        case (.notEqual, _): return [[leaf(isComparable(value) ? .compare(.notEqual, value) : .notNaN)]]
+        case (.lessThan, _) where value.valueClass == .number && isComparable(value),
+            (.lessThanOrEqual, _) where value.valueClass == .number && isComparable(value):
+            // NaN comes before all numbers, and yet is not less than one.
+            let leastNumber = leaf(.compare(.greaterThanOrEqual, .double(-.infinity)))
+            return [[leaf(.compare(comparison, value)), leastNumber]]
+        default: return isComparable(value) ? [[leaf(.compare(comparison, value))]] : []
+        }
+    }
+
+    private static func isComparable(_ value: Value) -> Bool {
+        switch value {
+        case .null: false
+        case .double(let number): !number.isNaN
+        default: true
         }
     }
 }

@@ -25,12 +25,13 @@ extension FieldTransform {
         case .arrayUnion(let additions):
             var elements = Self.elements(current)
             var keys = Set(elements.map(ValueKey.encode))
-            for addition in additions where keys.insert(ValueKey.encode(addition)).inserted {
+            for addition in additions.map(\.truncatedToMicroseconds)
+            where keys.insert(ValueKey.encode(addition)).inserted {
                 elements.append(addition)
             }
             return (.array(elements), .null)
         case .arrayRemove(let removals):
-            let keys = Set(removals.map(ValueKey.encode))
+            let keys = Set(removals.map { ValueKey.encode($0.truncatedToMicroseconds) })
             return (.array(Self.elements(current).filter { !keys.contains(ValueKey.encode($0)) }), .null)
         }
     }

@@ -14,6 +14,8 @@ struct WriteComputation {
     private var before: [DocumentPath: Document?] = [:]
     private var after: [DocumentPath: Document?] = [:]
     private var transforms: [DocumentPath: Int] = [:]
+    /// Of each document whether it is verified, else it is written: Firestore refuses both in one commit.
+    private var verifies: [DocumentPath: Bool] = [:]
     /// The first precondition or limit that refuses a write.
     private var refusal: DocumentError?
 
@@ -74,6 +76,7 @@ struct WriteComputation {
             order.append(path)
             before[path] = .some(current)
         }
+        try checkVerify(write)
         note { () throws(DocumentError) in try Self.check(write.precondition, of: path, current) }
         var fields: [String: Value]
         switch write.operation {
@@ -104,6 +107,18 @@ struct WriteComputation {
         return (WriteResult(updateTime: document.updateTime, transformResults: transformResults), access)
     }
 
+    private mutating func checkVerify(_ write: Write) throws(DocumentError) {
+        let isVerify: Bool
+        if case .verify = write.operation { isVerify = true } else { isVerify = false }
+        guard !isVerify || write.precondition != nil else {
+            throw .invalidArgument("a verify of \"\(write.path)\" needs a precondition, exists or updateTime")
+        }
+        guard verifies.updateValue(isVerify, forKey: write.path) ?? isVerify == isVerify else {
+            throw .invalidArgument(
+                "one commit can't both verify and write \"\(write.path)\"; give the write the precondition")
+        }
+    }
+
     private mutating func note(_ check: () throws(DocumentError) -> Void) {
         do { try check() } catch { refusal = refusal ?? error }
     }
@@ -111,15 +126,13 @@ struct WriteComputation {
     private func merge(
         _ new: [String: Value], mask: [FieldPath], into fields: inout [String: Value]
     ) throws(DocumentError) {
-        let sorted = mask.sorted { a, b in
-            a.segments.lexicographicallyPrecedes(b.segments) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        }
-        for (field, next) in zip(sorted, sorted.dropFirst()) where next.segments.starts(with: field.segments) {
-            throw .invalidArgument("an update's mask names \"\(field)\" and \"\(next)\", which overlap")
-        }
+        let new = Value.map(new)
         for field in mask {
             for segment in field.segments { try DocumentLimits.checkFieldName(segment) }
-            fields.set(Value.map(new)[field], at: field.segments[...])
+        }
+        // Shorter ones first: what a longer one names inside of them then is as they have made it.
+        for field in mask.sorted(by: { $0.segments.count < $1.segments.count }) {
+            fields.set(new[field], at: field.segments[...])
         }
     }
 

@@ -76,11 +76,14 @@ struct RandomParts {
                 leaf(query, &negations), .and([leaf(query, &negations), leaf(query, &negations)]),
             ])
         }
-        if contains(query.filter) > 1 { query.filter = nil }
+        if contains(query.filter) > 1 || query.filter.map(isExcluded) ?? false { query.filter = nil }
         var candidates = (Self.fields + [.documentID]).shuffled(using: &generator)
         for _ in 0..<Int.random(in: 0...2, using: &generator) {
             query.orderBy.append(Query.Order(candidates.removeLast(), descending: .random(using: &generator)))
         }
+        // Behind a name there is nothing left to order, which a range of another field would have to.
+        let names = query.orderBy.firstIndex { $0.field.isDocumentID }
+        if let names, names + 1 < query.orderBy.count || hasRange(query.filter) { query.orderBy.remove(at: names) }
         if generator.once(in: 2) { query.limit = .random(in: 0...6, using: &generator) }
         if generator.once(in: 4) { query.offset = .random(in: 0...4, using: &generator) }
         if generator.once(in: 3) { query.start = cursor(query) }
@@ -127,6 +130,33 @@ struct RandomParts {
         case .and(let parts), .or(let parts): parts.reduce(0) { $0 + contains($1) }
         case .field(_, .arrayContains, _), .field(_, .arrayContainsAny, _): 1
         default: 0
+        }
+    }
+
+    private func hasRange(_ filter: Query.Filter?) -> Bool {
+        switch filter {
+        case nil: return false
+        case .and(let parts), .or(let parts): return parts.contains(where: hasRange)
+        case .field(let field, let comparison, _):
+            let equalities: [Query.Operator] = [.equal, .in, .arrayContains, .arrayContainsAny]
+            return !field.isDocumentID && !equalities.contains(comparison)
+        case .unary(_, let test): return test == .isNotNull || test == .isNotNaN
+        }
+    }
+
+    /// Whether there is a `not-in` beside a disjunction, which no query may have.
+    private func isExcluded(_ filter: Query.Filter) -> Bool {
+        let all = operators(filter)
+        return all.contains(.notIn) && (all.contains(.in) || all.contains(.arrayContainsAny) || isDisjunction(filter))
+    }
+
+    private func isDisjunction(_ filter: Query.Filter) -> Bool { if case .or = filter { true } else { false } }
+
+    private func operators(_ filter: Query.Filter) -> [Query.Operator] {
+        switch filter {
+        case .and(let parts), .or(let parts): parts.flatMap(operators)
+        case .field(_, let comparison, _): [comparison]
+        case .unary: []
         }
     }
 

@@ -15,12 +15,12 @@ package struct ModelQuery: Sendable {
         let implicit = Self.inequalities(query.filter).filter { field in
             !field.isDocumentID && !orders.contains { $0.field == field }
         }.sorted { $0.description < $1.description }
+        orders += implicit.map { Query.Order($0, descending: descending) }
         if !orders.contains(where: \.field.isDocumentID) {
-            orders += implicit.map { Query.Order($0, descending: descending) }
             orders.append(Query.Order(.documentID, descending: descending))
         }
         self.orders = orders
-        needed = (orders.map(\.field) + implicit).filter { !$0.isDocumentID }
+        needed = orders.map(\.field).filter { !$0.isDocumentID }
     }
 
     package func run(in state: ModelState) -> [Document] { run(in: state, having: []) }
@@ -77,21 +77,27 @@ package struct ModelQuery: Sendable {
         }
     }
 
+    /// Nothing compares with null, and with NaN only to be unlike it.
     private func holds(_ comparison: Query.Operator, _ value: Value, _ operand: Value) -> Bool {
         switch comparison {
-        case .equal: return ModelOrder.equal(value, operand)
-        case .notEqual: return value != .null && !ModelOrder.equal(value, operand)
-        case .in: return elements(operand).contains { ModelOrder.equal($0, value) }
+        case .equal: return isSame(value, operand)
+        case .notEqual: return value != .null && operand != .null && !ModelOrder.equal(value, operand)
+        case .in: return elements(operand).contains { isSame(value, $0) }
         case .notIn:
             return value != .null && !elements(operand).contains { $0 == .null || ModelOrder.equal($0, value) }
-        case .arrayContains: return elements(value).contains { ModelOrder.equal($0, operand) }
+        case .arrayContains: return elements(value).contains { isSame($0, operand) }
         case .arrayContainsAny:
             return elements(value).contains { element in
-                elements(operand).contains { ModelOrder.equal($0, element) }
+                elements(operand).contains { isSame(element, $0) }
             }
         default:
+            guard ![value, operand].contains(where: { $0 == .null || $0 == .double(.nan) }) else { return false }
             return ModelOrder.comparable(value, operand) && Self.holds(comparison, ModelOrder.compare(value, operand))
         }
+    }
+
+    private func isSame(_ value: Value, _ operand: Value) -> Bool {
+        operand != .null && operand != .double(.nan) && ModelOrder.equal(value, operand)
     }
 
     private func holds(_ comparison: Query.Operator, _ path: DocumentPath, _ operand: Value) -> Bool {

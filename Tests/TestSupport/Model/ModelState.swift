@@ -18,7 +18,13 @@ package struct ModelState: Hashable, Sendable {
     package func applying(_ writes: [Write], at time: Timestamp) -> Outcome {
         var outcome = Outcome(state: self)
         var transforms: [DocumentPath: Int] = [:]
+        var verified: [DocumentPath: Bool] = [:]
         for write in writes {
+            let isVerify = write.operation == .verify
+            if isVerify && write.precondition == nil || verified[write.path] == !isVerify {
+                outcome.refusals.insert(.invalidArgument)
+            }
+            verified[write.path] = isVerify
             transforms[write.path, default: 0] += write.transforms.count
             if transforms[write.path, default: 0] > 500 { outcome.refusals.insert(.invalidArgument) }
             apply(write, at: time, to: &outcome)
@@ -54,8 +60,8 @@ package struct ModelState: Hashable, Sendable {
             return
         case .set(let new): fields = new
         case .update(let new, let mask):
-            if Self.overlaps(mask) { outcome.refusals.insert(.invalidArgument) }
-            for field in mask {
+            // What is named inside of another comes last: it is part of what that one brought.
+            for field in mask.sorted(by: { $0.segments.count < $1.segments.count }) {
                 if let value = ModelFields.value(new, field.segments) {
                     fields = ModelFields.setting(fields, field.segments, to: value)
                 } else {
@@ -77,12 +83,6 @@ package struct ModelState: Hashable, Sendable {
         if let current, current.fields == fields { document = current }
         outcome.state.documents[write.path] = document
         outcome.results.append(WriteResult(updateTime: document.updateTime, transformResults: results))
-    }
-
-    private static func overlaps(_ mask: [FieldPath]) -> Bool {
-        mask.indices.contains { first in
-            mask.indices.contains { $0 != first && mask[$0].segments.starts(with: mask[first].segments) }
-        }
     }
 }
 

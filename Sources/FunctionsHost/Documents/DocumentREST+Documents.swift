@@ -6,8 +6,7 @@ extension DocumentREST {
         let parameters = try RESTParameters(query, known: ["mask.fieldPaths", "transaction", "readTime"])
         let document = try path.document()
         let mask = try parameters.fieldPaths("mask.fieldPaths")
-        let transaction = try parameters.transaction()
-        let found = try await documents([document], transaction: transaction, principal).documents
+        let found = try await documents([document], try parameters.consistency(), principal).documents
         guard let first = found.first, let first else {
             let name = DocumentName(database: database, path: document)
             throw DocumentError(.notFound, "Document \"\(name)\" not found.")
@@ -54,7 +53,7 @@ extension DocumentREST {
         // how it looks then, as Firestore does. Deleted in between, it is answered as it was written.
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let written = Document(path: document, fields: fields, createTime: time, updateTime: time)
-        let found = try await documents([document], transaction: nil, .admin).documents
+        let found = try await documents([document], .strong, .admin).documents
         return text(((found.first ?? nil) ?? written).masked(by: mask))
     }
 

@@ -27,8 +27,7 @@ extension DocumentREST {
         }
         // One more than the page tells whether there is another.
         request.limit = size + 1
-        let transaction = try parameters.transaction()
-        let found = try await results(request, transaction: transaction, principal).documents
+        let found = try await results(request, try parameters.consistency(), principal).documents
         let page = found.prefix(size)
         var text = JSONText()
         text.raw("{")
@@ -106,7 +105,7 @@ extension DocumentREST {
             guard (1...2).contains(words.count), direction == "asc" || direction == "desc" else {
                 throw .invalidArgument("orderBy: \"\(part)\" is no order; write a field, and asc or desc after it")
             }
-            orders.append(.init(try FieldPath(String(words[0])), descending: direction == "desc"))
+            orders.append(.init(try FieldPath(rest: String(words[0])), descending: direction == "desc"))
         }
         return orders
     }

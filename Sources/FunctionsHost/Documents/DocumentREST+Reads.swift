@@ -1,35 +1,12 @@
 import DocumentModel
 
-/// The methods that stream over gRPC and answer a JSON array here.
+/// Documents by name and by query: what streams over gRPC and answers a JSON array here.
 extension DocumentREST {
-    /// In which transaction a read takes place.
-    private enum Selector {
-        case none
-        case within(TransactionID)
-        case new(TransactionMode)
-
-        mutating func read(_ member: JSONNode.Member) throws(JSONProblem) -> Bool {
-            guard ["transaction", "newTransaction", "readTime"].contains(member.key) else { return false }
-            guard case .none = self else {
-                throw JSONProblem(
-                    offset: member.offset, message: "transaction, newTransaction and readTime exclude each other")
-            }
-            switch member.key {
-            case "transaction": self = .within(try member.value.transaction())
-            case "newTransaction": self = .new(try member.value.transactionMode())
-            default:
-                throw JSONProblem(
-                    offset: member.offset, message: "reading documents as of a past time is not available")
-            }
-            return true
-        }
-    }
-
     func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
         let (paths, mask, selector) = try body.read { (root) throws(JSONProblem) in
             var paths: [DocumentPath] = []
             var mask: [FieldPath]?
-            var selector = Selector.none
+            var selector = RESTSelector.strong
             for member in try root.members() {
                 if try selector.read(member) { continue }
                 switch member.key {
@@ -43,8 +20,8 @@ extension DocumentREST {
             }
             return (paths, mask, selector)
         }
-        return try await reading(selector, principal) { (transaction, text) throws(DocumentError) in
-            let (found, readTime) = try await documents(paths, transaction: transaction, principal)
+        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+            let (found, readTime) = try await documents(paths, consistency, principal)
             for (path, document) in zip(paths, found) {
                 text.element()
                 if let document {
@@ -63,79 +40,50 @@ extension DocumentREST {
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
     ) async throws(DocumentError) -> JSONText {
         let parent = try path.parent()
-        let (query, selector) = try body.read { (root) throws(JSONProblem) in
+        let (query, selector, explains) = try body.read { (root) throws(JSONProblem) in
             var query: Query?
-            var selector = Selector.none
+            var selector = RESTSelector.strong
+            var explains: RESTExplainOptions?
             for member in try root.members() {
                 if try selector.read(member) { continue }
                 switch member.key {
                 case "structuredQuery": query = try member.value.structuredQuery(parent: parent)
-                case "parent":
-                    let name = parent.map { DocumentName(database: database, path: $0).description }
-                    guard try member.value.string() == name ?? database.documentsRoot else {
-                        throw member.value.problem("this is not the parent in the URL")
-                    }
+                case "explainOptions": explains = try member.value.explainOptions()
+                case "parent": try checkParent(member.value, parent)
                 default: throw member.unknown
                 }
             }
             guard let query else { throw root.problem("a request needs its structuredQuery") }
-            return (query, selector)
+            return (query, selector, explains)
         }
-        return try await reading(selector, principal) { (transaction, text) throws(DocumentError) in
-            let (found, readTime) = try await results(query, transaction: transaction, principal)
-            for document in found {
-                text.element()
-                text.raw("{\"document\":")
-                text.document(document, in: database)
-                text.readTime(readTime)
+        try check(query)
+        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+            guard let explains else {
+                let (found, readTime) = try await results(query, consistency, principal)
+                return text.results(found, at: readTime, in: database)
             }
-            if found.isEmpty {
-                text.element()
-                text.raw("{\"readTime\":")
-                text.string(readTime.rfc3339)
-                text.raw("}")
-            }
+            let explained = try await explain(query, [], analyze: explains.analyze, consistency, principal)
+            if explains.analyze { text.results(explained.results, at: explained.readTime, in: database) }
+            text.element()
+            text.explainMetrics(explained.explanation, isAggregation: false)
         }
-    }
-
-    /// Answers an array, which begins with the new transaction where one was asked for. One whose read fails is rolled
-    /// back: its id never reaches the client.
-    private func reading(
-        _ selector: Selector, _ principal: Principal,
-        _ body: (TransactionID?, inout JSONText) async throws(DocumentError) -> Void
-    ) async throws(DocumentError) -> JSONText {
-        var text = JSONText()
-        text.raw("[")
-        switch selector {
-        case .none: try await body(nil, &text)
-        case .within(let transaction): try await body(transaction, &text)
-        case .new(let mode):
-            let transaction = try await begin(mode, principal)
-            text.raw("{\"transaction\":")
-            text.string(RESTBase64.text(transaction.restBytes))
-            text.raw("}")
-            do throws(DocumentError) {
-                try await body(transaction, &text)
-            } catch {
-                // The read's own error is what the client needs; a transaction that is left ends by its idle limit.
-                try? await rollback(transaction, principal)
-                throw error
-            }
-        }
-        text.raw("]")
-        return text
     }
 }
 
 extension JSONText {
-    /// Separates an element of an array from the one before it.
-    fileprivate mutating func element() {
-        if bytes.count > 1 { raw(",") }
-    }
-
-    fileprivate mutating func readTime(_ time: Timestamp) {
-        raw(",\"readTime\":")
-        string(time.rfc3339)
-        raw("}")
+    /// Documents, one an element; where there is none, when that was so.
+    fileprivate mutating func results(_ documents: [Document], at readTime: Timestamp, in database: DatabaseID) {
+        for document in documents {
+            element()
+            raw("{\"document\":")
+            self.document(document, in: database)
+            self.readTime(readTime)
+        }
+        if documents.isEmpty {
+            element()
+            raw("{\"readTime\":")
+            string(readTime.rfc3339)
+            raw("}")
+        }
     }
 }

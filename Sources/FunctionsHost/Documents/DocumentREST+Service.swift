@@ -3,19 +3,57 @@ import DocumentModel
 /// The service's operations, each with the one answer it can have; a refusal is thrown.
 extension DocumentREST {
     func documents(
-        _ paths: [DocumentPath], transaction: TransactionID?, _ principal: Principal
+        _ paths: [DocumentPath], _ consistency: ReadConsistency, _ principal: Principal
     ) async throws(DocumentError) -> (documents: [Document?], readTime: Timestamp) {
-        let response = await service.perform(.get(paths, ReadConsistency(transaction: transaction)), as: principal)
+        let response = await service.perform(.get(paths, consistency), as: principal)
         guard case .documents(let documents, let readTime) = response else { throw response.refusal }
         return (documents, readTime)
     }
 
     func results(
-        _ query: Query, transaction: TransactionID?, _ principal: Principal
+        _ query: Query, _ consistency: ReadConsistency, _ principal: Principal
     ) async throws(DocumentError) -> (documents: [Document], readTime: Timestamp) {
-        let response = await service.perform(.query(query, ReadConsistency(transaction: transaction)), as: principal)
+        let response = await service.perform(.query(query, consistency), as: principal)
         guard case .results(let documents, let readTime) = response else { throw response.refusal }
         return (documents, readTime)
+    }
+
+    func aggregate(
+        _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, _ principal: Principal
+    ) async throws(DocumentError) -> (values: [Value], readTime: Timestamp) {
+        let response = await service.perform(.aggregate(query, fields, consistency), as: principal)
+        guard case .aggregated(let values, let readTime) = response, values.count == fields.count else {
+            throw response.refusal
+        }
+        return (values, readTime)
+    }
+
+    func explain(
+        _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
+        _ principal: Principal
+    ) async throws(DocumentError) -> RESTExplained {
+        let request = DocumentRequest.explain(query, fields, analyze: analyze, consistency)
+        let response = await service.perform(request, as: principal)
+        guard case .explained(let explanation, let results, let values, let readTime) = response else {
+            throw response.refusal
+        }
+        return RESTExplained(explanation: explanation, results: results, values: values, readTime: readTime)
+    }
+
+    func partition(
+        _ query: Query, points: Int, _ consistency: ReadConsistency, _ principal: Principal
+    ) async throws(DocumentError) -> [DocumentPath] {
+        let response = await service.perform(.partition(query, points: points, consistency), as: principal)
+        guard case .partitioned(let paths, _) = response else { throw response.refusal }
+        return paths
+    }
+
+    func batchWrite(
+        _ writes: [Write], _ principal: Principal
+    ) async throws(DocumentError) -> [Result<WriteResult, DocumentError>] {
+        let response = await service.perform(.batchWrite(writes), as: principal)
+        guard case .written(let results) = response, results.count == writes.count else { throw response.refusal }
+        return results
     }
 
     func commit(
@@ -45,4 +83,14 @@ extension DocumentResponse {
         if case .failed(let error) = self { return error }
         return DocumentError(.internal, "the store gave another kind of answer")
     }
+}
+
+/// What explaining a query brought.
+struct RESTExplained: Sendable {
+    var explanation: QueryExplanation
+    /// Of a query that was run.
+    var results: [Document]
+    /// Of an aggregation that was run.
+    var values: [Value]
+    var readTime: Timestamp
 }

@@ -13,7 +13,10 @@ extension DocumentREST {
         case "rollback" where isRoot: return try await rollback(body, principal)
         case "runQuery": return try await runQuery(path, body, principal)
         case "listCollectionIds": return try await listCollectionIDs(path, body, principal)
-        case "runAggregationQuery", "partitionQuery", "batchWrite", "listen", "write", "executePipeline":
+        case "batchWrite" where isRoot: return try await batchWrite(body, principal)
+        case "runAggregationQuery": return try await runAggregationQuery(path, body, principal)
+        case "partitionQuery": return try await partitionQuery(path, body, principal)
+        case "listen", "write", "executePipeline":
             throw DocumentError(.unimplemented, "\(verb) is not available over REST")
         default:
             throw DocumentError(.notFound, "there is no method \"\(verb)\" of \(path.segments.joined(separator: "/"))")
@@ -98,7 +101,7 @@ extension JSONText {
         return text
     }()
 
-    fileprivate mutating func writeResult(_ result: WriteResult) {
+    mutating func writeResult(_ result: WriteResult) {
         raw("{")
         if let time = result.updateTime {
             raw("\"updateTime\":")

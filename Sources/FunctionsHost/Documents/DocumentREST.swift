@@ -5,8 +5,8 @@ import NIOCore
 /// Firestore's REST API over a document service.
 ///
 /// Serves one database; another project or database is NOT_FOUND. Requests are read strictly: a key or a query
-/// parameter that isn't Firestore's is INVALID_ARGUMENT with its path. Times of the past (`readTime`) and aggregations
-/// are UNIMPLEMENTED. Browsers of any origin may ask: what may be read is a matter of the token, never of a cookie.
+/// parameter that isn't Firestore's is INVALID_ARGUMENT with its path. Browsers of any origin may ask: what may be read
+/// is a matter of the token, never of a cookie.
 package struct DocumentREST: HTTPResponder {
     package typealias Context = BasicRequestContext
 

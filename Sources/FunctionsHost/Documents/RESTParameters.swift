@@ -34,17 +34,24 @@ struct RESTParameters: Sendable {
         let texts = values.filter { $0.name == name }.map(\.value)
         guard !texts.isEmpty else { return nil }
         var paths: [FieldPath] = []
-        for text in texts { paths.append(try FieldPath(text)) }
+        for text in texts { paths.append(try FieldPath(rest: text)) }
         return paths
     }
 
-    func transaction() throws(DocumentError) -> TransactionID? {
-        guard self["readTime"] == nil else { throw .pastReadsUnavailable }
-        guard let text = self["transaction"] else { return nil }
+    /// What `transaction` and `readTime` say of the state to read.
+    func consistency() throws(DocumentError) -> ReadConsistency {
+        guard let text = self["transaction"] else {
+            guard let text = self["readTime"] else { return .strong }
+            guard let time = Timestamp(rfc3339: text) else {
+                throw .invalidArgument("readTime: \"\(text)\" is no time")
+            }
+            return .at(time)
+        }
+        guard self["readTime"] == nil else { throw .invalidArgument("transaction and readTime exclude each other") }
         guard let id = RESTBase64.bytes(text).flatMap(TransactionID.init(restBytes:)) else {
             throw .invalidArgument("transaction: \"\(text)\" is no transaction")
         }
-        return id
+        return .transaction(id)
     }
 
     func boolean(_ name: String) throws(DocumentError) -> Bool? {
@@ -67,11 +74,6 @@ struct RESTParameters: Sendable {
         }
         return .updateTime(time)
     }
-}
-
-extension DocumentError {
-    static let pastReadsUnavailable = DocumentError(
-        .unimplemented, "readTime: reading documents as of a past time is not available")
 }
 
 /// A transaction's id as clients hold it: eight bytes, the high one first.
@@ -99,12 +101,12 @@ extension JSONNode {
             }
             switch member.key {
             case "readOnly":
+                var time: Timestamp?
                 for member in try member.value.members() {
                     guard member.key == "readTime" else { throw member.unknown }
-                    throw JSONProblem(
-                        offset: member.offset, message: "reading documents as of a past time is not available")
+                    time = try member.value.timestamp()
                 }
-                mode = .readOnly(at: nil)
+                mode = .readOnly(at: time)
             case "readWrite":
                 var retrying: TransactionID?
                 for member in try member.value.members() {

@@ -136,7 +136,7 @@ extension JSONNode {
         "IS_NULL": .isNull, "IS_NOT_NULL": .isNotNull, "IS_NAN": .isNaN, "IS_NOT_NAN": .isNotNaN,
     ]
 
-    private func fieldReference() throws(JSONProblem) -> FieldPath {
+    func fieldReference() throws(JSONProblem) -> FieldPath {
         var path: FieldPath?
         for member in try members() {
             guard member.key == "fieldPath" else { throw member.unknown }

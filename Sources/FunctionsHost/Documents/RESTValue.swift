@@ -78,7 +78,7 @@ extension JSONNode {
 
     func fieldPath() throws(JSONProblem) -> FieldPath {
         let text = try string()
-        do throws(DocumentError) { return try FieldPath(text) } catch { throw problem(error.message) }
+        do throws(DocumentError) { return try FieldPath(rest: text) } catch { throw problem(error.message) }
     }
 
     private func geoPoint() throws(JSONProblem) -> GeoPoint {

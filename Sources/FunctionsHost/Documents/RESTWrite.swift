@@ -88,6 +88,7 @@ struct RESTWriteReader {
             }
         }
         guard let path else { throw node.problem("a transform needs its document") }
+        guard !transforms.isEmpty else { throw node.problem("a transform needs its fieldTransforms") }
         return (path, transforms)
     }
 

@@ -18,6 +18,9 @@ struct StoreDocumentService: DocumentService {
         if case .begin = request, principal == .client(nil) {
             return .failed(DocumentError(.permissionDenied, "Missing or insufficient permissions."))
         }
+        if principal != .admin, request.isForAdmins {
+            return .failed(DocumentError(.permissionDenied, "Missing or insufficient permissions."))
+        }
         return await store.perform(request, in: context(principal))
     }
 
@@ -51,6 +54,16 @@ struct StoreDocumentService: DocumentService {
             OperationContext(
                 owner: UInt64(truncatingIfNeeded: (client?.uid).hashValue) | 1 << 63,
                 policy: ClientAccess(database: database, client: client))
+        }
+    }
+}
+
+extension DocumentRequest {
+    /// Whether no rule can allow it: it tells of documents beyond those that a client may see.
+    fileprivate var isForAdmins: Bool {
+        switch self {
+        case .explain, .partition: true
+        default: false
         }
     }
 }

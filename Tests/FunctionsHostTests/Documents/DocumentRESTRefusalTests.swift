@@ -49,7 +49,8 @@ struct DocumentRESTRefusalTests: RESTExchanges {
             ":runQuery", "{\"structuredQuery\":{\"from\":[]}}", .invalidArgument,
             "structuredQuery.from: \"from\" names one collection, not 0"
         ),
-        (":runAggregationQuery", "{}", .unimplemented, "runAggregationQuery is not available over REST"),
+        (":listen", "{}", .unimplemented, "listen is not available over REST"),
+        (":runAggregationQuery", "{}", .invalidArgument, "a request needs its structuredAggregationQuery"),
         (":nonsense", "{}", .notFound, "there is no method \"nonsense\" of "),
         (
             "/u/a", "{}", .invalidArgument,

@@ -1,0 +1,63 @@
+import DocumentModel
+
+/// Whether a query that is to be explained is also run.
+struct RESTExplainOptions {
+    var analyze = false
+}
+
+extension JSONNode {
+    /// Reads `{"analyze": …}`.
+    func explainOptions() throws(JSONProblem) -> RESTExplainOptions {
+        var options = RESTExplainOptions()
+        for member in try members() {
+            guard member.key == "analyze" else { throw member.unknown }
+            options.analyze = try member.value.boolean()
+        }
+        return options
+    }
+}
+
+extension JSONText {
+    /// The element that holds the metrics, behind those of the results.
+    ///
+    /// `readOperations` are counted as Firestore bills them: a document each, of an aggregation a thousand index
+    /// entries each, and one at least.
+    mutating func explainMetrics(_ explanation: QueryExplanation, isAggregation: Bool) {
+        raw("{\"explainMetrics\":{\"planSummary\":{\"indexesUsed\":")
+        array(explanation.indexes) { text, index in
+            text.raw("{\"query_scope\":")
+            text.string(index.scope)
+            text.raw(",\"properties\":")
+            text.string(index.properties)
+            text.raw("}")
+        }
+        raw("}")
+        if let cost = explanation.cost {
+            let operations = isAggregation ? (cost.indexEntriesRead + 999) / 1000 : cost.documentsReturned
+            raw(",\"executionStats\":{\"resultsReturned\":")
+            string(String(isAggregation ? 1 : cost.documentsReturned))
+            raw(",\"executionDuration\":")
+            string(Self.seconds(cost.microseconds))
+            raw(",\"readOperations\":")
+            string(String(max(1, operations)))
+            raw(",\"debugStats\":{\"index_entries_scanned\":")
+            string(String(cost.indexEntriesRead))
+            raw(",\"documents_scanned\":")
+            string(String(cost.documentsRead))
+            raw(",\"steps\":")
+            array(explanation.steps) { $0.string($1) }
+            if let index = explanation.suggestedIndex {
+                raw(",\"suggested_index\":")
+                string(index)
+            }
+            raw("}}")
+        }
+        raw("}}")
+    }
+
+    /// A duration as protobuf's JSON writes it: `0.001500s`.
+    private static func seconds(_ microseconds: Int64) -> String {
+        let fraction = String(microseconds % 1_000_000)
+        return "\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - fraction.utf8.count))\(fraction)s"
+    }
+}

@@ -32,6 +32,42 @@ extension DocumentTransport {
         return (documents, readTime)
     }
 
+    func aggregate(
+        _ query: DocumentModel.Query, _ fields: [DocumentModel.AggregateField], transaction: TransactionID? = nil
+    ) async throws(DocumentError) -> [Value] {
+        let response = try await send(.aggregate(query, fields, ReadConsistency(transaction: transaction)))
+        guard case .aggregated(let values, _) = response, values.count == fields.count else {
+            throw .unexpected(response, to: "aggregate")
+        }
+        return values
+    }
+
+    func explain(
+        _ query: DocumentModel.Query, _ fields: [DocumentModel.AggregateField], analyze: Bool
+    ) async throws(DocumentError) -> (
+        explanation: QueryExplanation, results: [DocumentModel.Document], values: [Value]
+    ) {
+        let response = try await send(.explain(query, fields, analyze: analyze, .strong))
+        guard case .explained(let explanation, let results, let values, _) = response,
+            !analyze || values.count == fields.count
+        else { throw .unexpected(response, to: "explain") }
+        return (explanation, results, values)
+    }
+
+    func partition(_ query: DocumentModel.Query, points: Int) async throws(DocumentError) -> [DocumentPath] {
+        let response = try await send(.partition(query, points: points, .strong))
+        guard case .partitioned(let paths, _) = response else { throw .unexpected(response, to: "partition") }
+        return paths
+    }
+
+    func batchWrite(_ writes: [Write]) async throws(DocumentError) -> [Result<WriteResult, DocumentError>] {
+        let response = try await send(.batchWrite(writes))
+        guard case .written(let results) = response, results.count == writes.count else {
+            throw .unexpected(response, to: "batchWrite")
+        }
+        return results
+    }
+
     func commit(_ writes: [Write]) async throws(DocumentError) -> CommitResult {
         let response = try await send(.commit(writes, transaction: nil, completing: nil))
         guard case .committed(let result) = response, result.writeResults.count == writes.count else {

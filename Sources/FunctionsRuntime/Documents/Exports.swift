@@ -3,6 +3,7 @@
 @_exported public import struct DocumentModel.DocumentError
 @_exported public import struct DocumentModel.FieldPath
 @_exported public import struct DocumentModel.GeoPoint
+@_exported public import struct DocumentModel.QueryExplanation
 @_exported public import enum DocumentModel.StatusCode
 @_exported public import struct DocumentModel.Timestamp
 @_exported public import enum DocumentModel.Value

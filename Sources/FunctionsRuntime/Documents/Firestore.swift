@@ -25,6 +25,9 @@ public struct Firestore: Sendable {
     /// An empty set of writes, to be committed together.
     public func batch() -> WriteBatch { WriteBatch(firestore: self) }
 
+    /// A writer of many documents, each stored or refused by itself.
+    public func bulkWriter() -> BulkWriter { BulkWriter(firestore: self) }
+
     /// Reads several documents in one step.
     ///
     /// - Returns: one for each reference, in that order, whether the document exists or not.
@@ -52,7 +55,18 @@ public struct Firestore: Sendable {
     public func runTransaction<Result: Sendable>(
         attempts: Int = 5, _ body: @Sendable (Transaction) async throws -> Result
     ) async throws -> Result {
-        switch try await TransactionRunner(transport: transport, attempts: attempts).run(body) {
+        try await runTransaction(.readWrite(attempts: attempts), body)
+    }
+
+    /// Runs `body` in a transaction of a kind: `.readOnly(at: yesterday)` reads how the documents were then.
+    ///
+    /// - Parameter body: as in ``runTransaction(attempts:_:)``.
+    /// - Throws: as there; `failedPrecondition` where the store doesn't keep states that old, or a read-only transaction
+    ///   writes.
+    public func runTransaction<Result: Sendable>(
+        _ options: TransactionOptions, _ body: @Sendable (Transaction) async throws -> Result
+    ) async throws -> Result {
+        switch try await TransactionRunner(transport: transport, options: options).run(body) {
         case .committed(let result, _): return result
         case .completed: throw DocumentError(.internal, "the store answered a transaction with an earlier answer")
         }

@@ -47,6 +47,13 @@ extension Transaction {
         try await getDocuments(query).documents(as: type)
     }
 
+    /// Computes numbers about what a query finds. The transaction is lost where a concurrent one changes what it would
+    /// find.
+    public func getAggregation(_ query: AggregateQuery) async throws(DocumentError) -> AggregateQuerySnapshot {
+        let (model, fields) = try query.resolved()
+        return query.snapshot(try await read(model, fields))
+    }
+
     /// Makes the document exactly these fields, or with `merge` changes these and keeps the others.
     public func setData(
         _ fields: [String: any FieldInput], forDocument reference: DocumentReference, merge: Bool = false

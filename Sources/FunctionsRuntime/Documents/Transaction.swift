@@ -10,6 +10,7 @@ public final class Transaction: Sendable {
     /// The database, to name documents and queries with.
     public let firestore: Firestore
     package let id: TransactionID
+    private let isReadOnly: Bool
     private let state: Mutex<State>
 
     private struct State {
@@ -26,9 +27,10 @@ public final class Transaction: Sendable {
         case ended
     }
 
-    init(firestore: Firestore, id: TransactionID, prefetched: [TransactionRead]) {
+    init(firestore: Firestore, id: TransactionID, prefetched: [TransactionRead], isReadOnly: Bool = false) {
         self.firestore = firestore
         self.id = id
+        self.isReadOnly = isReadOnly
         var state = State()
         for read in prefetched {
             switch read {
@@ -67,7 +69,17 @@ public final class Transaction: Sendable {
         }
     }
 
+    func read(
+        _ query: DocumentModel.Query, _ fields: [DocumentModel.AggregateField]
+    ) async throws(DocumentError) -> [Value] {
+        try prepareRead { _ in }
+        return try await remembering { () async throws(DocumentError) in
+            try await firestore.transport.aggregate(query, fields, transaction: id)
+        }
+    }
+
     func buffer(_ write: Write) throws(DocumentError) {
+        guard !isReadOnly else { throw .writeInReadOnly }
         let error: DocumentError? = state.withLock { state in
             switch state.phase {
             case .reading: state.phase = .writing([write])
@@ -109,6 +121,9 @@ public final class Transaction: Sendable {
 extension DocumentError {
     static let transactionEnded = DocumentError(
         .failedPrecondition, "the transaction has ended; use it only inside the function it was handed to")
+
+    static let writeInReadOnly = DocumentError(
+        .failedPrecondition, "a read-only transaction writes nothing; run it with .readWrite()")
 
     static let readAfterWrite = DocumentError(
         .failedPrecondition, "a transaction reads before it writes; move this read above the first write")

@@ -12,18 +12,15 @@ package enum TransactionOutcome<Result: Sendable>: Sendable {
 ///
 /// There is no pause between attempts: the store gives a transaction that lost its turn.
 package struct TransactionRunner: Sendable {
-    package static let defaultAttempts = 5
-
     private let firestore: Firestore
-    private let attempts: Int
+    private let options: TransactionOptions
 
-    /// - Parameter attempts: how often the body runs at most; at least 1.
-    package init(transport: any DocumentTransport, attempts: Int = TransactionRunner.defaultAttempts) {
+    package init(transport: any DocumentTransport, options: TransactionOptions = .readWrite()) {
         self.firestore = Firestore(transport: transport)
-        self.attempts = max(1, attempts)
+        self.options = options
     }
 
-    /// Runs `body` up to `attempts` times.
+    /// Runs `body` as often as the options allow.
     ///
     /// - Parameters:
     ///   - completing: the function's answer as bytes, which becomes final with the commit; nil where there is none.
@@ -36,7 +33,7 @@ package struct TransactionRunner: Sendable {
     ) async throws -> TransactionOutcome<Result> {
         var retrying: TransactionID?
         var lost: DocumentError?
-        for _ in 0..<attempts {
+        for _ in 0..<max(1, options.attempts) {
             try Task.checkCancellation()
             switch try await attempt(retrying: retrying, completing: completing, body) {
             case .ended(let outcome): return outcome
@@ -59,10 +56,11 @@ package struct TransactionRunner: Sendable {
     ) async throws -> Attempt<Result> {
         let transaction: Transaction
         do {
-            let response = try await firestore.transport.send(.begin(.readWrite(retrying: retrying)))
+            let response = try await firestore.transport.send(.begin(options.mode(retrying: retrying)))
             switch response {
             case .began(let id, let prefetched):
-                transaction = Transaction(firestore: firestore, id: id, prefetched: prefetched)
+                transaction = Transaction(
+                    firestore: firestore, id: id, prefetched: prefetched, isReadOnly: options.readOnly != nil)
             case .completed(let answer): return .ended(.completed(answer))
             default: throw DocumentError.unexpected(response, to: "begin")
             }

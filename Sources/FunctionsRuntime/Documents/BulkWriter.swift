@@ -1,0 +1,132 @@
+public import DocumentModel
+import Synchronization
+
+/// Many writes that stand for themselves: each is stored or refused whatever becomes of the others.
+///
+/// Made by ``Firestore/bulkWriter()``. Writes are gathered and sent some hundred at a time, in order; adding one waits
+/// while others are sent, so that memory stays bounded however many there are. Nothing is sent behind the author's
+/// back: what is left goes with ``flush()`` or ``close()``.
+public actor BulkWriter {
+    /// A write that was refused.
+    public struct Failure: Error, Sendable {
+        public let reference: DocumentReference
+        public let error: DocumentError
+    }
+
+    private static let maxWrites = 500
+    /// A request's limit with room for its frame.
+    private static let maxBytes = 8 * 1024 * 1024
+
+    private let firestore: Firestore
+    private var gathered: [(write: Write, reference: DocumentReference)] = []
+    private var paths: Set<DocumentPath> = []
+    private var bytes = 0
+    private var failures: [Failure] = []
+    private var isClosed = false
+    private var sending: Task<Void, Never>?
+
+    init(firestore: Firestore) { self.firestore = firestore }
+
+    /// Makes the document exactly these fields, or with `merge` changes these and keeps the others.
+    public func setData(
+        _ fields: [String: any FieldInput], forDocument reference: DocumentReference, merge: Bool = false
+    ) async throws(DocumentError) {
+        try await add(try .set(fields, at: reference, merge: merge), reference)
+    }
+
+    /// Makes the document what a value of one's own encodes as, or with `merge` changes those fields.
+    public func setData(
+        from value: some Encodable & Sendable, forDocument reference: DocumentReference, merge: Bool = false
+    ) async throws {
+        try await setData(try DocumentEncoder().encode(value), forDocument: reference, merge: merge)
+    }
+
+    /// Creates the document; the write fails with `alreadyExists` where there is one.
+    public func create(
+        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+    ) async throws(DocumentError) {
+        try await add(try .create(fields, at: reference), reference)
+    }
+
+    /// Changes fields by their dotted paths; the write fails with `notFound` where there is no document.
+    public func updateData(
+        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+    ) async throws(DocumentError) {
+        try await add(try .update(fields, at: reference), reference)
+    }
+
+    /// Deletes the document; nothing happens where there is none.
+    public func deleteDocument(_ reference: DocumentReference) async throws(DocumentError) {
+        try await add(try .delete(reference), reference)
+    }
+
+    /// Sends what was gathered.
+    ///
+    /// - Returns: every write that was refused since the last time.
+    public func flush() async -> [Failure] {
+        await send()
+        defer { failures = [] }
+        return failures
+    }
+
+    /// Sends what was gathered and takes no more.
+    ///
+    /// - Returns: as ``flush()``.
+    public func close() async -> [Failure] {
+        isClosed = true
+        return await flush()
+    }
+
+    private func add(_ write: Write, _ reference: DocumentReference) async throws(DocumentError) {
+        guard !isClosed else {
+            throw DocumentError(.failedPrecondition, "the bulk writer was closed before; make a new one")
+        }
+        let size = Self.size(of: write)
+        // One batch has a document once: a second write of it waits for the first.
+        while gathered.count >= Self.maxWrites || bytes + size > Self.maxBytes || paths.contains(write.path) {
+            guard !gathered.isEmpty else { break }
+            await send()
+        }
+        gathered.append((write, reference))
+        paths.insert(write.path)
+        bytes += size
+    }
+
+    /// Batches follow one another, so that two writes of a document stay in order.
+    private func send() async {
+        let batch = gathered
+        let previous = sending
+        gathered = []
+        paths = []
+        bytes = 0
+        let task = Task {
+            await previous?.value
+            await self.send(batch)
+        }
+        sending = task
+        await task.value
+    }
+
+    private func send(_ batch: [(write: Write, reference: DocumentReference)]) async {
+        guard !batch.isEmpty else { return }
+        do throws(DocumentError) {
+            let results = try await firestore.transport.batchWrite(batch.map(\.write))
+            for (result, sent) in zip(results, batch) {
+                if case .failure(let error) = result {
+                    failures.append(Failure(reference: sent.reference, error: error))
+                }
+            }
+        } catch {
+            failures += batch.map { Failure(reference: $0.reference, error: error) }
+        }
+    }
+
+    private static func size(of write: Write) -> Int {
+        let fields: Int
+        switch write.operation {
+        case .set(let values), .update(let values, _): fields = DocumentLimits.size(of: values)
+        case .delete, .verify: fields = 0
+        }
+        return DocumentLimits.size(of: write.path) + fields + 64 * write.transforms.count
+    }
+}

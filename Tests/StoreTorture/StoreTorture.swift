@@ -30,7 +30,12 @@ struct StoreTorture {
             for work in arguments[5...].compactMap(SideWork.init) {
                 group.addTask { try await work.run(on: store, in: arguments[1], seed: seed) }
             }
-            group.addTask { try await workload.run(clients: clients) { false } }
+            let parent = getppid()
+            group.addTask {
+                try await workload.run(clients: clients) { getppid() != parent }
+                // Whoever would have killed it has gone.
+                exit(3)
+            }
             try await group.waitForAll()
         }
     }

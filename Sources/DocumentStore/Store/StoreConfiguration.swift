@@ -9,9 +9,16 @@ package struct StoreConfiguration: Sendable {
     package var maxWaiting = 100_000
     /// Transactions that one client may have open; functions are bounded by the whole alone.
     package var maxTransactionsPerClient = 100
-    /// Documents and queries that one transaction may read, and all open ones together.
+    /// Documents and queries that one transaction may read, and different queries among them.
     package var maxTransactionReads = 100_000
+    package var maxTransactionQueries = 500
+    /// What all open transactions may have read together, and those of one client; functions are bounded by the whole
+    /// alone. A document counts as one for each 128 bytes of its name that are begun, a query as eight and more.
     package var maxNotedReads = 2_000_000
+    package var maxNotedReadsPerClient = 50_000
+    /// How many changes may be compared with the conditions of a transaction's queries; where it takes more, the
+    /// transaction is aborted.
+    package var maxValidationSteps = 1_000_000
     /// What a transaction may have read at most to get a turn when it is tried again.
     package var maxTurnReads = 1000
     /// Stored bytes of documents that one read may bring.

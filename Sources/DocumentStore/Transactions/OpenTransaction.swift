@@ -2,19 +2,59 @@ import DocumentModel
 
 /// What a transaction has read.
 struct ReadSet: Sendable {
-    var documents: Set<DocumentPath> = []
+    private(set) var documents: Set<DocumentPath>
     /// By the query asked for, so that asking twice counts once.
-    var queries: [Query: NormalizedQuery] = [:]
+    private(set) var queries: [Query: NormalizedQuery]
     /// Those of them whose documents were not asked for: a second try doesn't get them in advance.
-    var aggregated: Set<Query> = []
+    private(set) var aggregated: Set<Query>
+    /// What it takes to note all that, in reads of documents with short names.
+    private(set) var weight: Int
+
+    init(
+        documents: Set<DocumentPath> = [], queries: [Query: NormalizedQuery] = [:], aggregated: Set<Query> = []
+    ) {
+        self.documents = documents
+        self.queries = queries
+        self.aggregated = aggregated
+        weight = documents.reduce(0) { $0 + Self.weight(of: $1) } + queries.keys.reduce(0) { $0 + Self.weight(of: $1) }
+    }
 
     var count: Int { documents.count + queries.count }
 
     mutating func formUnion(_ other: ReadSet) {
-        documents.formUnion(other.documents)
-        queries.merge(other.queries) { first, _ in first }
+        for path in other.documents where documents.insert(path).inserted { weight += Self.weight(of: path) }
+        for (query, normalized) in other.queries where queries[query] == nil {
+            queries[query] = normalized
+            weight += Self.weight(of: query)
+        }
         aggregated.formUnion(other.aggregated)
     }
+
+    /// How many queries there would be with those of another.
+    func queryCount(with other: ReadSet) -> Int {
+        queries.count + other.queries.keys.reduce(0) { queries[$1] == nil ? $0 + 1 : $0 }
+    }
+
+    private static func weight(of path: DocumentPath) -> Int { 1 + path.string.utf8.count / 128 }
+
+    private static func weight(of query: Query) -> Int {
+        var bytes = 1024 + (query.parent?.string.utf8.count ?? 0) + query.collectionID.utf8.count
+        if let filter = query.filter { bytes += size(of: filter) }
+        for cursor in [query.start, query.end] {
+            bytes += cursor?.values.reduce(0) { $0 + DocumentLimits.size(of: $1) } ?? 0
+        }
+        return bytes / 128
+    }
+
+    private static func size(of filter: Query.Filter) -> Int {
+        switch filter {
+        case .and(let filters), .or(let filters): filters.reduce(64) { $0 + size(of: $1) }
+        case .field(let field, _, let value): size(of: field) + DocumentLimits.size(of: value)
+        case .unary(let field, _): size(of: field)
+        }
+    }
+
+    private static func size(of field: FieldPath) -> Int { field.segments.reduce(64) { $0 + 16 + $1.utf8.count } }
 
     /// What a second try takes turns on.
     var turnKeys: Set<TurnKey> {
@@ -32,6 +72,8 @@ extension NormalizedQuery {
 struct OpenTransaction: Sendable {
     let id: TransactionID
     let owner: UInt64?
+    /// Whether a policy is asked for it: such a one is tried again without a turn.
+    let isClient: Bool
     let isReadOnly: Bool
     let completion: CompletionKey?
     /// The version at which all that was read is current; nil before the first read, unless it was asked for.

@@ -67,15 +67,28 @@ struct RecentChanges: Sendable {
 
     /// Whether a query's matches changed after a version: one came, went, or is another document now.
     func hasChanged(_ query: NormalizedQuery, after version: Int64) -> Bool {
-        let line = query.query.allDescendants ? groups[query.query.collectionID] : collections[query.collection]
-        guard let line else { return false }
-        let first = line.firstPosition { position in entries[position].map { $0.version > version } ?? false }
-        for place in first..<line.positions.upperBound {
+        guard let (line, newer) = newer(for: query, after: version) else { return false }
+        for place in newer {
             if let position = line[place], let entry = entries[position], query.isChanged(by: entry.change) {
                 return true
             }
         }
         return false
+    }
+
+    /// How many comparisons ``hasChanged(_:after:)`` may take: each newer change with each of the query's conditions.
+    func steps(toCheck query: NormalizedQuery, after version: Int64) -> Int {
+        (newer(for: query, after: version)?.places.count ?? 0) * max(query.disjuncts.reduce(0) { $0 + $1.count }, 1)
+    }
+
+    /// The changes after a version in the place that a query asks.
+    private func newer(
+        for query: NormalizedQuery, after version: Int64
+    ) -> (line: Line<Int>, places: Range<Int>)? {
+        let line = query.query.allDescendants ? groups[query.query.collectionID] : collections[query.collection]
+        guard let line else { return nil }
+        let first = line.firstPosition { position in entries[position].map { $0.version > version } ?? false }
+        return (line, first..<line.positions.upperBound)
     }
 
     /// Forgets what came after a version, because it was not kept.
@@ -88,6 +101,8 @@ struct RecentChanges: Sendable {
             forget(&collections[entry.collection], fromEnd: true)
             forget(&groups[entry.group], fromEnd: true)
         }
+        // Making room for what is lost may have raised the floor above it; now nothing is newer than the version.
+        floor = min(floor, version)
         guard !lost.isEmpty else { return }
         for path in lost { lastVersions[path] = nil }
         for position in entries.positions {

@@ -17,9 +17,13 @@ struct TransactionTable: Sendable {
     private var openByOwner: [UInt64: Set<TransactionID>] = [:]
     private var expiry = ExpiryBuckets()
     private var openReadOnly = 0
-    /// Reads noted with all open transactions together.
+    /// The weight of the reads noted with all open transactions together, and with those of each client.
     private var noted = 0
+    private var notedByClient: [UInt64?: Int] = [:]
     private var tickets = TicketBox()
+    /// Clients' transactions get no turn, but may still be rolled back once they were aborted. Apart, so that clients
+    /// don't push functions out.
+    private var clientTickets = TicketBox()
     private let configuration: StoreConfiguration
 
     init(version: Int64, configuration: StoreConfiguration) {
@@ -39,20 +43,22 @@ struct TransactionTable: Sendable {
         _ id: TransactionID = makeID(), isReadOnly: Bool, seeing version: Int64? = nil, context: OperationContext,
         at now: Duration
     ) throws(DocumentError) -> TransactionID {
-        if open.count >= configuration.maxTransactions { expire(at: now) }
+        let client = context.policy == nil ? nil : context.owner
+        func isFull() -> Bool {
+            client.map { openByOwner[$0]?.count ?? 0 >= configuration.maxTransactionsPerClient } ?? false
+        }
+        if open.count >= configuration.maxTransactions || isFull() { expire(at: now) }
         guard open.count < configuration.maxTransactions else {
             throw DocumentError(.resourceExhausted, "too many transactions are open; try again later")
         }
-        if context.policy != nil, let owner = context.owner {
-            guard openByOwner[owner]?.count ?? 0 < configuration.maxTransactionsPerClient else {
-                throw DocumentError(
-                    .resourceExhausted,
-                    "a client may have \(configuration.maxTransactionsPerClient) transactions open, the limit; end one")
-            }
+        guard !isFull() else {
+            throw DocumentError(
+                .resourceExhausted,
+                "a client may have \(configuration.maxTransactionsPerClient) transactions open, the limit; end one")
         }
         var transaction = OpenTransaction(
-            id: id, owner: context.owner, isReadOnly: isReadOnly, completion: context.completion, version: version,
-            begun: now, used: now)
+            id: id, owner: context.owner, isClient: context.policy != nil, isReadOnly: isReadOnly,
+            completion: context.completion, version: version, begun: now, used: now)
         transaction.due = dueSecond(of: transaction)
         expiry.insert(id, at: transaction.due)
         if let owner = context.owner { openByOwner[owner, default: []].insert(id) }
@@ -86,18 +92,23 @@ struct TransactionTable: Sendable {
             open[id]?.used = now
             return .current
         }
-        try makeRoom(for: reads, in: transaction)
+        if refusal(of: reads, by: transaction) != nil {
+            expire(at: now)
+            // It may be looked at again at another time now.
+            transaction.due = open[id]?.due ?? transaction.due
+            if let refusal = refusal(of: reads, by: transaction) { throw refusal }
+        }
         // Taken out, so that the read set is not copied while it grows.
         open[id] = nil
         let reason = transaction.version.map { $0 < snapshot } ?? false ? conflict(of: transaction) : nil
-        noted -= transaction.reads.count
+        note(-transaction.reads.weight, with: transaction)
         transaction.reads.formUnion(reads)
         if let reason {
             forget(transaction)
             issueTicket(for: transaction, at: now)
             throw reason
         }
-        noted += transaction.reads.count
+        note(transaction.reads.weight, with: transaction)
         transaction.version = snapshot
         open[id] = transaction
         return .current
@@ -120,7 +131,11 @@ struct TransactionTable: Sendable {
             return DocumentError(
                 .aborted, "document \"\(path)\" was changed by another client; try the transaction again")
         }
-        if let query = transaction.reads.queries.values.first(where: { changes.hasChanged($0, after: version) }) {
+        var steps = configuration.maxValidationSteps
+        for query in transaction.reads.queries.values {
+            steps -= changes.steps(toCheck: query, after: version)
+            guard steps >= 0 else { return Self.tooMuch }
+            guard changes.hasChanged(query, after: version) else { continue }
             return DocumentError(
                 .aborted,
                 "the result of a query on \"\(query.collection)\" was changed by another client; "
@@ -131,8 +146,8 @@ struct TransactionTable: Sendable {
 
     /// Notes a prefetch, which is current at a version.
     mutating func prefetched(_ id: TransactionID, _ reads: ReadSet, version: Int64) {
-        guard let earlier = open[id]?.reads.count else { return }
-        noted += reads.count - earlier
+        guard let transaction = open[id] else { return }
+        note(reads.weight - transaction.reads.weight, with: transaction)
         open[id]?.reads = reads
         open[id]?.version = version
     }
@@ -144,6 +159,10 @@ struct TransactionTable: Sendable {
     }
 
     mutating func issueTicket(for transaction: OpenTransaction, at now: Duration) {
+        if transaction.isClient {
+            let ended = RetryTicket(reads: ReadSet(), owner: transaction.owner, issued: now)
+            return clientTickets.issue(ended, for: transaction.id, limit: configuration.maxTickets)
+        }
         // Whoever has read very much would keep too many others waiting: it is tried again without a turn.
         guard transaction.reads.count <= configuration.maxTurnReads else { return }
         tickets.issue(
@@ -158,7 +177,9 @@ struct TransactionTable: Sendable {
     }
 
     /// Whether a transaction was aborted and may be tried again.
-    func hasTicket(_ id: TransactionID, owner: UInt64?) -> Bool { tickets.contains(id, owner: owner) }
+    func hasTicket(_ id: TransactionID, owner: UInt64?) -> Bool {
+        tickets.contains(id, owner: owner) || clientTickets.contains(id, owner: owner)
+    }
 
     /// Ends all of an owner's transactions and forgets its tickets.
     mutating func release(owner: UInt64) -> [TransactionID] {
@@ -166,7 +187,7 @@ struct TransactionTable: Sendable {
         for id in ended {
             if let transaction = open[id] { remove(transaction) }
         }
-        return ended + tickets.release(owner: owner)
+        return ended + tickets.release(owner: owner) + clientTickets.release(owner: owner)
     }
 
     /// Forgets transactions and tickets whose time is over.
@@ -182,6 +203,7 @@ struct TransactionTable: Sendable {
             }
         }
         tickets.expire(issuedBefore: now - configuration.ticketLifetime)
+        clientTickets.expire(issuedBefore: now - configuration.ticketLifetime)
     }
 
     mutating func applied(_ entries: [RecentChanges.Entry]) { changes.append(entries) }
@@ -208,22 +230,45 @@ struct TransactionTable: Sendable {
         return transaction
     }
 
-    /// - Throws: `resourceExhausted` where a transaction, or all together, would have read too much to be validated.
-    private func makeRoom(for reads: ReadSet, in transaction: OpenTransaction) throws(DocumentError) {
+    /// Why reads can't be noted: the transaction, its client or all together would have read too much.
+    private func refusal(of reads: ReadSet, by transaction: OpenTransaction) -> DocumentError? {
         guard transaction.reads.count + reads.count <= configuration.maxTransactionReads else {
-            throw DocumentError(
+            return DocumentError(
                 .resourceExhausted,
                 "a transaction may read \(configuration.maxTransactionReads) documents and queries, the limit")
         }
-        guard noted + reads.count <= configuration.maxNotedReads else {
-            throw DocumentError(
+        if transaction.reads.queries.count + reads.queries.count > configuration.maxTransactionQueries,
+            transaction.reads.queryCount(with: reads) > configuration.maxTransactionQueries
+        {
+            return DocumentError(
+                .resourceExhausted,
+                "a transaction may run \(configuration.maxTransactionQueries) different queries, the limit")
+        }
+        if transaction.isClient,
+            (notedByClient[transaction.owner] ?? 0) + reads.weight > configuration.maxNotedReadsPerClient
+        {
+            return DocumentError(
+                .resourceExhausted,
+                "the open transactions of a client may have read \(configuration.maxNotedReadsPerClient) documents "
+                    + "together, the limit, where long names and queries count as several; end one")
+        }
+        guard noted + reads.weight <= configuration.maxNotedReads else {
+            return DocumentError(
                 .resourceExhausted, "the open transactions have read too much together; try again later")
         }
+        return nil
+    }
+
+    private mutating func note(_ weight: Int, with transaction: OpenTransaction) {
+        noted += weight
+        guard transaction.isClient else { return }
+        let all = (notedByClient[transaction.owner] ?? 0) + weight
+        notedByClient[transaction.owner] = all == 0 ? nil : all
     }
 
     private mutating func remove(_ transaction: OpenTransaction) {
         open[transaction.id] = nil
-        noted -= transaction.reads.count
+        note(-transaction.reads.weight, with: transaction)
         forget(transaction)
     }
 
@@ -250,6 +295,8 @@ struct TransactionTable: Sendable {
 
     private static let unknown = DocumentError.invalidArgument(
         "The referenced transaction has expired or is no longer valid.")
+    private static let tooMuch = DocumentError(
+        .aborted, "too much was changed since the transaction's queries to compare it all; try the transaction again")
     static let tooOld = DocumentError(
         .aborted, "the transaction is older than the changes that the store remembers; try the transaction again")
 }

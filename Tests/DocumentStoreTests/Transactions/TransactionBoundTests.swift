@@ -1,0 +1,137 @@
+import DocumentModel
+@testable import DocumentStore
+import Testing
+
+/// What one transaction, one client and all together may cost the others.
+struct TransactionBoundTests {
+    private struct AllowAll: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) {}
+    }
+
+    private var configuration = StoreConfiguration()
+
+    private func client(_ owner: UInt64) -> OperationContext { OperationContext(owner: owner, policy: AllowAll()) }
+
+    private func reads(_ paths: String...) throws -> ReadSet {
+        ReadSet(documents: Set(try paths.map { try DocumentPath($0) }))
+    }
+
+    private func reads(of query: Query) throws -> ReadSet { ReadSet(queries: [query: try NormalizedQuery(query)]) }
+
+    private func change(_ path: String, _ version: Int64) throws -> RecentChanges.Entry {
+        RecentChanges.Entry(
+            DocumentChange(path: try DocumentPath(path), before: nil, after: nil), version: version, storedBytes: 10)
+    }
+
+    @Test func aTransactionRunsSoManyDifferentQueries() throws {
+        var configuration = configuration
+        configuration.maxTransactionQueries = 2
+        var table = TransactionTable(version: 0, configuration: configuration)
+        let id = try table.begin(isReadOnly: false, context: OperationContext(), at: .zero)
+        for name in ["a", "b", "a", "b", "a"] {
+            _ = try table.read(id, owner: nil, try reads(of: Query(collectionID: name)), snapshot: 1, at: .zero)
+        }
+        #expect(
+            throws: DocumentError(.resourceExhausted, "a transaction may run 2 different queries, the limit")
+        ) {
+            try table.read(id, owner: nil, try reads(of: Query(collectionID: "c")), snapshot: 1, at: .zero)
+        }
+    }
+
+    @Test func whatCantBeComparedInTimeIsAborted() throws {
+        var configuration = configuration
+        configuration.maxValidationSteps = 20
+        var table = TransactionTable(version: 0, configuration: configuration)
+        let id = try table.begin(isReadOnly: false, context: OperationContext(), at: .zero)
+        var query = Query(collectionID: "a")
+        query.filter = .field(try FieldPath("n"), .in, .array([.integer(1), .integer(2)]))
+        _ = try table.read(id, owner: nil, try reads(of: query), snapshot: 1, at: .zero)
+        let transaction = try table.end(id, owner: nil, at: .zero)
+        // Elsewhere it costs nothing.
+        for version in 2...50 as ClosedRange<Int64> { table.applied([try change("b/\(version)", version)]) }
+        for version in 51...60 as ClosedRange<Int64> { table.applied([try change("a/\(version)", version)]) }
+        #expect(table.conflict(of: transaction) == nil)
+        table.applied([try change("a/last", 61)])
+        #expect(table.conflict(of: transaction)?.code == .aborted)
+    }
+
+    @Test func oneClientDoesNotTakeAllReads() throws {
+        var configuration = configuration
+        configuration.maxNotedReadsPerClient = 10
+        var table = TransactionTable(version: 0, configuration: configuration)
+        let ids = try (0..<2).map { _ in try table.begin(isReadOnly: false, context: client(7), at: .zero) }
+        for n in 0..<5 { _ = try table.read(ids[0], owner: 7, try reads("a/\(n)"), snapshot: 1, at: .zero) }
+        // A long name counts as several.
+        let long = String(repeating: "x", count: 128 * 4)
+        _ = try table.read(ids[1], owner: 7, try reads("a/" + long), snapshot: 1, at: .zero)
+        let refused = #expect(throws: DocumentError.self) {
+            try table.read(ids[1], owner: 7, try reads("a/b"), snapshot: 1, at: .zero)
+        }
+        #expect(refused?.code == .resourceExhausted)
+        #expect(refused?.message.contains("of a client may have read 10") == true)
+        // Others go on, and functions are bounded by the whole alone.
+        let other = try table.begin(isReadOnly: false, context: client(8), at: .zero)
+        _ = try table.read(other, owner: 8, try reads("a/b"), snapshot: 1, at: .zero)
+        let function = try table.begin(isReadOnly: false, context: OperationContext(owner: 7), at: .zero)
+        for n in 0..<20 { _ = try table.read(function, owner: 7, try reads("a/\(n)"), snapshot: 1, at: .zero) }
+        _ = try table.end(ids[0], owner: 7, at: .zero)
+        _ = try table.read(ids[1], owner: 7, try reads("a/b"), snapshot: 1, at: .zero)
+    }
+
+    @Test func whatIsOverMakesRoomBeforeAnyoneIsRefused() throws {
+        var configuration = configuration
+        configuration.maxNotedReads = 3
+        configuration.maxTransactionsPerClient = 1
+        var table = TransactionTable(version: 0, configuration: configuration)
+        let old = try table.begin(isReadOnly: false, context: client(7), at: .zero)
+        _ = try table.read(old, owner: 7, try reads("a/1", "a/2"), snapshot: 1, at: .zero)
+        #expect(throws: DocumentError.self) { try table.begin(isReadOnly: false, context: client(7), at: .zero) }
+        let new = try table.begin(isReadOnly: false, context: OperationContext(), at: .seconds(62))
+        _ = try table.read(new, owner: nil, try reads("a/1", "a/2"), snapshot: 1, at: .seconds(62))
+        #expect(table.openCount == 1)
+
+        _ = try table.begin(isReadOnly: false, context: client(7), at: .seconds(62))
+        _ = try table.begin(isReadOnly: false, context: client(7), at: .seconds(124))
+        #expect(table.openCount == 1)
+    }
+
+    @Test func clientsDontPushFunctionsOutOfTheirSecondTry() throws {
+        var configuration = configuration
+        configuration.maxTickets = 3
+        var table = TransactionTable(version: 0, configuration: configuration)
+        func abort(_ context: OperationContext) throws -> TransactionID {
+            let id = try table.begin(isReadOnly: false, context: context, at: .zero)
+            table.issueTicket(for: try table.end(id, owner: context.owner, at: .zero), at: .zero)
+            return id
+        }
+        let function = try abort(OperationContext(owner: 1))
+        var last: TransactionID?
+        for _ in 0..<10 { last = try abort(client(7)) }
+        // What was aborted may be rolled back, but gets no turn.
+        let aborted = try #require(last)
+        #expect(table.hasTicket(aborted, owner: 7))
+        #expect(table.takeTicket(aborted, owner: 7, at: .zero) == nil)
+        #expect(table.takeTicket(function, owner: 1, at: .zero) != nil)
+        _ = table.release(owner: 7)
+        #expect(!table.hasTicket(aborted, owner: 7))
+    }
+
+    /// A batch that fails after it pushed out older changes leaves nothing newer than what is durable.
+    @Test func theFloorComesBackWithAFailedBatch() throws {
+        var changes = RecentChanges(floor: 0, maxCount: 4, maxBytes: .max)
+        for version in 1...3 as ClosedRange<Int64> { changes.append([try change("a/\(version)", version)]) }
+        for version in 4...9 as ClosedRange<Int64> { changes.append([try change("b/\(version)", version)]) }
+        #expect(changes.floor == 5)
+        changes.rollBack(to: 3)
+        #expect(changes.floor == 3)
+        let lost = Set(try (4...9).map { try DocumentPath("b/\($0)") })
+        #expect(changes.changed(among: lost, after: 3) == nil)
+        changes.append([try change("b/9", 10)])
+        #expect(changes.changed(among: lost, after: 3)?.id == "9")
+        // A floor below stays: what was pushed out before is not back.
+        for version in 11...16 as ClosedRange<Int64> { changes.append([try change("a/\(version)", version)]) }
+        #expect(changes.floor == 12)
+        changes.rollBack(to: 15)
+        #expect(changes.floor == 12)
+    }
+}

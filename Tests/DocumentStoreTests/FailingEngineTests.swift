@@ -53,6 +53,17 @@ struct FailingEngineTests {
         await test.store.shutdown()
     }
 
+    /// A rollback is done whatever becomes of the batch that it came in.
+    @Test func aRollbackIsToldAsItIs() async throws {
+        let engine = FailingEngine()
+        let test = try TestStore(engine: engine)
+        let id = try await test.begin()
+        engine.fails.withLock { $0 = true }
+        #expect(await test.store.perform(.rollback(id)) == .rolledBack)
+        #expect(test.store.transactions.withLock { $0.openCount } == 0)
+        await test.store.shutdown()
+    }
+
     @Test func waitingCommitsShareOneBatch() async throws {
         let engine = FailingEngine()
         let clock = TestClock()

@@ -24,27 +24,38 @@ struct HistoryBounds: Hashable, Sendable {
         try storage.put(.meta, Self.key, writer.bytes)
     }
 
-    /// Removes the oldest rows, at most some, while they are older than a version or the log has too many bytes.
+    /// Removes the oldest rows, at most some of them or some of their bytes, whichever is more, while they are older than a version or the log has too many bytes.
     ///
     /// - Parameters:
     ///   - old: up to where nobody needs them.
     ///   - spared: up to where nobody reads. What is newer goes only once there is twice as much as may be.
+    /// - Returns: whether there is more that should go.
+    @discardableResult
     mutating func trim(
-        upTo old: Int64, spared: Int64, maxBytes: Int, atMost limit: Int, in storage: any StorageWriter
-    ) throws {
+        upTo old: Int64, spared: Int64, maxBytes: Int, atMost limit: Int, orBytes byteLimit: Int = 0,
+        in storage: any StorageWriter
+    ) throws -> Bool {
         var removed: [[UInt8]] = []
+        var removedBytes = 0
+        var isBehind = false
         try storage.scanKeys(.changes, KeyRange(lower: [], upper: nil), reverse: false) { bytes in
             let key = try ChangeLog.Key(bytes)
             let goes =
                 key.version <= old || (key.version <= spared ? self.bytes > maxBytes : self.bytes / 2 > maxBytes)
                 // What is left of a commit that went in part is of no use.
                 || key.version == floor
-            guard goes, removed.count < limit else { return false }
+            guard goes else { return false }
+            guard removed.count < limit || removedBytes < byteLimit else {
+                isBehind = true
+                return false
+            }
             removed.append(bytes)
+            removedBytes += key.size
             self.bytes -= key.size
             floor = key.version
             return true
         }
         for key in removed { try storage.delete(.changes, key) }
+        return isBehind
     }
 }

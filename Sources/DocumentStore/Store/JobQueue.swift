@@ -4,7 +4,7 @@ import Foundation
 final class JobQueue<Job: Sendable>: @unchecked Sendable {
     // `condition` is held wherever the variables below are touched.
     private let condition = NSCondition()
-    private var jobs: [Job] = []
+    private var jobs = Line<Job>()
     private var waiting = 0
     private var isClosed = false
 
@@ -35,11 +35,37 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
 
     /// Waits for jobs.
     ///
-    /// - Returns: all that are there, or as many as asked for; none where the time is over; nil once the queue is
-    ///   closed and empty.
-    func take(atMost limit: Int = .max, within timeout: Duration? = nil) -> [Job]? {
+    /// - Returns: all that are there; none where the time is over; nil once the queue is closed and empty.
+    func take(within timeout: Duration? = nil) -> [Job]? {
         condition.lock()
         defer { condition.unlock() }
+        wait(within: timeout)
+        var taken: [Job] = []
+        taken.reserveCapacity(jobs.count)
+        while let job = jobs.popFirst() { taken.append(job) }
+        return taken.isEmpty && isClosed ? nil : taken
+    }
+
+    /// Waits for one job.
+    ///
+    /// - Returns: it, with the place behind the last one that waits with it; nil once the queue is closed and empty.
+    func takeFirst() -> (job: Job, end: Int)? {
+        condition.lock()
+        defer { condition.unlock() }
+        wait(within: nil)
+        let end = jobs.positions.upperBound
+        return jobs.popFirst().map { ($0, end) }
+    }
+
+    /// Takes the next job where it is before a place: where it waited already when that was told.
+    func takeNext(before end: Int) -> Job? {
+        condition.lock()
+        defer { condition.unlock() }
+        return jobs.positions.lowerBound < end ? jobs.popFirst() : nil
+    }
+
+    /// Called with the lock.
+    private func wait(within timeout: Duration?) {
         if jobs.isEmpty, !isClosed {
             let deadline = timeout.map { Date(timeIntervalSinceNow: $0 / .seconds(1)) }
             waiting += 1
@@ -52,13 +78,5 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
             }
             waiting -= 1
         }
-        guard !jobs.isEmpty else { return isClosed ? nil : [] }
-        if jobs.count <= limit {
-            defer { jobs = [] }
-            return jobs
-        }
-        let taken = Array(jobs.prefix(limit))
-        jobs.removeFirst(limit)
-        return taken
     }
 }

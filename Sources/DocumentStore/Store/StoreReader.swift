@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// One reader thread: takes what is waiting and answers it in one snapshot.
+/// One reader thread: answers what is waiting in one snapshot, one by one, so that a slow read holds up no other that a
+/// second reader could take.
 final class StoreReader: @unchecked Sendable {
     private static let maxBatch = 64
 
@@ -14,17 +15,19 @@ final class StoreReader: @unchecked Sendable {
     }
 
     func run() {
-        while let jobs = store.reads.take(atMost: Self.maxBatch) {
-            var answered = 0
+        while let (first, end) = store.reads.takeFirst() {
+            var waiting: ReadJob? = first
             do {
                 try session.read { view, version in
-                    for job in jobs {
-                        answered += 1
+                    for _ in 0..<Self.maxBatch {
+                        // Who came after the snapshot may know of commits that it doesn't hold.
+                        guard let job = waiting ?? store.reads.takeNext(before: end) else { return }
+                        waiting = nil
                         answer(job, view, version: version)
                     }
                 }
             } catch {
-                for job in jobs[answered...] { job.fail(DocumentError(from: error)) }
+                waiting?.fail(DocumentError(from: error))
             }
         }
     }

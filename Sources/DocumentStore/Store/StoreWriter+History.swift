@@ -8,8 +8,10 @@ extension StoreWriter {
         let kept = retention.seconds * 1_000_000 + retention.attoseconds / 1_000_000_000_000
         let old = min(store.now().microseconds - kept, spared)
         let changes = batch.reduce(0) { $0 + $1.count }
-        try history.trim(
-            upTo: old, spared: spared, maxBytes: configuration.maxHistoryBytes, atMost: 2 * changes + 64, in: storage)
+        let added = history.bytes - durableHistory.bytes
+        isTrimBehind = try history.trim(
+            upTo: old, spared: spared, maxBytes: configuration.maxHistoryBytes, atMost: 2 * changes + 64,
+            orBytes: 2 * added, in: storage)
         if history != durableHistory { try history.write(to: storage) }
     }
 

@@ -23,9 +23,13 @@ final class StoreWriter: @unchecked Sendable {
     var batch: [[RecentChanges.Entry]] = []
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
-    /// Reads of a time that was not over yet, which can be done once the open batch is durable.
+    /// Reads of a state that no snapshot holds yet, which can be done once the open batch is durable.
     private var settled: [StoreOperation] = []
     private var sweptAt: Duration?
+    /// Whether the log still has what may go.
+    var isTrimBehind = false
+    /// How long it sleeps at most: transactions end and the log ages though nothing is written.
+    private static let longestSleep: Duration = .seconds(10)
 
     init(store: DocumentStore, version: Int64, history: HistoryBounds, indexes: IndexMaintenance) {
         self.store = store
@@ -45,14 +49,13 @@ final class StoreWriter: @unchecked Sendable {
         indexes.refuseAll(DocumentStore.shutDown)
     }
 
-    private var timeout: Duration? {
-        let turns = turns.timeout(at: store.elapsed())
-        guard let pause = indexes.pause else { return turns }
-        return min(turns ?? pause, pause)
+    var timeout: Duration {
+        let pauses = [turns.timeout(at: store.elapsed()), indexes.pause, isTrimBehind ? .milliseconds(100) : nil]
+        return pauses.reduce(Self.longestSleep) { min($0, $1 ?? $0) }
     }
 
     /// One durable batch.
-    private func group(_ first: [WriteJob]) {
+    func group(_ first: [WriteJob]) {
         var jobs = first
         var next = 0
         do {
@@ -125,14 +128,17 @@ final class StoreWriter: @unchecked Sendable {
         case .indexes(let job): try work(on: job, storage)
         case .operation(let operation):
             switch operation.request {
+            // Seen at that time, nothing may happen up to it any more.
             case .get(_, .at(let time)), .query(_, .at(let time)), .aggregate(_, _, .at(let time)),
                 .explain(_, _, _, .at(let time)), .partition(_, _, .at(let time)), .begin(.readOnly(let time?)):
                 settle(time.microseconds)
                 settled.append(operation)
-            case .get, .query, .aggregate, .explain, .partition: read(operation, storage)
+            // Its transaction has seen what is in the open batch.
+            case .get, .query, .aggregate, .explain, .partition: settled.append(operation)
             case .batchWrite(let writes): try writeBatch(writes, operation, storage)
             case .begin: begin(operation, storage)
-            case .rollback(let id): answers.append((operation.completion, rollBack(id, operation.context)))
+            // Tells nothing of the batch, so it is true whatever becomes of that.
+            case .rollback(let id): operation.completion(rollBack(id, operation.context))
             case .commit(let writes, let transaction, let answer):
                 let response: DocumentResponse
                 do {
@@ -156,16 +162,6 @@ final class StoreWriter: @unchecked Sendable {
     private func readAgain(_ operation: StoreOperation) {
         guard !store.reads.put(.operation(operation)) else { return }
         operation.completion(.failed(DocumentStore.shutDown))
-    }
-
-    /// A read of a transaction that has seen what no snapshot holds yet.
-    private func read(_ operation: StoreOperation, _ storage: any StorageReader) {
-        do {
-            let response = try store.read(operation, DocumentView(storage, indexes.catalog), version: appliedVersion)
-            operation.completion(response ?? .failed(DocumentError(.aborted, "the transaction's state was not kept")))
-        } catch {
-            operation.completion(.failed(DocumentError(from: error)))
-        }
     }
 
     private func rollBack(_ id: TransactionID, _ context: OperationContext) -> DocumentResponse {

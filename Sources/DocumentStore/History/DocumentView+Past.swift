@@ -13,13 +13,14 @@ extension DocumentView {
     }
 
     /// A document's stored bytes.
-    func stored(_ key: [UInt8]) throws -> [UInt8]? {
+    func stored(_ path: DocumentPath) throws -> [UInt8]? {
+        let key = DocumentKeys.key(of: path)
         let current = try storage.get(.documents, key)
         guard let past else { return current }
         guard var bytes = current else { return try firstReplaced(key, after: past) }
         // From change to change backwards, which is short for most.
         for _ in 0..<Self.maxSteps {
-            let version = try StoredDocument.updateTime(bytes)
+            let version = try StoredDocument.updateTime(bytes, path: path)
             if version <= past { return bytes }
             guard let change = try ChangeLog.before(key, at: version, in: storage) else {
                 throw DecodingFailure("the change log lacks the change of a document at \(version)")
@@ -41,10 +42,8 @@ extension DocumentView {
             guard let value = try storage.get(.changes, bytes) else {
                 throw DecodingFailure("the change log lost a row")
             }
-            guard let before = try ChangeLog.images(value).before, try StoredDocument.updateTime(before) <= past else {
-                return true
-            }
-            try body(try StoredDocument.decode(before, path: try key.path()))
+            guard let before = try ChangeLog.images(value).before else { return true }
+            if let document = try StoredDocument.decode(before, path: try key.path(), upTo: past) { try body(document) }
             return true
         }
     }

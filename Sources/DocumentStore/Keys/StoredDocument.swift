@@ -22,7 +22,31 @@ enum StoredDocument {
     }
 
     static func decode(_ bytes: [UInt8], path: DocumentPath) throws(DecodingFailure) -> Document {
-        var reader = ByteReader(try content(bytes, path))
+        try document(try content(bytes, path), path)
+    }
+
+    /// The document, unless it changed after a version; nil then.
+    static func decode(_ bytes: [UInt8], path: DocumentPath, upTo version: Int64) throws(DecodingFailure) -> Document? {
+        let content = try content(bytes, path)
+        return try updateTime(content, path) <= version ? try document(content, path) : nil
+    }
+
+    /// The update time alone, in microseconds.
+    static func updateTime(_ bytes: [UInt8], path: DocumentPath) throws(DecodingFailure) -> Int64 {
+        try updateTime(try content(bytes, path), path)
+    }
+
+    private static func updateTime(
+        _ content: ArraySlice<UInt8>, _ path: DocumentPath
+    ) throws(DecodingFailure) -> Int64 {
+        guard content.count >= 17 else { throw DecodingFailure("\(path) has no times") }
+        return Int64(bitPattern: content.dropFirst(9).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
+
+    private static func document(
+        _ content: ArraySlice<UInt8>, _ path: DocumentPath
+    ) throws(DecodingFailure) -> Document {
+        var reader = ByteReader(content)
         _ = try reader.byte()
         let created = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
         let updated = Timestamp(microseconds: Int64(bitPattern: try reader.fixed()))
@@ -45,14 +69,6 @@ enum StoredDocument {
         default: throw DecodingFailure("\(path) has an unknown format")
         }
     }
-
-    /// The update time alone, in microseconds.
-    static func updateTime(_ bytes: [UInt8]) throws(DecodingFailure) -> Int64 {
-        guard bytes.count >= 17, bytes[0] == format || bytes[0] == unsummedFormat else {
-            throw DecodingFailure("a document has an unknown format")
-        }
-        return Int64(bitPattern: bytes[9..<17].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
-    }
 }
 
 /// The documents of a storage view, as they are there or as they were at an earlier version.
@@ -71,12 +87,12 @@ struct DocumentView {
 
     /// As ``document(_:)``, for an answer that is bounded.
     func document(_ path: DocumentPath, within budget: inout ReadBudget) throws -> Document? {
-        guard let bytes = try stored(DocumentKeys.key(of: path)) else { return nil }
+        guard let bytes = try stored(path) else { return nil }
         try budget.take(bytes.count)
         return try StoredDocument.decode(bytes, path: path)
     }
 
     func document(_ path: DocumentPath) throws -> Document? {
-        try stored(DocumentKeys.key(of: path)).map { try StoredDocument.decode($0, path: path) }
+        try stored(path).map { try StoredDocument.decode($0, path: path) }
     }
 }

@@ -185,8 +185,8 @@ extension QueryRoute {
         else {
             throw DecodingFailure("the index names \(path), which is missing")
         }
-        if let past = view.past, try StoredDocument.updateTime(bytes) > past { return nil }
-        return (try StoredDocument.decode(bytes, path: path), bytes.count)
+        guard let past = view.past else { return (try StoredDocument.decode(bytes, path: path), bytes.count) }
+        return try StoredDocument.decode(bytes, path: path, upTo: past).map { ($0, bytes.count) }
     }
 
     /// Whether a document that was found passes what keys don't tell. Cursors don't count.

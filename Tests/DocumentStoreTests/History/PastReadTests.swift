@@ -21,6 +21,24 @@ struct PastReadTests {
         }
     }
 
+    @Test func aChangedUpdateTimeIsDamageAndNotAnotherState() async throws {
+        let test = try TestStore()
+        try await test.set("c/d", ["n": .integer(1)])
+        let time = try await test.set("c/e", ["n": .integer(2)]).commitTime
+        let key = DocumentKeys.key(of: try DocumentPath("c/d"))
+        try test.store.engine.write { storage in
+            var bytes = try #require(try storage.get(.documents, key))
+            // The high end of the update time: as if it had changed long after.
+            bytes[10] ^= 0x40
+            try storage.put(.documents, key, bytes)
+        }
+        await #expect(throws: DocumentError.self) { try await query(test, Query(collectionID: "c"), at: time) }
+        let error = await #expect(throws: DocumentError.self) { try await get(test, "c/d", at: time) }
+        #expect(error?.code == .dataLoss)
+        #expect(error?.message.contains("checksum") == true)
+        await test.store.shutdown()
+    }
+
     @Test(arguments: EngineKind.allCases)
     func everyEarlierStateIsReadExactly(kind: EngineKind) async throws {
         let test = try TestStore(kind)

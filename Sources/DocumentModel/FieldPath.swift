@@ -1,4 +1,4 @@
-/// The way to a field through maps: `address.city`.
+/// The way to a field through maps: `address.city`. Equal are paths of the same bytes.
 public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     public let segments: [String]
 
@@ -63,6 +63,15 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
                     + segment.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\")
                     .split(separator: "`", omittingEmptySubsequences: false).joined(separator: "\\`") + "`"
         }.joined(separator: ".")
+    }
+
+    public static func == (a: FieldPath, b: FieldPath) -> Bool {
+        a.segments.count == b.segments.count && zip(a.segments, b.segments).allSatisfy(TextBytes.equal)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(segments.count)
+        for segment in segments { PathSegments.hash(segment, into: &hasher) }
     }
 
     private static func isIdentifier(_ segment: String) -> Bool {

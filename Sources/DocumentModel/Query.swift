@@ -29,6 +29,27 @@ public struct Query: Hashable, Sendable {
         self.projection = nil
     }
 
+    /// Ids of collections are compared by their bytes, as all paths are.
+    public static func == (a: Query, b: Query) -> Bool {
+        TextBytes.equal(a.collectionID, b.collectionID) && a.parent == b.parent
+            && a.allDescendants == b.allDescendants && a.filter == b.filter && a.orderBy == b.orderBy
+            && a.start == b.start && a.end == b.end && a.offset == b.offset && a.limit == b.limit
+            && a.projection == b.projection
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        PathSegments.hash(collectionID, into: &hasher)
+        hasher.combine(parent)
+        hasher.combine(allDescendants)
+        hasher.combine(filter)
+        hasher.combine(orderBy)
+        hasher.combine(start)
+        hasher.combine(end)
+        hasher.combine(offset)
+        hasher.combine(limit)
+        hasher.combine(projection)
+    }
+
     public struct Order: Hashable, Sendable {
         public var field: FieldPath
         public var descending: Bool

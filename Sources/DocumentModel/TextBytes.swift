@@ -1,6 +1,6 @@
 /// Texts compared by their bytes: Swift's == on String folds canonically equivalent texts into one.
-enum TextBytes {
-    static func equal(_ a: String, _ b: String) -> Bool {
+package enum TextBytes {
+    package static func equal(_ a: String, _ b: String) -> Bool {
         var (a, b) = (a, b)
         return a.withUTF8 { a in b.withUTF8 { b in equal(a, b) } }
     }

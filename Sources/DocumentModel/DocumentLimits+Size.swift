@@ -23,9 +23,11 @@ extension DocumentLimits {
         }
     }
 
-    /// About how many bytes the keys of a document's index entries have: each holds the path of its field and the value,
-    /// cut. Deep names above a long array would multiply.
-    static func indexBytes(of fields: [String: Value], below path: Int = 0) -> Int {
+    /// About how many bytes the keys of a document's index entries have: each holds the document's name, the path of its
+    /// field and the value, cut. A long name, or deep names above a long array, would multiply.
+    ///
+    /// - Parameter path: bytes of the document's name and of what the fields stand below.
+    static func indexBytes(of fields: [String: Value], below path: Int) -> Int {
         fields.reduce(0) { sum, field in
             let path = path + field.key.utf8.count + 1
             let own = path + min(size(of: field.value), maxIndexedValueBytes)

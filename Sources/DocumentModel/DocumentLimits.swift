@@ -1,4 +1,8 @@
 /// Firestore's limits on what is stored. Each is refused with `invalidArgument` and a message that names it.
+///
+/// One more than Firestore has is the store's own: names of fields are in Unicode's normal form C (NFC). Two names that
+/// Unicode takes for the same are then the same bytes, so that what finds fields by name and what finds them by the
+/// bytes of an index agree.
 public enum DocumentLimits {
     public static let maxDocumentBytes = 1_048_576
     public static let maxDepth = 20
@@ -18,7 +22,8 @@ public enum DocumentLimits {
     /// Checks a document's fields as they would be stored, where each field has the index entries that it has by itself.
     public static func check(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
         try checkContent(fields, of: path)
-        try check(entries: indexEntries(of: fields), bytes: indexBytes(of: fields), of: path)
+        let bytes = indexBytes(of: fields, below: size(of: path))
+        try check(entries: indexEntries(of: fields), bytes: bytes, of: path)
     }
 
     /// Checks a document's fields as they would be stored, but for their index entries.
@@ -52,6 +57,18 @@ public enum DocumentLimits {
         guard !(name.utf8.count >= 4 && name.hasPrefix("__") && name.hasSuffix("__")) else {
             throw .invalidArgument("the field name \"\(name)\" has the reserved form __*__")
         }
+    }
+
+    /// Checks a way to a field as masks, transforms and queries name it. What follows it may then do so by recursion.
+    public static func check(_ field: FieldPath) throws(DocumentError) {
+        guard field.segments.count <= maxDepth + 1 else {
+            throw .invalidArgument(
+                "a field path has \(field.segments.count) names, and leads deeper than 20 levels, the limit")
+        }
+        guard field.segments.reduce(field.segments.count - 1, { $0 + $1.utf8.count }) <= maxFieldPathBytes else {
+            throw .invalidArgument("a field path is longer than 1,500 bytes, the limit")
+        }
+        for segment in field.segments { try checkFieldName(segment) }
     }
 
     /// - Parameter name: bytes of the names on the way to these fields, each with its point.

@@ -61,6 +61,16 @@ struct CodingTests {
         for _ in 0..<10_000 { deep += [1, 10] }
         var reader = ByteReader(deep)
         #expect(throws: DecodingFailure.self) { try reader.value() }
+        for other in ["K", "\u{212A}"] {
+            var twice = ByteWriter()
+            twice.write(count: 2)
+            for name in ["K", other] {
+                twice.write(name)
+                twice.write(Value.null)
+            }
+            var reader = ByteReader(twice.bytes)
+            #expect(throws: DecodingFailure.self) { try reader.fields() }
+        }
         var lying = ByteReader([10, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
         #expect(throws: DecodingFailure.self) { try lying.value() }
     }

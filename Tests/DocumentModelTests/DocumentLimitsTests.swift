@@ -73,6 +73,15 @@ struct DocumentLimitsTests {
         #expect(try refusal(of: ["f": .array(Array(repeating: .null, count: 39_999))])?.contains("40,000") == true)
     }
 
+    @Test func theDocumentsNameCountsForEachIndexEntry() throws {
+        let fields: [String: Value] = ["f": .array(Array(repeating: .null, count: 2000))]
+        #expect(try refusal(of: fields) == nil)
+        let path = try DocumentPath(
+            Array(repeating: String(repeating: "n", count: 1500), count: 4).joined(separator: "/"))
+        let error = #expect(throws: DocumentError.self) { try DocumentLimits.check(fields, of: path) }
+        #expect(error?.message.contains("8 MiB") == true)
+    }
+
     @Test(arguments: [
         ("", "empty"), ("__x__", "reserved"), (String(repeating: "n", count: 1501), "1,500"),
     ])

@@ -98,6 +98,8 @@ extension ByteReader {
             let name = try string()
             fields[name] = try value(depth: depth)
         }
+        // They would be told apart by nothing that holds them.
+        guard fields.count == count else { throw DecodingFailure("a map has one name twice") }
         return fields
     }
 

@@ -3,10 +3,14 @@ import DocumentModel
 extension IndexCatalog {
     /// Checks a document as it would be stored, with the index entries that it would have.
     func check(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
-        guard let indexes = of(path) else { return try DocumentLimits.check(fields, of: path) }
+        guard let indexes = of(path) else {
+            try DocumentLimits.check(fields, of: path)
+            return try fields.checkNames()
+        }
         try DocumentLimits.checkContent(fields, of: path)
+        try fields.checkNames()
         var size = IndexSize()
-        size.add(fields, indexes.kept, path: 0)
+        size.add(fields, indexes.kept, path: DocumentLimits.size(of: path))
         for index in indexes.written { size.add(fields, index.definition, of: path) }
         try DocumentLimits.check(entries: size.entries, bytes: size.bytes, of: path)
     }
@@ -18,6 +22,8 @@ private struct IndexSize {
     var bytes = 0
 
     /// What fields have of their own accord: two for each that has an order, one for each element of an array.
+    ///
+    /// - Parameter path: bytes of the document's name and of what the fields stand below.
     mutating func add(_ fields: [String: Value], _ rules: FieldRules, path: Int) {
         for (name, value) in fields {
             let rules = rules.rules(below: name)

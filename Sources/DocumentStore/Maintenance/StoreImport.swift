@@ -20,7 +20,9 @@ package struct StoreImport {
     /// - Throws: `DocumentError` where a document is beyond a limit, or the store can't commit. What was imported until
     ///   then stays.
     package mutating func add(_ path: DocumentPath, _ fields: [String: Value]) async throws(DocumentError) {
-        try DocumentLimits.check(fields, of: path)
+        // What index entries it would have is for the commit to say, which knows which fields have none.
+        try DocumentLimits.checkContent(fields, of: path)
+        try fields.checkNames()
         let size = DocumentLimits.size(of: path) + DocumentLimits.size(of: fields)
         if batch.count >= Self.maxWrites || batchBytes + size > Self.maxBytes { try await commit() }
         batch.append(Write(path: path, operation: .set(fields)))

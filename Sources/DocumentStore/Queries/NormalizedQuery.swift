@@ -23,12 +23,14 @@ struct NormalizedQuery: Sendable {
         }
         disjuncts = try QueryLeaf.disjuncts(of: query.filter)
         orders = try Self.orders(query)
+        for field in query.projection ?? [] { try QueryLeaf.check(field) }
         let sizes = 0...Int(Int32.max)
         guard sizes.contains(query.limit ?? 0), sizes.contains(query.offset) else {
             throw .invalidArgument("a query's limit and offset must be within 0...2,147,483,647")
         }
         for cursor in [query.start, query.end] {
             guard let cursor else { continue }
+            for value in cursor.values { try value.checkNames() }
             guard cursor.values.count <= orders.count else {
                 throw .invalidArgument("a cursor has more values than the query has orders")
             }

@@ -77,7 +77,7 @@ struct QueryLeaf: Hashable, Sendable {
 
     static func check(_ field: FieldPath) throws(DocumentError) {
         guard !field.isDocumentID else { return }
-        for segment in field.segments { try DocumentLimits.checkFieldName(segment) }
+        try field.check()
     }
 
     private static func count(_ filter: Query.Filter) throws(DocumentError) -> Int {
@@ -94,6 +94,7 @@ struct QueryLeaf: Hashable, Sendable {
             return sum
         case .field(let field, let comparison, let value):
             try check(field)
+            try value.checkNames()
             switch comparison {
             case .in: return try elements(value, "in", atMost: maxIn).count
             case .arrayContainsAny: return try elements(value, "array-contains-any", atMost: maxIn).count

@@ -3,7 +3,7 @@ import DocumentModel
 extension FieldTransform {
     /// - Throws: `invalidArgument` where the operand is of the wrong kind.
     func check() throws(DocumentError) {
-        for segment in field.segments { try DocumentLimits.checkFieldName(segment) }
+        try field.check()
         switch operation {
         case .increment(let operand), .maximum(let operand), .minimum(let operand):
             guard operand.valueClass == .number else {

@@ -127,9 +127,7 @@ struct WriteComputation {
         _ new: [String: Value], mask: [FieldPath], into fields: inout [String: Value]
     ) throws(DocumentError) {
         let new = Value.map(new)
-        for field in mask {
-            for segment in field.segments { try DocumentLimits.checkFieldName(segment) }
-        }
+        for field in mask { try field.check() }
         // Shorter ones first: what a longer one names inside of them then is as they have made it.
         for field in mask.sorted(by: { $0.segments.count < $1.segments.count }) {
             fields.set(new[field], at: field.segments[...])

@@ -56,6 +56,38 @@ struct BackupTests {
         refusal { _ = try SQLiteRestore.restore(backup, to: file) { _ in } }
     }
 
+    @Test(arguments: ["", "-wal", "-shm", ".restored"])
+    func aBackupNeverReplacesTheStoreItself(suffix: String) async throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        let link = directory.file("link")
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+        for target in [file + suffix, link + "/documents.db" + suffix] {
+            let refusal = refusal { _ = try engine.copy(to: target, replacing: true) { _ in } }
+            #expect(refusal?.message.contains("belongs to the store") == true)
+        }
+        try engine.close()
+        #expect(try values(file) == [1])
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "skipped: only root can give files away"))
+    func aRestoredStoreBelongsToWhomItsDirectoryBelongs() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        try engine.close()
+        let folder = directory.file("folder")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        #expect(chown(folder, 65_534, 65_534) == 0)
+        _ = try SQLiteRestore.restore(backup, to: folder + "/restored.db") { _ in }
+        try SQLiteEngine(file: folder + "/new.db").close()
+        for name in ["restored.db", "new.db"] {
+            let owner = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)[.ownerAccountID]
+            #expect((owner as? NSNumber)?.intValue == 65_534)
+        }
+    }
+
     @Test func aBackupIsOneStateWhileCommitsGoOn() throws {
         let engine = try SQLiteEngine(file: file)
         try fill(engine, 1)

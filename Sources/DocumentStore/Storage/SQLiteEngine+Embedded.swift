@@ -9,8 +9,12 @@ extension SQLiteEngine: EmbeddedEngine {
     private static let pagesPerCompaction = 128
 
     package func copy(to target: String, replacing: Bool, progress: (WorkProgress) throws -> Void) throws -> Int {
-        guard replacing || !StoreFile.exists(target) else { throw StoreFile.isThere(target) }
         let draft = target + ".unfinished"
+        guard !StoreFile.isPart(target, of: file), !StoreFile.isPart(draft, of: file) else {
+            throw StorageError(
+                .unavailable, "\(target) belongs to the store \(file) itself; name a file elsewhere for the backup")
+        }
+        guard replacing || !StoreFile.exists(target) else { throw StoreFile.isThere(target) }
         StoreFile.removeDatabase(draft)
         // Tells of a directory that is missing or closed in the system's words.
         try StoreFile.makeEmpty(draft)

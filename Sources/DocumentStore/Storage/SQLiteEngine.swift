@@ -113,6 +113,7 @@ package final class SQLiteEngine: StorageEngine {
         try SQLiteSchema.migrator.migrate(queue)
         // Closing the last connection plays the log in and removes it.
         try queue.close()
+        try StoreFile.giveToOwnerOfDirectory(unfinished)
         try FileManager.default.moveItem(atPath: unfinished, toPath: file)
     }
 }

@@ -23,6 +23,12 @@ package enum SQLiteRestore {
         do {
             try copy(backup, to: draft, progress: progress)
             try check(draft, backup: backup)
+            // Where the disk has no room for them the last commits stay in the log, which doesn't go with the draft.
+            guard (StoreFile.size(draft + "-wal") ?? 0) == 0 else {
+                throw StorageError(
+                    .unavailable, "the disk of \(file) is full: the last commits of \(backup) find no room")
+            }
+            try StoreFile.giveToOwnerOfDirectory(draft)
             try StoreFile.sync(draft)
             try StoreFile.move(draft, to: restored(file))
             try StoreFile.syncDirectory(of: file)

@@ -30,6 +30,32 @@ enum StoreFile {
         close(descriptor)
     }
 
+    /// Whether a path is a store's file or one that belongs to it: writing there would destroy the store.
+    ///
+    /// Directories are compared as the system knows them, whatever they are called.
+    static func isPart(_ path: String, of file: String) -> Bool {
+        func parts(_ path: String) -> (directory: stat, name: String)? {
+            let url = URL(fileURLWithPath: path)
+            var status = stat()
+            guard stat(url.deletingLastPathComponent().path, &status) == 0 else { return nil }
+            return (status, url.lastPathComponent)
+        }
+        guard let path = parts(path), let file = parts(file), path.directory.st_dev == file.directory.st_dev,
+            path.directory.st_ino == file.directory.st_ino
+        else { return false }
+        return path.name == file.name || path.name.hasPrefix(file.name + "-") || path.name.hasPrefix(file.name + ".")
+    }
+
+    /// Gives a file that root made to whom its directory belongs: root does what the host's user is to go on with.
+    static func giveToOwnerOfDirectory(_ path: String) throws {
+        guard geteuid() == 0 else { return }
+        var status = stat()
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard stat(directory, &status) == 0, lchown(path, status.st_uid, status.st_gid) == 0 else {
+            throw refusal("\(path) can't be given to the owner of \(directory)")
+        }
+    }
+
     static func move(_ path: String, to target: String) throws {
         guard rename(path, target) == 0 else { throw refusal("\(target) can't be put in place") }
     }

@@ -106,7 +106,8 @@ struct AggregationTests {
         let test = try TestStore()
         let query = Query(collectionID: "c")
         for fields: [AggregateField] in [
-            [], Array(repeating: .count(upTo: nil), count: 6), [.count(upTo: -1)], [.sum(.documentID)],
+            [], Array(repeating: .count(upTo: nil), count: 6), [.count(upTo: -1)], [.count(upTo: .max)],
+            [.sum(.documentID)],
             [.sum(FieldPath(segments: ["__x__"]))],
         ] {
             #expect(await refusal { _ = try await test.aggregate(query, fields) }?.code == .invalidArgument)

@@ -171,7 +171,10 @@ struct QueryPlanTests {
         let walked = try await test.explain(query)
         #expect(walked.results.map(\.path.string) == expected)
         let json =
-            #"{"collectionGroup":"sub","fieldPath":"n","indexes":[{"order":"ASCENDING","queryScope":"COLLECTION_GROUP"}]}"#
+            #"{"collectionGroup":"sub","fieldPath":"n","indexes":["#
+            + #"{"order":"ASCENDING","queryScope":"COLLECTION"},{"order":"DESCENDING","queryScope":"COLLECTION"},"#
+            + #"{"arrayConfig":"CONTAINS","queryScope":"COLLECTION"},"#
+            + #"{"order":"ASCENDING","queryScope":"COLLECTION_GROUP"}]}"#
         #expect(walked.explanation.suggestedIndex == json)
         try await test.store.configureIndexes(IndexConfiguration(indexes: [definition]))
         try await test.store.indexesAreDone()
@@ -181,6 +184,23 @@ struct QueryPlanTests {
         #expect(explanation.cost?.documentsRead == 4)
         #expect(explanation.suggestedIndex == nil)
         await test.store.shutdown()
+    }
+
+    @Test func noIndexIsSuggestedForASecondRange() async throws {
+        let test = try TestStore()
+        let (n, rank) = (try FieldPath("n"), try FieldPath("rank"))
+        var query = Query(collectionID: "c")
+        query.filter = .and([.field(n, .greaterThan, .integer(1)), .field(rank, .greaterThan, .integer(1))])
+        #expect(try await test.explain(query, analyze: false).explanation.suggestedIndex == nil)
+        await test.store.shutdown()
+    }
+
+    @Test func aFullLogOfCostlyQueriesForgetsTheOldest() {
+        let log = CostlyQueryLog()
+        for second in 0...1000 { #expect(log.isDue("shape \(second)", at: .seconds(second))) }
+        #expect(!log.isDue("shape 1000", at: .seconds(1001)))
+        #expect(log.isDue("shape 0", at: .seconds(1001)))
+        #expect(CostlyQueryLog.cut(String(repeating: "é", count: 100_000)).utf8.count < 1000)
     }
 
     @Test func anOffsetReadsNoDocumentsWhereKeysTellAll() async throws {

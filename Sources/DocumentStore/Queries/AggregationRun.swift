@@ -46,7 +46,9 @@ struct AggregationPlan {
             return (result.values, counter.count)
         }
         let limit = [query.limit, start.enough].compactMap { $0 }.min()
-        counter.bound = limit.map { $0 + query.offset }
+        counter.bound = limit.map { $0.addingReportingOverflow(query.offset) }.map {
+            $0.overflow ? .max : $0.partialValue
+        }
         for index in plan.parts.indices where !counter.isFull {
             try run(plan.parts[index], in: view, meter, &result, &counter)
         }

@@ -13,6 +13,7 @@ package struct CostlyQuery: Hashable, Sendable {
 /// Which queries were reported lately, each shape once an hour.
 final class CostlyQueryLog: Sendable {
     private static let maxShapes = 1000
+    private static let maxShapeBytes = 1000
     private static let pause: Duration = .seconds(3600)
     private static let minReads = 1000
     private static let factor = 10
@@ -25,12 +26,21 @@ final class CostlyQueryLog: Sendable {
         return most > minReads && most > returned * factor
     }
 
+    /// A shape as it is told: one that is very long loses its end.
+    static func cut(_ shape: String) -> String {
+        shape.utf8.count <= maxShapeBytes ? shape : String(shape.prefix(maxShapeBytes / 4)) + "…"
+    }
+
     /// Whether it is the shape's time to be reported, and then not again for an hour.
     func isDue(_ shape: String, at now: Duration) -> Bool {
         reported.withLock { reported in
             if let last = reported[shape], now - last < Self.pause { return false }
             if reported.count >= Self.maxShapes { reported = reported.filter { now - $0.value < Self.pause } }
-            guard reported.count < Self.maxShapes || reported[shape] != nil else { return false }
+            if reported.count >= Self.maxShapes, reported[shape] == nil,
+                let oldest = reported.min(by: { $0.value < $1.value })
+            {
+                reported[oldest.key] = nil
+            }
             reported[shape] = now
             return true
         }

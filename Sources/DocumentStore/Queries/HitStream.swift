@@ -17,8 +17,18 @@ final class HitStream {
     /// How many were found.
     private(set) var count = 0
     private var entries = 0
+    /// Where a search for what is common stands that was broken off.
+    private var search: Search?
+    private var maxCost = Int.max
 
     private let isKeyEnough: Bool
+
+    private struct Search {
+        var found: RangeCursor.Row
+        var place: [UInt8]
+        var agreed = 1
+        var index = 1
+    }
 
     /// - Parameters:
     ///   - expecting: how many hits are expected to be needed.
@@ -61,7 +71,10 @@ final class HitStream {
     /// - Returns: false where there are no more.
     func advance(to total: Int) throws -> Bool {
         while cost < total {
-            guard try next() != nil else { return false }
+            // Much may be read between two that are found.
+            maxCost = total
+            defer { maxCost = .max }
+            guard try next() != nil || search != nil else { return false }
         }
         return true
     }
@@ -82,21 +95,32 @@ final class HitStream {
     }
 
     /// Each cursor in turn leaps to the place that the others have come to, until all are at one.
+    ///
+    /// - Returns: nil where there are no more, or where that has cost too much so far: `search` is where to go on then.
     private func common() throws -> IndexHit? {
-        guard var found = try row(0) else { return nil }
-        var place = route.place(found.key, 0)
-        var agreed = 1
-        var index = 1
-        while agreed < cursors.count {
-            let ahead = route.keyRange(KeyRange(lower: place, upper: nil), index)
+        var search: Search
+        if let stopped = self.search {
+            search = stopped
+            self.search = nil
+        } else {
+            guard let found = try row(0) else { return nil }
+            search = Search(found: found, place: route.place(found.key, 0))
+        }
+        while search.agreed < cursors.count {
+            guard cost < maxCost else {
+                self.search = search
+                return nil
+            }
+            let index = search.index
+            let ahead = route.keyRange(KeyRange(lower: search.place, upper: nil), index)
             cursors[index].leap(to: route.isReversed[index] ? ahead.upper ?? [] : ahead.lower)
             guard let row = try row(index) else { return nil }
-            if index == 0 { found = row }
+            if index == 0 { search.found = row }
             let next = route.place(row.key, index)
-            agreed = next == place ? agreed + 1 : 1
-            place = next
-            index = (index + 1) % cursors.count
+            search.agreed = next == search.place ? search.agreed + 1 : 1
+            search.place = next
+            search.index = (index + 1) % cursors.count
         }
-        return try hit(found)
+        return try hit(search.found)
     }
 }

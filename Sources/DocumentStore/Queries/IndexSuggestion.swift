@@ -4,17 +4,31 @@ import DocumentModel
 struct IndexSuggestion {
     private let target: QueryTarget
     private let fields: [IndexDefinition.Field]
+    /// What the field of an index with one has already: an override takes the place of all of it.
+    private var present: [(kind: IndexDefinition.Kind, scope: IndexDefinition.Scope)] = []
 
     /// - Returns: nil where the plan is as good as any index makes it.
     init?(_ plan: QueryPlan, _ catalog: IndexCatalog, isOrderWanted: Bool) {
         for part in plan.parts {
-            guard let suggestion = Self(part, plan.query, isOrderWanted: isOrderWanted),
+            guard var suggestion = Self(part, plan.query, isOrderWanted: isOrderWanted),
                 !suggestion.exists(in: catalog)
             else { continue }
+            if suggestion.fields.count == 1 { suggestion.notePresent(catalog) }
             self = suggestion
             return
         }
         return nil
+    }
+
+    private mutating func notePresent(_ catalog: IndexCatalog) {
+        let path = fields[0].path
+        let rules = catalog.of(collectionID)?.kept.rules(of: path) ?? FieldRules()
+        if rules.isOrdered { present += [(.ascending, .collection), (.descending, .collection)] }
+        if rules.hasElements { present.append((.contains, .collection)) }
+        for index in catalog.of(collectionID)?.written ?? []
+        where index.definition.scope == .collectionGroup && index.definition.fields.map(\.path) == [path] {
+            present.append((index.definition.fields[0].kind, .collectionGroup))
+        }
     }
 
     private init?(_ part: QueryPlan.Part, _ query: NormalizedQuery, isOrderWanted: Bool) {
@@ -35,8 +49,16 @@ struct IndexSuggestion {
         // A field has one place in an index.
         for order in conjunction.orders
         where !order.field.isDocumentID && !fields.contains(where: { $0.path == order.field }) {
+            // Only the first range narrows what is read; another one is checked on documents, index or not.
+            if order.field != conjunction.orders[0].field,
+                conjunction.leaves.contains(where: { $0.field == order.field })
+            {
+                break
+            }
             fields.append(IndexDefinition.Field(order.field, order.descending ? .descending : .ascending))
         }
+        // One field's index serves both directions.
+        if fields.count == 1, fields[0].kind == .descending { fields[0].kind = .ascending }
         guard !fields.isEmpty else { return nil }
         self.fields = fields
         target = query.query.allDescendants ? .group(query.query.collectionID) : .collection(query.collection)
@@ -77,8 +99,14 @@ struct IndexSuggestion {
         let collection = #""collectionGroup":\#(Self.quoted(collectionID))"#
         guard fields.count > 1 else {
             let field = fields[0]
+            let own: IndexDefinition.Scope = isGroup ? .collectionGroup : .collection
+            var all = present
+            if !all.contains(where: { $0.kind == field.kind && $0.scope == own }) { all.append((field.kind, own)) }
+            let indexes = all.map {
+                #"{\#(mode($0.kind)),"queryScope":"\#($0.scope == .collection ? "COLLECTION" : "COLLECTION_GROUP")"}"#
+            }
             return #"{\#(collection),"fieldPath":\#(Self.quoted(field.path.description)),"#
-                + #""indexes":[{\#(mode(field.kind)),"queryScope":"\#(scope)"}]}"#
+                + #""indexes":[\#(indexes.joined(separator: ","))]}"#
         }
         let parts = fields.map { #"{"fieldPath":\#(Self.quoted($0.path.description)),\#(mode($0.kind))}"# }
         return #"{\#(collection),"queryScope":"\#(scope)","fields":[\#(parts.joined(separator: ","))]}"#

@@ -6,16 +6,22 @@ struct PlaceSorter {
     private let needed: Int
     /// Beyond so many stored bytes documents are let go and read again when they are wanted.
     private let maxBytes: Int
+    /// How many bytes may be held without the documents.
+    private let maxKeyBytes: Int
     /// What the result may still have, where all that is added is in it.
     private var budget: ReadBudget?
     private var places: [QueryPlace] = []
     private var bytes = 0
+    /// At so many bytes it is worth to look for what can't be in the result.
+    private var pruneAt: Int
     private var isLight = false
 
     init(_ context: QueryContext) {
         query = context.query
         needed = context.needed
         maxBytes = context.maxBytes
+        maxKeyBytes = context.maxKeyBytes
+        pruneAt = maxBytes
         budget = context.budget
     }
 
@@ -23,35 +29,50 @@ struct PlaceSorter {
     mutating func add(_ place: QueryPlace) throws(DocumentError) {
         try budget?.take(place.storedBytes)
         places.append(place)
-        if isLight {
-            places[places.count - 1].document.fields = [:]
-        } else {
-            bytes += place.storedBytes
-        }
-        if needed < places.count, places.count > needed &* 4 &+ 1000 || bytes > maxBytes { prune() }
+        if isLight { places[places.count - 1].document.fields = [:] }
+        bytes += isLight ? place.keyBytes : place.storedBytes
+        if needed < places.count, places.count > needed &* 4 &+ 1000 || bytes > pruneAt { prune() }
         // Not at the very bound, where the next one would prune again.
-        if bytes > maxBytes / 2, needed == places.count || bytes > maxBytes { lighten() }
+        if !isLight, bytes > maxBytes / 2, needed == places.count || bytes > maxBytes { lighten() }
+        guard !isLight || bytes <= maxKeyBytes || needed < places.count else {
+            throw DocumentError(
+                .resourceExhausted,
+                "a sort may hold \(maxKeyBytes / 1_048_576) MiB of names and values, the limit; "
+                    + "give the query an index that has its order, or a smaller limit and offset")
+        }
     }
 
     /// The places in order. The sorter is empty then.
     mutating func take() -> SortedPlaces {
         places.sort { query.compare($0, $1) == .descending }
         if places.count > needed { places.removeFirst(places.count - needed) }
-        defer { (places, bytes, isLight) = ([], 0, false) }
+        defer { (places, bytes, pruneAt, isLight) = ([], 0, maxBytes, false) }
         return SortedPlaces(reversed: places, isLight: isLight)
     }
 
     private mutating func prune() {
         let query = query
         places.sort { query.compare($0, $1) == .ascending }
-        if !isLight { for place in places[needed...] { bytes -= place.storedBytes } }
+        for place in places[needed...] { bytes -= isLight ? place.keyBytes : place.storedBytes }
         places.removeLast(places.count - needed)
+        // Twice as much as is needed, so that pruning stays rare.
+        pruneAt = max(maxBytes, 2 * bytes)
     }
 
     private mutating func lighten() {
         isLight = true
         bytes = 0
-        for index in places.indices { places[index].document.fields = [:] }
+        for index in places.indices {
+            places[index].document.fields = [:]
+            bytes += places[index].keyBytes
+        }
+    }
+}
+
+extension QueryPlace {
+    /// What stays of it where the document's fields are let go.
+    fileprivate var keyBytes: Int {
+        values.reduce(document.path.string.utf8.count) { $0 + DocumentLimits.size(of: $1) }
     }
 }
 

@@ -9,6 +9,8 @@ struct QueryContext {
     let needed: Int
     /// How many stored bytes of documents one source may hold while it sorts them.
     let maxBytes: Int
+    /// How many bytes of names and compared values it may hold where it has let the documents go.
+    let maxKeyBytes: Int
     /// What the result may have, where it has all that is found; nil where only part of it is wanted.
     let budget: ReadBudget?
     /// Whether places are compared with those of others.

@@ -47,8 +47,10 @@ struct PlaceReader {
         let query = plan.query
         let context = QueryContext(
             query: query, view: view, meter: meter,
-            needed: query.query.limit.map { $0 + query.query.offset } ?? .max,
-            maxBytes: maxBytes / max(plan.parts.count, 1), budget: budget,
+            needed: query.query.limit.map { $0.addingReportingOverflow(query.query.offset) }
+                .map { $0.overflow ? .max : $0.partialValue } ?? .max,
+            maxBytes: maxBytes / max(plan.parts.count, 1), maxKeyBytes: maxBytes > .max / 4 ? .max : 4 * maxBytes,
+            budget: budget,
             needsValues: plan.needsValues || view.past != nil)
         var streams = try plan.parts.map { try $0.stream(context) }
         if view.past != nil { streams.append(try Self.replaced(context)) }

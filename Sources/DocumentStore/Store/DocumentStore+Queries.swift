@@ -65,7 +65,7 @@ extension DocumentStore {
         guard let report = configuration.onCostlyQuery, CostlyQueryLog.isCostly(meter, returned: returned) else {
             return
         }
-        let shape = query.shape
+        let shape = CostlyQueryLog.cut(query.shape)
         guard costlyQueries.isDue(shape, at: elapsed()) else { return }
         report(
             CostlyQuery(

@@ -32,9 +32,7 @@ struct HostParts: Sendable {
             throw error
         }
         do {
-            var storeConfiguration = StoreConfiguration()
-            storeConfiguration.historyRetention = .seconds(configuration.store.historySeconds)
-            storeConfiguration.maxHistoryBytes = configuration.store.historyMiB << 20
+            var storeConfiguration = configuration.store.bounds
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)
@@ -89,6 +87,16 @@ struct LocalSignIn: Sendable {
     init(directory: String) throws {
         key = try SigningKey.load(in: directory)
         users = try UserStore(directory: directory)
+    }
+}
+
+extension HostConfiguration.Store {
+    /// What of the past is kept, whoever opens the store.
+    var bounds: StoreConfiguration {
+        var bounds = StoreConfiguration()
+        bounds.historyRetention = .seconds(historySeconds)
+        bounds.maxHistoryBytes = historyMiB << 20
+        return bounds
     }
 }
 

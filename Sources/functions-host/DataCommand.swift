@@ -45,9 +45,7 @@ struct DataOptions: ParsableArguments {
         do {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = URL(fileURLWithPath: data).path }
-            let place = DataPlace(
-                directory: configuration.data, database: DatabaseID(project: configuration.project))
-            try await work(place, report)
+            try await work(DataPlace(configuration), report)
         } catch let exit as ExitCode {
             throw exit
         } catch {

@@ -29,10 +29,11 @@ extension ConfigurationReader {
         }
         var reader = ConfigurationReader(
             file: file, directory: "/", bytes: bytes, root: root, places: ConfigurationPlaces(file: file))
-        let indexes = reader.indexFile()
+        var indexes = reader.indexFile()
         guard reader.problems.isEmpty else {
             throw ConfigurationError(file: file, problems: Array(reader.problems))
         }
+        indexes.skipped = reader.skipped.map { ConfigurationError(file: file, problems: [$0]).description }
         return indexes
     }
 
@@ -70,14 +71,16 @@ extension ConfigurationReader {
     }
 
     private mutating func fields(_ elements: [JSONNode], of node: JSONNode) -> [IndexDefinition.Field]? {
-        let before = problems.count
+        let before = (problems.count, skipped.count)
         var fields: [IndexDefinition.Field] = []
+        var hasName = false
         for (position, element) in elements.enumerated() {
             guard let object = object(element, key: "", known: ConfigurationKeys.indexField),
                 let pathNode = required("fieldPath", of: object, element, "the field's name"),
                 let path = fieldPath(pathNode), let kind = kind(object, of: element)
             else { continue }
             if path.isDocumentID {
+                hasName = true
                 checkName(kind, after: fields, isLast: position == elements.count - 1, at: element)
             } else if fields.contains(where: { $0.path == path }) {
                 report("\(pathNode.summary) stands in this index twice; keep one", at: pathNode.offset)
@@ -87,7 +90,11 @@ extension ConfigurationReader {
                 fields.append(.init(path, kind))
             }
         }
-        guard problems.count == before else { return nil }
+        guard (problems.count, skipped.count) == before else { return nil }
+        if hasName, fields.count == 1 {
+            skip("the index of one field and __name__ is left out: the field's own index is the same", at: node.offset)
+            return nil
+        }
         guard (2...IndexConfiguration.maxFields).contains(fields.count) else {
             report(
                 fields.count < 2
@@ -109,10 +116,8 @@ extension ConfigurationReader {
         }
         let implied = fields.last { $0.kind != .contains }?.kind ?? .ascending
         guard kind != implied else { return }
-        let direction: Direction = implied == .descending ? .descending : .ascending
-        report(
-            "__name__ goes in the direction of the field before it here; write \(direction.rawValue), or leave it out",
-            at: node.offset)
+        skip(
+            "the index is left out: __name__ can only go in the direction of the field before it here", at: node.offset)
     }
 
     private mutating func fieldOverrides(_ node: JSONNode, _ file: inout IndexFile) {
@@ -184,7 +189,7 @@ extension ConfigurationReader {
     /// Either an order or an array's elements.
     private mutating func kind(_ object: [String: JSONNode], of node: JSONNode) -> IndexDefinition.Kind? {
         if let vector = object["vectorConfig"] {
-            report("vectors can't be searched by this host, so they have no index; take it out", at: vector.offset)
+            skip("the index is left out: vectors can't be searched by this host", at: vector.offset)
             return nil
         }
         switch (object["order"], object["arrayConfig"]) {

@@ -1,8 +1,15 @@
 extension ConfigurationReader {
     /// Notes a problem under the key that stands, or whose value stands, at this offset.
     mutating func report(_ message: String, at offset: Int) {
+        problems.insert(problem(message, at: offset))
+    }
+
+    /// Leaves out what is right and can't be had on this host.
+    mutating func skip(_ message: String, at offset: Int) { skipped.append(problem(message, at: offset)) }
+
+    private func problem(_ message: String, at offset: Int) -> ConfigurationError.Problem {
         let place = ConfigurationPlaces.Place(JSONPosition(of: offset, in: bytes))
-        problems.insert(.init(place: place, key: root.path(to: offset) ?? "", message: message))
+        return .init(place: place, key: root.path(to: offset) ?? "", message: message)
     }
 
     /// Notes where a key stands, for problems that show only later.

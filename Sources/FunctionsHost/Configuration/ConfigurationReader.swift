@@ -8,6 +8,8 @@ struct ConfigurationReader {
     /// Of the environment being read; one that is only looked through may name files that are elsewhere.
     var isSelected = true
     var problems: Set<ConfigurationError.Problem> = []
+    /// What is right and can't be had on this host, which goes on without it.
+    var skipped: [ConfigurationError.Problem] = []
     var places: ConfigurationPlaces
 
     /// - Throws: all problems at once, those of environments that aren't selected too.

@@ -6,6 +6,8 @@ struct IndexFile: Hashable, Sendable {
     var configuration = IndexConfiguration()
     /// Fields whose documents are to expire, which this host doesn't do: `sessions.expiresAt`.
     var expiring: [String] = []
+    /// Indexes that Firebase has and this host doesn't, each with its place in the file.
+    var skipped: [String] = []
 
     /// - Throws: all problems of the file at once.
     static func load(_ path: String) throws(ConfigurationError) -> IndexFile {

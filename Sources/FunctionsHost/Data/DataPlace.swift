@@ -5,13 +5,14 @@ package import DocumentStore
 package struct DataPlace: Sendable {
     private let directory: String
     private let database: DatabaseID
+    private let bounds: StoreConfiguration
     /// The store's file in the data directory.
     static let file = "documents.sqlite"
 
-    /// - Parameter directory: the data directory.
-    package init(directory: String, database: DatabaseID) {
-        self.directory = directory
-        self.database = database
+    package init(_ configuration: HostConfiguration) {
+        directory = configuration.data
+        database = DatabaseID(project: configuration.project)
+        bounds = configuration.store.bounds
     }
 
     /// Does something: through the host where one runs, else under the directory's lock.
@@ -34,7 +35,8 @@ package struct DataPlace: Sendable {
         if request == .check(repairing: true), try DocumentStore.replaceDamagedCatalog(in: engine) {
             try await tell(.problem("the catalog of indexes was damaged; it is made anew"))
         }
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        // What the host is to keep isn't trimmed by a command.
+        let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: bounds)
         try store.start()
         do {
             let outcome = try await DataService(store, database: database).perform(request, input: input, tell: tell)

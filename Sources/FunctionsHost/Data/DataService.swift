@@ -4,7 +4,7 @@ package import DocumentStore
 /// Does what is done with the data as a whole, on an open store.
 package struct DataService: Sendable {
     private static let exportPiece = 128 * 1024
-    /// Commits between two tellings.
+    /// Documents between two tellings.
     private static let importedBetweenTellings = 1000
 
     private let store: DocumentStore
@@ -85,6 +85,7 @@ package struct DataService: Sendable {
         var lines = LineBuffer()
         var target = StoreImport(store)
         var told = 0
+        var hasCleared = false
         do {
             for try await piece in input {
                 lines.append(piece)
@@ -92,7 +93,10 @@ package struct DataService: Sendable {
                     let isFirst = reader.header == nil
                     if let item = try reader.read(line) { try await target.add(item.path, item.fields) }
                     // Only what is an export makes room for itself.
-                    if isFirst, clearing { _ = try await store.clear() }
+                    if isFirst, clearing {
+                        hasCleared = true
+                        _ = try await store.clear { try await tell(.progress(done: $0, total: nil)) }
+                    }
                 }
                 guard target.imported - told >= Self.importedBetweenTellings else { continue }
                 told = target.imported
@@ -103,11 +107,12 @@ package struct DataService: Sendable {
             }
             try reader.finish()
             try await target.finish()
-        } catch let error as DocumentError where target.imported > 0 {
+        } catch let error as DocumentError where hasCleared || target.imported > 0 {
+            let cleared = hasCleared ? "what was there before is deleted, or part of it; " : ""
             throw DocumentError(
                 error.code,
-                "\(error.message) (\(target.imported) documents were imported until then and stay; importing again is "
-                    + "harmless)")
+                "\(error.message) (\(cleared)\(target.imported) documents were imported until then and stay; importing "
+                    + "again is harmless)")
         }
         return DataOutcome(["documents": target.imported])
     }

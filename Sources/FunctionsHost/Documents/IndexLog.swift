@@ -10,6 +10,7 @@ extension DocumentStore {
                 "documents don't expire on this host: the ttl of these fields has no effect",
                 metadata: ["indexes.ttl": .array(file.expiring.map { "\($0)" })])
         }
+        for skipped in file.skipped { logger.warning("\(skipped)") }
         configureIndexes(file.configuration) { result in
             guard case .failure(let error) = result else { return }
             logger.error(

@@ -31,6 +31,12 @@ extension JSONText {
             text.string(index.properties)
             text.raw("}")
         }
+        raw(",\"steps\":")
+        array(explanation.steps) { $0.string($1) }
+        if let index = explanation.suggestedIndex {
+            raw(",\"suggested_index\":")
+            string(index)
+        }
         raw("}")
         if let cost = explanation.cost {
             let operations = isAggregation ? (cost.indexEntriesRead + 999) / 1000 : cost.documentsReturned
@@ -44,12 +50,6 @@ extension JSONText {
             string(String(cost.indexEntriesRead))
             raw(",\"documents_scanned\":")
             string(String(cost.documentsRead))
-            raw(",\"steps\":")
-            array(explanation.steps) { $0.string($1) }
-            if let index = explanation.suggestedIndex {
-                raw(",\"suggested_index\":")
-                string(index)
-            }
             raw("}}")
         }
         raw("}}")

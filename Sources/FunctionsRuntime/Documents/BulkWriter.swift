@@ -38,7 +38,9 @@ public actor BulkWriter {
     public func setData(
         from value: some Encodable & Sendable, forDocument reference: DocumentReference, merge: Bool = false
     ) async throws {
-        try await setData(try DocumentEncoder().encode(value), forDocument: reference, merge: merge)
+        let fields = try DocumentEncoder().encode(value)
+        let write = try Write.set(fields, at: reference, merge: merge)
+        try await add(write, reference)
     }
 
     /// Creates the document; the write fails with `alreadyExists` where there is one.
@@ -78,18 +80,24 @@ public actor BulkWriter {
     }
 
     private func add(_ write: Write, _ reference: DocumentReference) async throws(DocumentError) {
-        guard !isClosed else {
-            throw DocumentError(.failedPrecondition, "the bulk writer was closed before; make a new one")
-        }
+        try checkOpen()
         let size = Self.size(of: write)
         // One batch has a document once: a second write of it waits for the first.
         while gathered.count >= Self.maxWrites || bytes + size > Self.maxBytes || paths.contains(write.path) {
             guard !gathered.isEmpty else { break }
             await send()
+            // Nobody would send what is added after the end.
+            try checkOpen()
         }
         gathered.append((write, reference))
         paths.insert(write.path)
         bytes += size
+    }
+
+    private func checkOpen() throws(DocumentError) {
+        guard !isClosed else {
+            throw DocumentError(.failedPrecondition, "the bulk writer was closed before; make a new one")
+        }
     }
 
     /// Batches follow one another, so that two writes of a document stay in order.

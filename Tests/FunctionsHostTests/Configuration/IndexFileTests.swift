@@ -124,11 +124,6 @@ struct IndexFileTests {
             "a composite index has two fields or more besides __name__; every field has an index of its own"
         ),
         (
-            "{ \"fieldPath\": \"a\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": \"ASCENDING\" }, "
-                + "{ \"fieldPath\": \"__name__\", \"order\": \"DESCENDING\" }",
-            "__name__ goes in the direction of the field before it here; write ASCENDING, or leave it out"
-        ),
-        (
             "{ \"fieldPath\": \"__name__\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": \"ASCENDING\" }",
             "__name__ can only be the last field"
         ),
@@ -140,10 +135,6 @@ struct IndexFileTests {
             "{ \"fieldPath\": \"a\", \"arrayConfig\": \"CONTAINS\" }, { \"fieldPath\": \"b\", \"arrayConfig\": \"CONTAINS\" }",
             "an index can have one array"
         ),
-        (
-            "{ \"fieldPath\": \"a\", \"vectorConfig\": { \"dimension\": 3, \"flat\": {} } }",
-            "vectors can't be searched by this host"
-        ),
     ])
     func fieldsThatAreNotPossibleAreRefused(fields: String, expected: String) {
         let text =
@@ -151,6 +142,32 @@ struct IndexFileTests {
         let errors = errors(of: text)
         #expect(errors.contains(expected), "\(errors)")
         #expect(errors.split(separator: "\n").count == 1, "\(errors)")
+    }
+
+    @Test(arguments: [
+        (
+            "{ \"fieldPath\": \"a\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": \"ASCENDING\" }, "
+                + "{ \"fieldPath\": \"__name__\", \"order\": \"DESCENDING\" }",
+            "fields[2]: the index is left out: __name__ can only go in the direction"
+        ),
+        (
+            "{ \"fieldPath\": \"a\", \"order\": \"DESCENDING\" }, "
+                + "{ \"fieldPath\": \"__name__\", \"order\": \"DESCENDING\" }",
+            "indexes[0]: the index of one field and __name__ is left out"
+        ),
+        (
+            "{ \"fieldPath\": \"a\", \"vectorConfig\": { \"dimension\": 3, \"flat\": {} } }",
+            "fields[0].vectorConfig: the index is left out: vectors can't be searched by this host"
+        ),
+    ])
+    func whatOnlyFirebaseHasIsLeftOut(fields: String, expected: String) throws {
+        let file = try read(
+            "{ \"indexes\": [ { \"collectionGroup\": \"c\", \"queryScope\": \"COLLECTION\", "
+                + "\"fields\": [ \(fields) ] }, \(Self.index("d")) ] }")
+        #expect(file.configuration.indexes.map(\.collectionID) == ["d"])
+        #expect(file.skipped.count == 1)
+        #expect(file.skipped.first?.contains(expected) == true, "\(file.skipped)")
+        #expect(file.skipped.first?.hasPrefix("i.json:1:") == true)
     }
 
     private static func index(_ id: String, more: String = "") -> String {

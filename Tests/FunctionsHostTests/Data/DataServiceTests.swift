@@ -49,6 +49,26 @@ struct DataServiceTests {
         return documents
     }
 
+    @Test func anImportThatFailsAfterClearingSaysSo() async throws {
+        let store = try store()
+        try await set("a/b", ["n": .integer(1)], in: store)
+        let header = "{\"format\":\"functions-host documents\",\"version\":1,\"project\":\"p\","
+        let text = header + "\"readTime\":\"2026-01-01T00:00:00Z\"}\n{\"path\":1}\n"
+        var told: [DataEvent] = []
+        do {
+            _ = try await DataService(store, database: DatabaseID(project: "p")).perform(
+                .importDocuments(clearing: true), input: Pieces(pieces: [Array(text.utf8)])
+            ) { told.append($0) }
+            Issue.record("a wrong line was imported")
+        } catch let error as DocumentError {
+            #expect(error.message.hasPrefix("line 2"))
+            #expect(error.message.contains("what was there before is deleted"))
+        }
+        #expect(told == [.progress(done: 1, total: nil)])
+        #expect(try documents(store).isEmpty)
+        await store.shutdown()
+    }
+
     @Test func anExportImportedElsewhereIsTheSameToTheBit() async throws {
         let store = try store()
         let values: [Value] = [

@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 package import DocumentStore
 
 /// Where the data of a command are: with the host that runs on them, or in a directory that nobody has open.

@@ -35,8 +35,7 @@ package struct StoreImport {
     }
 
     private mutating func commit() async throws(DocumentError) {
-        try await store.commitAll(batch)
-        imported += batch.count
+        try await store.commitAll(batch) { imported += $0 }
         batch = []
         batchBytes = 0
     }
@@ -65,11 +64,25 @@ extension DocumentStore {
         }
     }
 
-    fileprivate func commitAll(_ writes: [Write]) async throws(DocumentError) {
-        switch await perform(.commit(writes, transaction: nil, completing: nil)) {
-        case .committed: return
-        case .failed(let error): throw error
-        case let other: throw DocumentError(.internal, "a commit was answered with \(other)")
+    /// Commits writes in order, in several commits where the documents that they replace are too large for one.
+    ///
+    /// - Parameter told: how many more are durable.
+    fileprivate func commitAll(
+        _ writes: [Write], told: (Int) -> Void = { _ in }
+    ) async throws(DocumentError) {
+        var rest = writes[...]
+        var size = rest.count
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(size))
+            switch await perform(.commit(part, transaction: nil, completing: nil)) {
+            case .committed:
+                told(part.count)
+                rest = rest.dropFirst(size)
+            case .failed(let error):
+                guard size > 1, error == .readsTooMuch(configuration.maxCommitReadBytes) else { throw error }
+                size /= 2
+            case let other: throw DocumentError(.internal, "a commit was answered with \(other)")
+            }
         }
     }
 }

@@ -23,6 +23,10 @@ package struct StoreConfiguration: Sendable {
     package var maxTurnReads = 1000
     /// Stored bytes of documents that one read may bring.
     package var maxReadBytes = 12 * 1024 * 1024
+    /// Stored bytes of documents that one commit may find where it writes, and that rules may read for it.
+    package var maxCommitReadBytes = 64 * 1024 * 1024
+    /// Stored bytes of documents, before and after, with which a batch is full: what waits then comes in the next.
+    package var maxBatchBytes = 64 * 1024 * 1024
     /// How long a transaction that is tried again keeps its turn.
     package var turnLimit: Duration = .seconds(2)
     /// For how long, and how many, aborted transactions are remembered.

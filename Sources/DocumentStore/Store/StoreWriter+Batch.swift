@@ -11,8 +11,13 @@ extension StoreWriter {
             return operation.completion(.failed(error))
         }
         var results: [Result<WriteResult, DocumentError>] = []
+        let start = batchBytes
         do {
             for write in writes {
+                guard batchBytes - start < store.configuration.maxBatchBytes else {
+                    results.append(.failure(Self.batchIsFull))
+                    continue
+                }
                 let response = try commit([write], nil, completing: nil, operation.context, storage)
                 switch response {
                 case .committed(let result): results.append(contentsOf: result.writeResults.map { .success($0) })
@@ -26,6 +31,9 @@ extension StoreWriter {
         }
         answerWhenDurable(operation, .written(results))
     }
+
+    private static let batchIsFull = DocumentError(
+        .unavailable, "the writes before this one changed documents as large as a batch may hold; send it again")
 }
 
 extension DocumentLimits {

@@ -34,7 +34,7 @@ extension StoreWriter {
                 throw conflict
             }
             let version = max(now.microseconds, lastVersion + 1)
-            let documents = StoredDocuments(storage)
+            let documents = StoredDocuments(storage, maxBytes: store.configuration.maxCommitReadBytes)
             let computation = try WriteComputation(
                 writes, at: Timestamp(microseconds: version), policy: context.policy, catalog: indexes.catalog,
                 read: documents.document)
@@ -84,6 +84,7 @@ extension StoreWriter {
         // Writes that change nothing have a time of their own too.
         if !computation.results.isEmpty { settle(version) }
         if !applied.isEmpty {
+            batchBytes += applied.reduce(0) { $0 + $1.bytes }
             store.transactions.withLock { $0.applied(applied) }
             batch.append(applied)
         }

@@ -21,6 +21,8 @@ final class StoreWriter: @unchecked Sendable {
     var spared: Int64
     /// The changes of the open batch's commits.
     var batch: [[RecentChanges.Entry]] = []
+    /// How much these hold.
+    var batchBytes = 0
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
     /// Reads of a state that no snapshot holds yet, which can be done once the open batch is durable.
@@ -44,7 +46,8 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     func run() {
-        while let jobs = store.writes.take(within: timeout) { group(jobs) }
+        var left: [WriteJob] = []
+        while let jobs = left.isEmpty ? store.writes.take(within: timeout) : left { left = group(jobs) }
         turns.refuseAll(DocumentStore.shutDown)
         indexes.refuseAll(DocumentStore.shutDown)
     }
@@ -55,22 +58,26 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     /// One durable batch.
-    func group(_ first: [WriteJob]) {
+    ///
+    /// - Returns: what is left for the next, where this one was full.
+    @discardableResult
+    func group(_ first: [WriteJob]) -> [WriteJob] {
         var jobs = first
         var next = 0
+        batchBytes = 0
         do {
             try store.engine.write { storage in
                 turns.startGroup()
                 turns.expire(at: store.elapsed())
                 let start = ContinuousClock.now
                 while true {
-                    while next < jobs.count {
+                    while next < jobs.count, !isFull {
                         next += 1
                         try process(jobs[next - 1], storage)
                     }
                     try startTurns(storage)
                     // Whoever was just given a turn comes back soon, and can have this sync too.
-                    guard turns.awaitsNews, ContinuousClock.now - start < store.configuration.groupLimit,
+                    guard !isFull, turns.awaitsNews, ContinuousClock.now - start < store.configuration.groupLimit,
                         let more = store.writes.take(within: store.configuration.groupPause), !more.isEmpty
                     else { break }
                     jobs += more
@@ -93,8 +100,12 @@ final class StoreWriter: @unchecked Sendable {
             settled = []
         } catch {
             fail(DocumentError(from: error), jobs[next...])
+            return []
         }
+        return Array(jobs[next...])
     }
+
+    private var isFull: Bool { batchBytes >= store.configuration.maxBatchBytes }
 
     /// Holds an answer back until the batch is durable: it tells of what the batch holds.
     func answerWhenDurable(_ operation: StoreOperation, _ response: DocumentResponse) {

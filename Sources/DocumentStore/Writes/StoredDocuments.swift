@@ -3,18 +3,34 @@ import DocumentModel
 /// The documents that a commit looked at, with their stored bytes, which the change log takes over.
 final class StoredDocuments {
     private let storage: any StorageWriter
+    private let maxBytes: Int
+    private var bytes = 0
     private var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
 
-    init(_ storage: any StorageWriter) { self.storage = storage }
+    /// - Parameter maxBytes: how much there may be of them, as all are held until the commit is stored.
+    init(_ storage: any StorageWriter, maxBytes: Int) {
+        self.storage = storage
+        self.maxBytes = maxBytes
+    }
 
     func document(_ path: DocumentPath) throws -> Document? {
         let key = DocumentKeys.key(of: path)
-        let bytes = try storage.get(.documents, key)
-        stored[path] = (key, bytes)
-        return try bytes.map { try StoredDocument.decode($0, path: path) }
+        let found = try storage.get(.documents, key)
+        if stored.updateValue((key, found), forKey: path) == nil { bytes += found?.count ?? 0 }
+        guard bytes <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
+        return try found.map { try StoredDocument.decode($0, path: path) }
     }
 
     func stored(_ path: DocumentPath) -> (key: [UInt8], bytes: [UInt8]?) {
         stored[path] ?? (DocumentKeys.key(of: path), nil)
+    }
+}
+
+extension DocumentError {
+    /// Fewer writes at a time may pass.
+    static func readsTooMuch(_ limit: Int) -> DocumentError {
+        .invalidArgument(
+            "the documents that a commit changes, and those that rules read for it, have more than \(limit) bytes "
+                + "before it, the limit; commit fewer at a time")
     }
 }

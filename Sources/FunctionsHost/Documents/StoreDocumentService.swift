@@ -3,8 +3,6 @@ import DocumentStore
 
 /// The document store as the public surfaces reach it.
 struct StoreDocumentService: DocumentService {
-    private static let clearBatch = 500
-
     private let store: DocumentStore
     private let database: DatabaseID
 
@@ -34,15 +32,8 @@ struct StoreDocumentService: DocumentService {
     }
 
     func clear() async throws(DocumentError) {
-        while true {
-            let paths = try await withCheckedContinuation { continuation in
-                store.paths(atMost: Self.clearBatch) { continuation.resume(returning: $0) }
-            }.get()
-            guard !paths.isEmpty else { return }
-            let deletes = paths.map { Write(path: $0, operation: .delete) }
-            if case .failed(let error) = await store.perform(.commit(deletes, transaction: nil, completing: nil)) {
-                throw error
-            }
+        do { _ = try await store.clear() } catch {
+            throw error as? DocumentError ?? DocumentError(.cancelled, "not all documents were deleted")
         }
     }
 

@@ -1,0 +1,90 @@
+import DocumentModel
+@testable import DocumentStore
+import Synchronization
+import Testing
+
+/// What one commit and one batch hold in memory.
+struct CommitBoundTests {
+    private static let fields: [String: Value] = ["s": .string(String(repeating: "x", count: 500))]
+
+    private func makeStore(_ bound: WritableKeyPath<StoreConfiguration, Int>, _ bytes: Int) throws -> TestStore {
+        var configuration = StoreConfiguration()
+        configuration[keyPath: bound] = bytes
+        return try TestStore(configuration: configuration)
+    }
+
+    private func writes(_ operation: Write.Operation) throws -> [Write] {
+        try (0..<5).map { Write(path: try DocumentPath("c/d\($0)"), operation: operation) }
+    }
+
+    @Test func aCommitThatReplacesTooMuchIsRefused() async throws {
+        let test = try makeStore(\.maxCommitReadBytes, 1200)
+        try await test.commit(writes(.set(Self.fields)))
+        let error = await refusal { try await test.commit(writes(.delete)) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("1200 bytes") == true)
+        // One that is read again by rules counts once.
+        try await test.commit(Array(writes(.delete).prefix(1)), context: OperationContext(policy: RereadingPolicy()))
+        #expect(try await test.query(Query(collectionID: "c")).count == 4)
+        await test.store.shutdown()
+    }
+
+    @Test func importsAndClearingTakeAsManyCommitsAsTheyNeed() async throws {
+        let test = try makeStore(\.maxCommitReadBytes, 1200)
+        for _ in 0..<2 {
+            var items = StoreImport(test.store)
+            for write in try writes(.verify) { try await items.add(write.path, Self.fields) }
+            try await items.finish()
+            #expect(items.imported == 5)
+        }
+        #expect(try await test.store.clear() == 5)
+        await test.store.shutdown()
+    }
+
+    @Test func aFullBatchLeavesTheRestToTheNext() throws {
+        let clock = TestClock()
+        let engine = MemoryEngine()
+        var configuration = StoreConfiguration()
+        configuration.maxBatchBytes = 1200
+        let store = try DocumentStore(
+            engine: engine, now: clock.now, elapsed: clock.elapsed, configuration: configuration)
+        let writer = try engine.write { storage in
+            StoreWriter(
+                store: store, version: try StoreVersion.read(storage),
+                history: try #require(try HistoryBounds.read(storage)),
+                indexes: try IndexMaintenance(storage, onEvent: nil))
+        }
+        let done = Atomic<Int>(0)
+        var jobs = try writes(.set(Self.fields)).map { write in
+            let request = DocumentRequest.commit([write], transaction: nil, completing: nil)
+            return WriteJob.operation(
+                StoreOperation(request: request, context: OperationContext()) { _ in done.add(1, ordering: .relaxed) })
+        }
+        var counts: [Int] = []
+        while !jobs.isEmpty {
+            jobs = writer.group(jobs)
+            counts.append(done.load(ordering: .relaxed))
+        }
+        #expect(counts == [2, 4, 5])
+    }
+
+    @Test func whatIsTooMuchForOneBatchIsToBeSentAgain() async throws {
+        let test = try makeStore(\.maxBatchBytes, 1200)
+        guard case .written(let results) = await test.store.perform(.batchWrite(try writes(.set(Self.fields)))) else {
+            Issue.record("the writes were refused as a whole")
+            return
+        }
+        let codes = results.map { result -> StatusCode? in
+            if case .failure(let error) = result { error.code } else { nil }
+        }
+        #expect(codes == [nil, nil, .unavailable, .unavailable, .unavailable])
+        await test.store.shutdown()
+    }
+}
+
+/// Reads one document many times over.
+private struct RereadingPolicy: AccessPolicy {
+    func check(_ access: Access, in view: AccessView) throws {
+        for _ in 0..<10 { _ = try view.document(DocumentPath("c/d1")) }
+    }
+}

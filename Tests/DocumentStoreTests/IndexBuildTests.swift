@@ -137,7 +137,7 @@ struct IndexBuildTests {
     }
 
     @Test(arguments: EngineKind.allCases)
-    func aDocumentThatCantBeReadStopsTheWorkAndNothingElse(kind: EngineKind) async throws {
+    func aDocumentThatCantBeReadIsPassedOverAndTold(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
         let events = EventLog()
@@ -147,22 +147,75 @@ struct IndexBuildTests {
         let key = DocumentKeys.key(of: try DocumentPath("c/bad"))
         try engine.write { try $0.put(.documents, key, [9, 9]) }
         try store.start()
+        for id in ["a", "good"] {
+            let write = Write(path: try DocumentPath("c/\(id)"), operation: .set(["a": .null, "b": .null]))
+            _ = await store.perform(.commit([write], transaction: nil, completing: nil))
+        }
         try await store.configureIndexes(IndexConfiguration(indexes: [Self.definitions[0]]))
-        let error = await refusal { try await store.indexesAreDone() }
-        #expect(error?.code == .dataLoss)
-        #expect(error?.message.contains("c/bad") == true)
-        let write = Write(path: try DocumentPath("c/good"), operation: .set(["a": .null, "b": .null]))
-        guard case .committed = await store.perform(.commit([write], transaction: nil, completing: nil)) else {
-            Issue.record("a commit suffers")
+        try await store.indexesAreDone()
+        #expect(try await store.indexes().map(\.state) == [.ready])
+        try await store.rebuildIndexes()
+        let skipped = events.take().compactMap { if case .skipped(let error) = $0 { error } else { nil } }
+        #expect(skipped.count == 2)
+        #expect(skipped.allSatisfy { $0.code == .dataLoss && $0.message.contains("c/bad") })
+        guard case .failed(let error) = await store.perform(.get([try DocumentPath("c/bad")], .strong)) else {
+            Issue.record("it can be read")
             return
         }
-        #expect(try await store.indexes().map(\.state) == [.building])
-        try engine.write { try $0.delete(.documents, key) }
-        try await store.configureIndexes(IndexConfiguration(indexes: [Self.definitions[1]]))
-        try await store.indexesAreDone()
-        #expect(try IndexInspection(engine).isExact())
+        #expect(error.code == .dataLoss)
         await store.shutdown()
+        // All others have what they should.
+        try engine.write { try $0.delete(.documents, key) }
+        #expect(try IndexInspection(engine).isExact())
         try engine.close()
+    }
+
+    @Test func aRemovalEndsThoughCommitsPutEntriesAllTheTime() throws {
+        let engine = MemoryEngine()
+        var pass = IndexPass(scope: .everything, stage: .removal, indexes: [], fields: [])
+        try engine.write { storage in
+            for i in 0..<200 { try storage.put(.index, [1, UInt8(i)], []) }
+            try storage.put(.index, IndexScope.groupPrefix("c"), [])
+            for i in 0..<100 { try storage.put(.index, [9, UInt8(i)], []) }
+            for _ in 0..<20 where pass.stage == .removal {
+                // As many as one step removes.
+                for i in 0..<64 { try storage.put(.index, [0, UInt8(i)], []) }
+                _ = try pass.advance(IndexCatalog(), storage, until: { true }, skipped: { _ in })
+            }
+            #expect(pass.stage == .documents)
+            var left: Set<UInt8> = []
+            try storage.scanKeys(.index, KeyRange(lower: [1], upper: nil), reverse: false) { key in
+                left.insert(key[0])
+                return true
+            }
+            #expect(left == [5])
+        }
+    }
+
+    /// The store is not started, so what waits for its writer stays there.
+    @Test func indexesHaveTheirShareThoughSomebodyWaits() throws {
+        let engine = MemoryEngine()
+        var configuration = StoreConfiguration()
+        configuration.indexShareLimit = .seconds(1000)
+        let store = try DocumentStore(engine: engine, now: TestClock().now, configuration: configuration)
+        store.perform(.rollback(TransactionID(rawValue: 1))) { _ in }
+        try engine.write { storage in
+            for i in 0..<200 {
+                let document = Document(
+                    path: try DocumentPath("c/d\(i)"), fields: ["a": .null, "b": .null], createTime: store.now(),
+                    updateTime: store.now())
+                try storage.put(
+                    .documents, DocumentKeys.key(of: document.path), StoredDocument.encode(document))
+            }
+            let writer = StoreWriter(
+                store: store, version: 1, history: HistoryBounds(floor: 1, bytes: 0),
+                indexes: try IndexMaintenance(storage))
+            try writer.indexes.configure(IndexConfiguration(indexes: [Self.definitions[0]]), storage)
+            try writer.work(on: storage, beside: [.release(owner: 1, [])])
+            #expect(!writer.indexes.hasWork)
+        }
+        #expect(!store.writes.isEmpty)
+        store.writes.close()
     }
 
     @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {

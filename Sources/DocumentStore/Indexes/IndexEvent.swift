@@ -16,6 +16,8 @@ package enum IndexEvent: Hashable, Sendable {
     case rebuilt
     /// A long pass over documents is under way; nil for all of them.
     case progress(collectionID: String?, documents: Int)
+    /// A document can't be read. Its indexes stay without it, and what reads it fails; a check of the store names all.
+    case skipped(DocumentError)
     /// The work can't go on, and is tried again later: queries don't use what isn't ready.
     case failed(DocumentError)
 }

@@ -92,13 +92,15 @@ extension IndexMaintenance {
             guard hasWork else { return }
             if !state.catalog.isRebuilding, let index = state.catalog.indexes.first(where: { $0.state == .dropping }) {
                 let range = KeyRange(prefix: CompositeKey.prefix(index: index.id, collection: nil))
-                if try storage.deleteEntries(range) {
+                if try storage.deleteEntries(range) == nil {
                     state.catalog.dropped(index.id)
                     events.append(.dropped(index.definition))
                 }
             } else if var pass = state.pass ?? IndexPass.next(for: state.catalog) {
                 let before = pass.documents / Self.documentsBetweenEvents
-                let isOver = try pass.advance(state.catalog, storage, until: isEnough)
+                let isOver = try pass.advance(state.catalog, storage, until: isEnough) { failure in
+                    events.append(.skipped(DocumentError(from: failure)))
+                }
                 state.pass = pass
                 if pass.documents / Self.documentsBetweenEvents > before { tellProgress(pass) }
                 if isOver { finish(pass) }
@@ -107,15 +109,6 @@ extension IndexMaintenance {
         } while !isEnough()
         isStuck = false
         lastFailure = nil
-    }
-
-    /// A document can't be read: the work stops there, and the batch goes on without it.
-    mutating func stop(_ error: DocumentError) {
-        isStuck = true
-        if lastFailure != error { events.append(.failed(error)) }
-        lastFailure = error
-        for waiter in waiters { waiter(.failure(error)) }
-        waiters = []
     }
 
     /// The batch is durable.

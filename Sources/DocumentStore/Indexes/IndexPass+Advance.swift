@@ -3,22 +3,27 @@ import DocumentModel
 extension IndexPass {
     /// Sees to the next documents.
     ///
-    /// - Parameter isEnough: asked after each document.
+    /// - Parameters:
+    ///   - isEnough: asked after each document.
+    ///   - skipped: told of each document that can't be read, which is passed over: one alone shall not keep all others
+    ///     from their indexes.
     /// - Returns: whether that was the last of them.
-    /// - Throws: `StorageError` or `DecodingFailure`; then the batch must not be kept.
+    /// - Throws: `StorageError`; then the batch must not be kept.
     mutating func advance(
-        _ catalog: IndexCatalog, _ storage: any StorageWriter, until isEnough: () -> Bool
+        _ catalog: IndexCatalog, _ storage: any StorageWriter, until isEnough: () -> Bool,
+        skipped: (DecodingFailure) -> Void
     ) throws -> Bool {
         let pass = self
         switch stage {
         case .groups:
-            let isOver = try each(of: .documents, KeyRange(lower: [], upper: nil), storage, until: isEnough) { key in
+            let all = KeyRange(lower: [], upper: nil)
+            let isOver = try each(of: .documents, all, storage, until: isEnough, skipped) { key in
                 let path = try Self.path(DocumentKeys.path(of: key))
                 if let entry = IndexEntries.groupEntry(of: path) { try storage.put(.index, entry.key, entry.row) }
             }
             if isOver { begin(.strayGroups) }
         case .strayGroups:
-            let isOver = try each(of: .index, IndexScope.groups, storage, until: isEnough) { key in
+            let isOver = try each(of: .index, IndexScope.groups, storage, until: isEnough, skipped) { key in
                 if try !Self.isGroupEntry(key, storage) { try storage.delete(.index, key) }
             }
             if isOver { begin(.removal) }
@@ -26,7 +31,7 @@ extension IndexPass {
         case .documents:
             var range = KeyRange(lower: [], upper: nil)
             if case .collections(let id) = scope { range = KeyRange(prefix: DocumentKeys.prefix(ofCollection: id)) }
-            let isOver = try each(of: .documents, range, storage, until: isEnough) { key in
+            let isOver = try each(of: .documents, range, storage, until: isEnough, skipped) { key in
                 try pass.complete(key, catalog, storage)
             }
             guard isOver else { return false }
@@ -36,7 +41,7 @@ extension IndexPass {
         case .nestedDocuments:
             guard case .collections(let id) = scope else { return true }
             let range = KeyRange(prefix: IndexScope.groupPrefix(id))
-            return try each(of: .index, range, storage, until: isEnough) { key in
+            return try each(of: .index, range, storage, until: isEnough, skipped) { key in
                 guard let path = IndexScope.groupPath(of: key) else {
                     throw DecodingFailure("an entry of the collection group \"\(id)\" can't be read")
                 }
@@ -57,7 +62,7 @@ extension IndexPass {
     /// - Returns: whether the range is over.
     private mutating func each(
         of table: StorageTable, _ range: KeyRange, _ storage: any StorageReader, until isEnough: () -> Bool,
-        _ body: ([UInt8]) throws -> Void
+        _ skipped: (DecodingFailure) -> Void, _ body: ([UInt8]) throws -> Void
     ) throws -> Bool {
         var range = range
         if !position.isEmpty { range.lower = position + [0] }
@@ -67,7 +72,7 @@ extension IndexPass {
             return keys.count < Self.keysAtOnce
         }
         for key in keys {
-            try body(key)
+            do { try body(key) } catch let failure as DecodingFailure { skipped(failure) }
             position = key
             documents += 1
             if isEnough() { return false }
@@ -85,11 +90,20 @@ extension IndexPass {
         return try storage.get(.documents, DocumentKeys.key(of: path)) != nil
     }
 
+    /// Removes some entries from the position on, which moves along: what commits put before it is as it has to be, and
+    /// they can't keep the stage from ending.
+    ///
     /// - Returns: whether none are left but those of groups.
-    private func remove(_ storage: any StorageWriter) throws -> Bool {
+    private mutating func remove(_ storage: any StorageWriter) throws -> Bool {
         let groups = IndexScope.groups
-        guard try storage.deleteEntries(KeyRange(lower: [], upper: groups.lower)) else { return false }
-        return try storage.deleteEntries(KeyRange(lower: groups.upper ?? [], upper: nil))
+        if position.lexicographicallyPrecedes(groups.lower) {
+            let last = try storage.deleteEntries(KeyRange(lower: position, upper: groups.lower))
+            position = last.map { $0 + [0] } ?? groups.upper ?? []
+            return false
+        }
+        guard let last = try storage.deleteEntries(KeyRange(lower: position, upper: nil)) else { return true }
+        position = last + [0]
+        return false
     }
 
     private func complete(_ key: [UInt8], _ catalog: IndexCatalog, _ storage: any StorageWriter) throws {
@@ -114,14 +128,14 @@ extension IndexPass {
 extension StorageWriter {
     /// Removes some entries of a range.
     ///
-    /// - Returns: whether the range is empty now.
-    func deleteEntries(_ range: KeyRange, atMost limit: Int = 64) throws -> Bool {
+    /// - Returns: the last one, behind which there may be more; nil where the range is empty now.
+    func deleteEntries(_ range: KeyRange, atMost limit: Int = 64) throws -> [UInt8]? {
         var keys: [[UInt8]] = []
         try scanKeys(.index, range, reverse: false) { key in
             keys.append(key)
             return keys.count < limit
         }
         for key in keys { try delete(.index, key) }
-        return keys.count < limit
+        return keys.count < limit ? nil : keys.last
     }
 }

@@ -27,7 +27,7 @@ struct IndexPass: Hashable, Sendable {
     var indexes: Set<UInt32>
     /// The collections whose fields' entries are in line at its end.
     var fields: Set<CollectionID>
-    /// The last key that was seen to; empty at a stage's beginning.
+    /// The last key that was seen to, of a removal the next one; empty at a stage's beginning.
     var position: [UInt8] = []
     /// How many documents were seen to.
     var documents = 0

@@ -36,21 +36,18 @@ extension StoreWriter {
         }
     }
 
-    /// Builds and drops indexes for a while, and ends it as soon as somebody waits.
+    /// Builds and drops indexes for a while: for its share, and longer where nobody waits.
     func work(on storage: any StorageWriter, beside jobs: [WriteJob]) throws {
         guard indexes.pause == .zero || (jobs.isEmpty && indexes.hasWork) else { return }
-        let limit = jobs.isEmpty ? store.configuration.indexBatchLimit : store.configuration.indexShareLimit
+        let share = store.configuration.indexShareLimit
+        let limit = jobs.isEmpty ? store.configuration.indexBatchLimit : share
         let start = ContinuousClock.now
         var documents = 0
-        do {
-            try indexes.step(storage) {
-                documents += 1
-                return documents >= store.configuration.indexBatch || !store.writes.isEmpty
-                    || ContinuousClock.now - start >= limit
-            }
-        } catch let error as DecodingFailure {
-            // What was done so far is right, and the commits of the batch are not to suffer.
-            indexes.stop(DocumentError(from: error))
+        try indexes.step(storage) {
+            documents += 1
+            let time = ContinuousClock.now - start
+            return documents >= store.configuration.indexBatch || time >= limit
+                || (time >= share && !store.writes.isEmpty)
         }
     }
 }

@@ -53,7 +53,8 @@ package struct StoreConfiguration: Sendable {
     package var groupPause: Duration = .microseconds(500)
 
     /// How much of building and dropping indexes one batch does: documents, and how long that may take, with nobody
-    /// waiting for it and beside commits. It ends at the first document after which somebody waits.
+    /// waiting for it and beside commits. Where somebody waits it ends with the latter, which it always has: else a
+    /// store that is never idle would never have its indexes.
     package var indexBatch = 10_000
     package var indexBatchLimit: Duration = .milliseconds(8)
     package var indexShareLimit: Duration = .milliseconds(1)

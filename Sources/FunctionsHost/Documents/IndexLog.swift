@@ -37,6 +37,10 @@ extension IndexEvent {
             logger.info(
                 "indexes are being worked on",
                 metadata: ["index.collection": "\(id ?? "*")", "index.documents": "\(documents)"])
+        case .skipped(let error):
+            logger.error(
+                "a document can't be read, and is left out of indexes; check the store",
+                metadata: ["error": "\(error.message)"])
         case .failed(let error):
             logger.error("the work on indexes stopped, and is tried again", metadata: ["error": "\(error.message)"])
         }

@@ -83,9 +83,25 @@ package enum SQLiteRestore {
             try SQLiteEngine.findDamage(queue) { finding in
                 throw StorageError(.damaged, "the backup \(backup) is damaged: \(finding); use another one")
             }
+            try mark(queue)
             try queue.close()
         } catch let error as DatabaseError {
             throw StorageError(.damaged, "the backup \(backup) can't be used (\(error)); use another one")
+        }
+    }
+
+    /// Ends the backup's history: what followed it in the store that is replaced is not what follows it now.
+    private static func mark(_ queue: DatabaseQueue) throws {
+        try queue.write { database in
+            // The first schema has no log.
+            if try database.tableExists("changes") { try database.execute(sql: "DELETE FROM changes") }
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+                arguments: [Data(StoreVersion.restoredMark), Data([1])])
+        }
+        // Only the file itself is put in place.
+        try queue.writeWithoutTransaction { database in
+            _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }
 

@@ -34,13 +34,16 @@ package final class DocumentStore: Sendable {
         self.configuration = configuration
         let version = try engine.write { storage in
             try IndexMaintenance.prepare(storage)
-            var version = try StoreVersion.read(storage)
-            if version == 0 {
-                version = now().microseconds
-                try StoreVersion.write(version, generation: 0, to: storage)
+            var (version, generation) = try StoreVersion.readBoth(storage)
+            let isRestored = try storage.get(.meta, StoreVersion.restoredMark) != nil
+            if version == 0 || isRestored {
+                // After a restore, positions of the state that was discarded must not fit this one.
+                version = max(version, now().microseconds)
+                try StoreVersion.write(version, generation: generation ?? 0, to: storage)
             }
-            if try HistoryBounds.read(storage) == nil {
+            if try isRestored || HistoryBounds.read(storage) == nil {
                 try HistoryBounds(floor: version, bytes: 0).write(to: storage)
+                try storage.delete(.meta, StoreVersion.restoredMark)
             }
             return version
         }

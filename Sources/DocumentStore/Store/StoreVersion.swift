@@ -7,6 +7,9 @@ import DocumentModel
 enum StoreVersion {
     private static let key = Array("version".utf8)
 
+    /// Stands among the tables' data in a restored file until a store opens it, which goes on from now then.
+    static let restoredMark = Array("restored".utf8)
+
     static func read(_ storage: any StorageReader) throws -> Int64 { try readBoth(storage).version }
 
     /// - Returns: no generation for a store from before there was a catalog.

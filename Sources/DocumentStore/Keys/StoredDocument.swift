@@ -62,21 +62,27 @@ struct DocumentView {
     let catalog: IndexCatalog
     /// The version whose state is seen; nil for the storage's own.
     let past: Int64?
+    /// What is remembered of changes, so that less of the log has to be read for the past.
+    let lookup: PastLookup?
 
-    init(_ storage: any StorageReader, _ catalog: IndexCatalog = IndexCatalog(), at past: Int64? = nil) {
+    init(
+        _ storage: any StorageReader, _ catalog: IndexCatalog = IndexCatalog(), at past: Int64? = nil,
+        _ lookup: PastLookup? = nil
+    ) {
         self.storage = storage
         self.catalog = catalog
         self.past = past
+        self.lookup = lookup
     }
 
     /// As ``document(_:)``, for an answer that is bounded.
     func document(_ path: DocumentPath, within budget: inout ReadBudget) throws -> Document? {
-        guard let bytes = try stored(DocumentKeys.key(of: path)) else { return nil }
+        guard let bytes = try stored(path) else { return nil }
         try budget.take(bytes.count)
         return try StoredDocument.decode(bytes, path: path)
     }
 
     func document(_ path: DocumentPath) throws -> Document? {
-        try stored(DocumentKeys.key(of: path)).map { try StoredDocument.decode($0, path: path) }
+        try stored(path).map { try StoredDocument.decode($0, path: path) }
     }
 }

@@ -102,7 +102,7 @@ extension QueryPlan.Part {
         let query = context.query
         guard query.covers(path) else { return ListStream() }
         context.meter.documents += 1
-        guard let bytes = try context.view.stored(DocumentKeys.key(of: path)) else { return ListStream() }
+        guard let bytes = try context.view.stored(path) else { return ListStream() }
         let document = try StoredDocument.decode(bytes, path: path)
         var place = query.place(of: document)
         place.storedBytes = bytes.count

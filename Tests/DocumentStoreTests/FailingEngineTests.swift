@@ -79,7 +79,7 @@ struct FailingEngineTests {
         try store.start()
         await store.shutdown()
         #expect(done.load(ordering: .relaxed) == 100)
-        #expect(engine.batches.load(ordering: .relaxed) - before <= 2)
+        #expect(engine.batches.load(ordering: .relaxed) - before < 10)
     }
 
     @Test func oneRefusedMemberDoesNotHarmTheOthers() async throws {

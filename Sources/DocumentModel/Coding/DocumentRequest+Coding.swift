@@ -107,7 +107,8 @@ extension ByteWriter {
         switch field {
         case .count(let upTo):
             write(byte: 1)
-            write(optional: upTo) { $0.write(count: $1) }
+            // Nothing holds more documents than that.
+            write(optional: upTo) { $0.write(count: min($1, Int(Int32.max))) }
         case .sum(let field):
             write(byte: 2)
             write(field)

@@ -32,7 +32,7 @@ final class ListenerCore: @unchecked Sendable {
         let since = position.microseconds
         try ChangeLog.checkReach(to: since, snapshot: version, in: view.storage)
         if case .window(var earlier) = target {
-            let past = ReadState(view, of: version, at: since).view
+            let past = ReadState(view, of: version, at: since, PastLookup(store, [])).view
             earlier.fill(try earlier.source().run(in: past, within: budget))
             _ = try self.target.begin(in: view, within: budget)
             guard case .window(let now) = self.target else { throw DocumentError(.internal, "a window is none") }

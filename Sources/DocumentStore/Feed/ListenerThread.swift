@@ -165,7 +165,7 @@ final class ListenerThread: @unchecked Sendable {
     private func read<Result>(at version: Int64, _ body: (DocumentView) throws -> Result) throws -> Result {
         try session.read { view, snapshot in
             try ChangeLog.checkReach(to: version, snapshot: snapshot, in: view.storage)
-            return try body(ReadState(view, of: snapshot, at: version).view)
+            return try body(ReadState(view, of: snapshot, at: version, PastLookup(store, [])).view)
         }
     }
 

@@ -91,6 +91,19 @@ enum ChangeLog {
         return .some(try images(row).before)
     }
 
+    /// The rows of the first changes of some documents after a version, by the documents' keys, found in one scan.
+    static func firstRows(
+        _ documentKeys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in storage: any StorageReader
+    ) throws -> [[UInt8]: [UInt8]] {
+        var rows: [[UInt8]: [UInt8]] = [:]
+        try storage.scanKeys(.changes, range(after: version, upTo: last), reverse: false) { bytes in
+            let key = Array(try Key(bytes).documentKey)
+            if documentKeys.contains(key), rows[key] == nil { rows[key] = bytes }
+            return rows.count < documentKeys.count
+        }
+        return rows
+    }
+
     private static func bound(_ version: Int64) -> [UInt8] {
         var key: [UInt8] = []
         KeyBytes.append(UInt64(bitPattern: version), to: &key)

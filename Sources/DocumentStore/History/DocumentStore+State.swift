@@ -26,16 +26,18 @@ extension DocumentStore {
             return ReadState(view: view, time: Timestamp(microseconds: version))
         case .at(let time):
             guard let past = try self.version(at: time, view.storage, snapshot: version) else { return nil }
-            let state = ReadState(view, of: version, at: past)
+            let state = ReadState(view, of: version, at: past, PastLookup(self, reads().documents))
             if let policy = context.policy { try check(policy, state.view) }
             return state
         case .transaction(let id):
             let reads = reads()
-            guard let policy = context.policy else { return try enter(id, reads, context, view, version) }
+            guard let policy = context.policy else {
+                return try enter(id, reads, isLetThrough: true, context, view, version)
+            }
             // Noted only once it is let through.
-            guard let state = try enter(id, nil, context, view, version) else { return nil }
+            guard let state = try enter(id, reads, isLetThrough: false, context, view, version) else { return nil }
             try check(policy, state.view)
-            return try enter(id, reads, context, view, version)
+            return try enter(id, reads, isLetThrough: true, context, view, version)
         }
     }
 
@@ -68,11 +70,12 @@ extension DocumentStore {
     }
 
     private func enter(
-        _ id: TransactionID, _ reads: ReadSet?, _ context: OperationContext, _ view: DocumentView, _ version: Int64
+        _ id: TransactionID, _ reads: ReadSet, isLetThrough: Bool, _ context: OperationContext, _ view: DocumentView,
+        _ version: Int64
     ) throws -> ReadState? {
         let time = elapsed()
         let decision = try transactions.withLock { table throws(DocumentError) in
-            try table.read(id, owner: context.owner, reads, snapshot: version, at: time)
+            try table.read(id, owner: context.owner, isLetThrough ? reads : nil, snapshot: version, at: time)
         }
         switch decision {
         case .current: return ReadState(view: view, time: Timestamp(microseconds: version))
@@ -80,7 +83,7 @@ extension DocumentStore {
             guard let bounds = try HistoryBounds.read(view.storage), past >= bounds.floor else {
                 throw TransactionTable.tooOld
             }
-            return ReadState(view, of: version, at: past)
+            return ReadState(view, of: version, at: past, PastLookup(self, reads.documents))
         case .later: return nil
         }
     }
@@ -88,8 +91,8 @@ extension DocumentStore {
 
 extension ReadState {
     /// - Parameter past: a version up to the snapshot's, back to which the log reaches.
-    init(_ view: DocumentView, of snapshot: Int64, at past: Int64) {
+    init(_ view: DocumentView, of snapshot: Int64, at past: Int64, _ lookup: PastLookup) {
         time = Timestamp(microseconds: past)
-        self.view = past == snapshot ? view : DocumentView(view.storage, view.catalog, at: past)
+        self.view = past == snapshot ? view : DocumentView(view.storage, view.catalog, at: past, lookup)
     }
 }

@@ -15,28 +15,50 @@ extension DocumentView {
     /// A document's stored bytes.
     func stored(_ path: DocumentPath) throws -> [UInt8]? {
         let key = DocumentKeys.key(of: path)
-        let current = try storage.get(.documents, key)
-        guard let past else { return current }
-        guard var bytes = current else { return try firstReplaced(key, after: past) }
-        // From change to change backwards, which is short for most.
+        guard let past else { return try storage.get(.documents, key) }
+        switch try walk(path, key, to: past) {
+        case .found(let bytes): return bytes
+        case .scan(let last): return try firstReplaced(path, key, after: past, upTo: last)
+        }
+    }
+
+    /// Goes from change to change backwards, which is short for most.
+    func walk(_ path: DocumentPath, _ key: [UInt8], to past: Int64) throws -> PastStep {
+        var bytes: [UInt8]
+        if let current = try storage.get(.documents, key) {
+            bytes = current
+        } else {
+            guard let newest = lookup?.newest(of: path) else { return .scan(upTo: nil) }
+            guard newest > past else { return .found(nil) }
+            guard let change = try ChangeLog.before(key, at: newest, in: storage), let before = change else {
+                return .scan(upTo: newest)
+            }
+            bytes = before
+        }
         for _ in 0..<Self.maxSteps {
             let version = try StoredDocument.updateTime(bytes, path: path)
-            if version <= past { return bytes }
+            if version <= past { return .found(bytes) }
             guard let change = try ChangeLog.before(key, at: version, in: storage) else {
                 throw DecodingFailure("the change log lacks the change of a document at \(version)")
             }
             // It was made then; there may have been another one before, which was deleted.
-            guard let before = change else { break }
+            guard let before = change else { return version - 1 > past ? .scan(upTo: version - 1) : .found(nil) }
             bytes = before
         }
-        return try firstReplaced(key, after: past)
+        let version = try StoredDocument.updateTime(bytes, path: path)
+        return version <= past ? .found(bytes) : .scan(upTo: version)
     }
 
     /// The documents as they were that a query covers, of those that changed or went since.
     func forEachReplaced(_ query: NormalizedQuery, _ body: (Document) throws -> Void) throws {
         guard let past else { return }
+        var range = ChangeLog.range(after: past)
+        if let lookup {
+            guard let span = lookup.span(of: query, after: past) else { return }
+            range = ChangeLog.range(after: span.lowerBound - 1, upTo: span.upperBound)
+        }
         let filter = CoverFilter(query)
-        try storage.scanKeys(.changes, ChangeLog.range(after: past), reverse: false) { bytes in
+        try storage.scanKeys(.changes, range, reverse: false) { bytes in
             let key = try ChangeLog.Key(bytes)
             guard filter.covers(key.documentKey) else { return true }
             guard let value = try storage.get(.changes, bytes) else {
@@ -49,16 +71,26 @@ extension DocumentView {
     }
 
     /// What the first change of a document after a version replaced.
-    private func firstReplaced(_ key: [UInt8], after version: Int64) throws -> [UInt8]? {
-        var found: [UInt8]?
-        try storage.scanKeys(.changes, ChangeLog.range(after: version), reverse: false) { bytes in
-            guard try ChangeLog.Key(bytes).documentKey.elementsEqual(key) else { return true }
-            found = bytes
-            return false
+    private func firstReplaced(
+        _ path: DocumentPath, _ key: [UInt8], after version: Int64, upTo last: Int64?
+    ) throws -> [UInt8]? {
+        let row: [UInt8]?
+        if let lookup {
+            row = try lookup.firstRow(path, key, after: version, upTo: last, in: self)
+        } else {
+            row = try ChangeLog.firstRows([key], after: version, upTo: last, in: storage)[key]
         }
-        guard let found, let value = try storage.get(.changes, found) else { return nil }
+        guard let row, let value = try storage.get(.changes, row) else { return nil }
         return try ChangeLog.images(value).before
     }
+}
+
+/// How far the way back to an earlier state of a document led.
+enum PastStep {
+    /// Nil where there was no document.
+    case found([UInt8]?)
+    /// The first change since then has to be looked for in the log; there is none after the version.
+    case scan(upTo: Int64?)
 }
 
 /// Which document keys a query covers, told from the bytes.

@@ -78,11 +78,17 @@ struct DocumentView {
     let catalog: IndexCatalog
     /// The version whose state is seen; nil for the storage's own.
     let past: Int64?
+    /// What is remembered of changes, so that less of the log has to be read for the past.
+    let lookup: PastLookup?
 
-    init(_ storage: any StorageReader, _ catalog: IndexCatalog = IndexCatalog(), at past: Int64? = nil) {
+    init(
+        _ storage: any StorageReader, _ catalog: IndexCatalog = IndexCatalog(), at past: Int64? = nil,
+        _ lookup: PastLookup? = nil
+    ) {
         self.storage = storage
         self.catalog = catalog
         self.past = past
+        self.lookup = lookup
     }
 
     /// As ``document(_:)``, for an answer that is bounded.

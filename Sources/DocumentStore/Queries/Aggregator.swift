@@ -26,9 +26,9 @@ struct Aggregator {
         for field in fields {
             switch field {
             case .count(let bound):
-                guard (0...Int(Int32.max)).contains(bound ?? 0) else {
+                guard bound ?? 0 >= 0 else {
                     throw .invalidArgument(
-                        "a count's upper bound must be 0 to \(Int32.max), and this one is \(bound ?? 0)")
+                        "a count's upper bound must not be negative, and this one is \(bound ?? 0)")
                 }
             case .sum(let field), .average(let field):
                 guard !field.isDocumentID else {

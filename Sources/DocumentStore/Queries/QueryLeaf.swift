@@ -40,10 +40,12 @@ struct QueryLeaf: Hashable, Sendable {
         case nil: return []
         case .and(let filters), .or(let filters):
             return filters.reduce(into: []) { $0.formUnion(inequalityFields(of: $1)) }
-        case .field(let field, let comparison, _):
+        case .field(let field, let comparison, let value):
             switch comparison {
             case .equal, .in, .arrayContains, .arrayContainsAny: return []
-            default: return [field]
+            case .notEqual, .notIn: return [field]
+            // What is found nowhere is no reason to order by the field.
+            default: return isComparable(value) ? [field] : []
             }
         case .unary(let field, .isNotNull), .unary(let field, .isNotNaN): return [field]
         case .unary: return []

@@ -65,6 +65,22 @@ struct RecentChanges: Sendable {
         return nil
     }
 
+    /// No change of a document is newer than this.
+    func newest(of path: DocumentPath) -> Int64 { lastVersions[path] ?? floor }
+
+    /// Between which versions the changes after one are that may have to do with a query; nil where there are none.
+    func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
+        var known: ClosedRange<Int64>?
+        if let (line, places) = newer(for: query, after: version), !places.isEmpty,
+            let first = line[places.lowerBound].flatMap({ entries[$0] }),
+            let last = line[places.upperBound - 1].flatMap({ entries[$0] })
+        {
+            known = first.version...last.version
+        }
+        guard version < floor else { return known }
+        return version + 1...max(known?.upperBound ?? floor, floor)
+    }
+
     /// Whether a query's matches changed after a version: one came, went, or is another document now.
     func hasChanged(_ query: NormalizedQuery, after version: Int64) -> Bool {
         guard let (line, newer) = newer(for: query, after: version) else { return false }

@@ -39,9 +39,12 @@ struct PastReadTests {
         await test.store.shutdown()
     }
 
-    @Test(arguments: EngineKind.allCases)
-    func everyEarlierStateIsReadExactly(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
+    /// However much of what was changed is remembered.
+    @Test(arguments: EngineKind.allCases, [0, 20, 50_000])
+    func everyEarlierStateIsReadExactly(kind: EngineKind, remembered: Int) async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxRecentChanges = remembered
+        let test = try TestStore(kind, configuration: configuration)
         var generator = SeededGenerator(seed: 11)
         var states: [(time: Timestamp, documents: [DocumentPath: Document])] = []
         var documents: [DocumentPath: Document] = [:]
@@ -66,6 +69,9 @@ struct PastReadTests {
         group.filter = .field(try FieldPath("n"), .lessThan, .integer(3))
         for (time, documents) in states {
             for path in paths { #expect(try await get(test, path.string, at: time) == documents[path]) }
+            #expect(
+                await test.store.perform(.get(paths, .at(time)))
+                    == .documents(paths.map { documents[$0] }, readTime: time))
             for query in [ordered, group] {
                 let normalized = try NormalizedQuery(query)
                 let expected = documents.values.compactMap(normalized.resultPlace)
@@ -75,6 +81,78 @@ struct PastReadTests {
             }
         }
         await test.store.shutdown()
+    }
+
+    /// Counts the scans of the log.
+    private final class CountingReader: StorageReader {
+        let inner: any StorageReader
+        var scans = 0
+        var rows = 0
+
+        init(_ inner: any StorageReader) { self.inner = inner }
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? { try inner.get(table, key) }
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws { try inner.scan(table, range, reverse: reverse, body) }
+
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            scans += 1
+            try inner.scanKeys(table, range, reverse: reverse) { key in
+                rows += 1
+                return try body(key)
+            }
+        }
+
+        func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try inner.count(table, range) }
+    }
+
+    /// Ten documents were there and are gone, and much happened elsewhere since.
+    private func readGone(remembering: Int, _ body: (DocumentView, [DocumentPath], CountingReader) throws -> Void)
+        async throws
+    {
+        var configuration = StoreConfiguration()
+        configuration.maxRecentChanges = remembering
+        let engine = MemoryEngine()
+        let test = try TestStore(engine: engine, configuration: configuration)
+        let paths = try (0..<10).map { try DocumentPath("gone/\($0)") }
+        let time = try await test.commit(paths.map { Write(path: $0, operation: .set([:])) }).commitTime
+        try await test.commit(paths.map { Write(path: $0, operation: .delete) })
+        for n in 0..<100 { try await test.set("other/\(n)", [:]) }
+        try engine.makeReadSession().read { storage in
+            let reader = CountingReader(storage)
+            let lookup = PastLookup(test.store, Set(paths))
+            try body(DocumentView(reader, at: time.microseconds, lookup), paths, reader)
+        }
+        await test.store.shutdown()
+    }
+
+    @Test func whatIsRememberedIsNotLookedForInTheLog() async throws {
+        try await readGone(remembering: 1000) { view, paths, reader in
+            for path in paths { #expect(try view.document(path) != nil) }
+            #expect(try view.document(try DocumentPath("gone/never")) == nil)
+            try view.forEachReplaced(try NormalizedQuery(Query(collectionID: "elsewhere"))) { _ in }
+            #expect(reader.scans == 0)
+            var found = 0
+            try view.forEachReplaced(try NormalizedQuery(Query(collectionID: "gone"))) { _ in found += 1 }
+            #expect(found == 10)
+            #expect(reader.rows == 10)
+        }
+    }
+
+    @Test func documentsOfOneReadAreFoundInOneScan() async throws {
+        try await readGone(remembering: 50) { view, paths, reader in
+            let found = try paths.map { try view.document($0) }
+            #expect(!found.contains(nil))
+            #expect(reader.scans == 1)
+            #expect(reader.rows == 10)
+            // One that never was is looked for in what isn't remembered alone.
+            #expect(try view.document(try DocumentPath("gone/never")) == nil)
+            #expect(reader.rows == 10 + 60)
+        }
     }
 
     @Test func aDocumentThatChangedOftenIsFoundInTheLog() async throws {

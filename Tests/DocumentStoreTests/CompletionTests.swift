@@ -1,5 +1,5 @@
 import DocumentModel
-import DocumentStore
+@testable import DocumentStore
 import Testing
 
 struct CompletionTests {
@@ -53,6 +53,29 @@ struct CompletionTests {
         test.clock.advance(seconds: 7 * 86_400 + 1)
         #expect(isCommitted(try await finish(test, 2, context())))
         #expect(try await finish(test, 3, context()) == .completed([2]))
+        await test.store.shutdown()
+    }
+
+    @Test func aDamagedRecordHarmsNobodyElse() async throws {
+        let engine = MemoryEngine()
+        let test = try TestStore(engine: engine)
+        _ = try await finish(test, 1, context())
+        test.clock.advance(seconds: 2)
+        try engine.write { storage in
+            var keys: [[UInt8]] = []
+            try storage.scanKeys(.completions, KeyRange(lower: [1], upper: [2]), reverse: false) { key in
+                keys.append(key)
+                return true
+            }
+            #expect(keys.count == 1)
+            for key in keys { try storage.put(.completions, key, [0xFF]) }
+            try storage.put(.completions, [2, 0], [])
+        }
+        // Nobody knows whether its work was done, so it isn't done again.
+        async let refused = finish(test, 2, context())
+        async let done = finish(test, 3, context("other"))
+        #expect(try await refused.error.code == .dataLoss)
+        #expect(isCommitted(try await done))
         await test.store.shutdown()
     }
 

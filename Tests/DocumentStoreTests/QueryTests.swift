@@ -147,13 +147,8 @@ struct QueryTests {
         #expect(reason { $0.collectionID = "" } != nil)
     }
 
-    @Test func listingPagesThroughACollection() async throws {
+    @Test func collectionsAreFoundBelowEachDocument() async throws {
         let test = try await filled(.sqlite)
-        let page = try await list(test, after: nil)
-        #expect(ids(page.documents) == ["false", "list", "map", "nan"])
-        let next = try await list(test, after: page.nextAfter)
-        #expect(ids(next.documents) == ["null", "one", "onePointFive", "text"])
-        #expect(try await list(test, after: next.nextAfter).nextAfter == nil)
         let ids = try await withCheckedThrowingContinuation { continuation in
             test.store.listCollectionIDs { continuation.resume(with: $0) }
         }
@@ -164,12 +159,5 @@ struct QueryTests {
         }
         #expect(below == ["sub"])
         await test.store.shutdown()
-    }
-
-    private func list(_ test: TestStore, after: String?) async throws -> DocumentPage {
-        let collection = try CollectionPath("c")
-        return try await withCheckedThrowingContinuation { continuation in
-            test.store.listDocuments(in: collection, pageSize: 4, after: after) { continuation.resume(with: $0) }
-        }
     }
 }

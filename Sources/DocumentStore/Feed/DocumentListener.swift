@@ -43,24 +43,23 @@ final class ListenerMailbox: Sendable {
     let id: UInt64
     let owner: UInt64?
     private let state: Mutex<State>
+    private let unread: UnreadBytes
 
-    init(id: UInt64, owner: UInt64?, maxEvents: Int, maxBytes: Int) {
+    /// - Parameter unread: counts what waits here too.
+    init(id: UInt64, owner: UInt64?, maxEvents: Int, maxBytes: Int, unread: UnreadBytes) {
         self.id = id
         self.owner = owner
+        self.unread = unread
         state = Mutex(State(queue: ListenerQueue(maxEvents: maxEvents, maxBytes: maxBytes)))
     }
 
     var isEnded: Bool { state.withLock { $0.queue.isEnded } }
 
+    /// About how many bytes wait.
+    var unreadBytes: Int { state.withLock { $0.queue.bytes } }
+
     /// - Returns: false where the listener has ended.
-    func push(_ events: [ListenEvent]) -> Bool {
-        change { queue in
-            for event in events {
-                guard queue.push(event) else { return false }
-            }
-            return true
-        }
-    }
+    func push(_ events: [ListenEvent]) -> Bool { change { $0.push(events) } }
 
     func end(_ end: ListenerQueue.End) { change { $0.end(end) } }
 
@@ -81,7 +80,7 @@ final class ListenerMailbox: Sendable {
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let known: ListenerQueue.Answer? = state.withLock { state in
-                    if let answer = state.queue.take() { return answer }
+                    if let answer = counted(&state.queue, { $0.take() }) { return answer }
                     if Task.isCancelled { return .end }
                     guard state.waiter == nil else {
                         return .failed(DocumentError(.failedPrecondition, "a listener is read by one at a time"))
@@ -107,10 +106,10 @@ final class ListenerMailbox: Sendable {
     }
 
     /// Changes the queue and hands over to whoever waits.
-    private func change<Result>(_ body: (inout ListenerQueue) -> Result) -> Result {
+    private func change<Result: Sendable>(_ body: (inout ListenerQueue) -> Result) -> Result {
         let (result, waiter, answer) = state.withLock { state in
-            let result = body(&state.queue)
-            guard let waiter = state.waiter, let answer = state.queue.take() else {
+            let result = counted(&state.queue, body)
+            guard let waiter = state.waiter, let answer = counted(&state.queue, { $0.take() }) else {
                 return (result, nil as CheckedContinuation<ListenerQueue.Answer, Never>?, nil as ListenerQueue.Answer?)
             }
             state.waiter = nil
@@ -118,5 +117,13 @@ final class ListenerMailbox: Sendable {
         }
         if let waiter, let answer { waiter.resume(returning: answer) }
         return result
+    }
+
+    private func counted<Result: Sendable>(
+        _ queue: inout ListenerQueue, _ body: (inout ListenerQueue) -> Result
+    ) -> Result {
+        let before = queue.bytes
+        defer { unread.add(queue.bytes - before) }
+        return body(&queue)
     }
 }

@@ -13,7 +13,7 @@ extension DocumentStore {
         to target: ListenTarget, from position: Timestamp? = nil, in context: OperationContext = OperationContext()
     ) throws(DocumentError) -> DocumentListener {
         let target = try ListenerTarget(target)
-        let mailbox = try listeners.register(owner: context.owner)
+        let mailbox = try listeners.register(context)
         let taken = reads.put(
             .view { [self] result in
                 begin(mailbox, on: result) { view, time in
@@ -34,7 +34,7 @@ extension DocumentStore {
         do {
             let (view, time) = try result.get()
             let core = try body(view, time)
-            if !listeners.jobs.put(.add(core)) { throw Self.shutDown }
+            try listeners.add(core)
         } catch {
             let error = DocumentError(from: error)
             listeners.end(

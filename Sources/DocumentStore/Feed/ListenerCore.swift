@@ -9,7 +9,9 @@ final class ListenerCore: @unchecked Sendable {
     var target: ListenerTarget
     /// The version of the first result: changes up to it are in there.
     let start: Int64
-    let first: ListenEvent
+    private var first: ListenEvent?
+    let firstBytes: Int
+    var refillTime = RefillTime()
 
     /// Reads the first result, or what came about since a position.
     ///
@@ -25,26 +27,38 @@ final class ListenerCore: @unchecked Sendable {
         let budget = ReadBudget(store.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
         if let policy { try target.check(policy, store.accessView(view), in: view) }
-        guard let position else {
-            first = .initial(try self.target.begin(in: view, within: budget), at: time)
-            return
-        }
+        let first = try Self.first(&self.target, from: position, at: time, within: budget, store, view)
+        self.first = first
+        firstBytes = first.size
+    }
+
+    /// The first event, once: a whole result isn't kept for as long as the listener lives.
+    func takeFirst() -> ListenEvent? {
+        defer { first = nil }
+        return first
+    }
+
+    private static func first(
+        _ target: inout ListenerTarget, from position: Timestamp?, at time: Timestamp, within budget: ReadBudget,
+        _ store: DocumentStore, _ view: DocumentView
+    ) throws -> ListenEvent {
+        guard let position else { return .initial(try target.begin(in: view, within: budget), at: time) }
+        let version = time.microseconds
         let since = position.microseconds
         try ChangeLog.checkReach(to: since, snapshot: version, in: view.storage)
         if case .window(var earlier) = target {
             let past = ReadState(view, of: version, at: since, PastLookup(store, [])).view
             earlier.fill(try earlier.source().run(in: past, within: budget))
-            _ = try self.target.begin(in: view, within: budget)
-            guard case .window(let now) = self.target else { throw DocumentError(.internal, "a window is none") }
+            _ = try target.begin(in: view, within: budget)
+            guard case .window(let now) = target else { throw DocumentError(.internal, "a window is none") }
             let changes = try QueryWindow.difference(
                 from: Array(earlier.visible), to: Array(now.visible), of: now.query
             ) { try view.document($0) == nil }
-            first = .changes(changes, at: time)
-            return
+            return .changes(changes, at: time)
         }
-        let changes = try self.target.difference(
+        let changes = try target.difference(
             after: since, upTo: version, atMostBytes: store.configuration.maxReadBytes, in: view)
-        first = .changes(changes, at: time)
+        return .changes(changes, at: time)
     }
 }
 

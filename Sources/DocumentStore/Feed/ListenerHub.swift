@@ -28,6 +28,7 @@ final class ListenerHub: Sendable {
     private let backlog = Atomic<Int>(0)
     private let isBehind = Atomic<Bool>(false)
     private let version = Atomic<Int64>(0)
+    private let unread = UnreadBytes()
 
     init(configuration: StoreConfiguration) { self.configuration = configuration }
 
@@ -39,17 +40,25 @@ final class ListenerHub: Sendable {
     // MARK: Listeners
 
     /// - Throws: `resourceExhausted` where there are too many.
-    func register(owner: UInt64?) throws(DocumentError) -> ListenerMailbox {
-        try registry.withLock { registry throws(DocumentError) in
+    func register(_ context: OperationContext) throws(DocumentError) -> ListenerMailbox {
+        let owner = context.owner
+        return try registry.withLock { registry throws(DocumentError) in
             if let refusal = registry.refusal { throw refusal }
             guard registry.mailboxes.count < configuration.maxListeners else {
                 throw DocumentError(
                     .resourceExhausted, "\(configuration.maxListeners) listeners are open, the limit; try again later")
             }
+            if context.policy != nil, let owner {
+                guard registry.byOwner[owner]?.count ?? 0 < configuration.maxListenersPerClient else {
+                    throw DocumentError(
+                        .resourceExhausted,
+                        "a client may have \(configuration.maxListenersPerClient) listeners, the limit; end one")
+                }
+            }
             registry.nextID += 1
             let mailbox = ListenerMailbox(
                 id: registry.nextID, owner: owner, maxEvents: configuration.maxListenerEvents,
-                maxBytes: configuration.maxListenerBytes)
+                maxBytes: configuration.maxListenerBytes, unread: unread)
             registry.mailboxes[mailbox.id] = mailbox
             if let owner { registry.byOwner[owner, default: []].insert(mailbox.id) }
             // From here on commits are handed over, before a snapshot for the listener is taken.
@@ -72,6 +81,42 @@ final class ListenerHub: Sendable {
         mailbox.end(end)
         // Where the queue is closed the thread has nothing to forget.
         _ = jobs.put(.remove(id))
+    }
+
+    /// Hands a listener over whose first event is ready, which counts as unread from here on.
+    ///
+    /// - Throws: `resourceExhausted` where too much waits.
+    func add(_ core: ListenerCore) throws(DocumentError) {
+        let size = core.firstBytes
+        unread.add(size)
+        endLargest()
+        guard unread.count <= max(configuration.maxUnreadBytes, size) else {
+            unread.add(-size)
+            throw DocumentError(
+                .resourceExhausted,
+                "\(configuration.maxUnreadBytes / 1_048_576) MiB wait for listeners, the limit; try again later")
+        }
+        guard jobs.put(.add(core)) else {
+            unread.add(-size)
+            throw DocumentStore.shutDown
+        }
+    }
+
+    /// The thread has taken the first event of a listener.
+    func took(_ core: ListenerCore) { unread.add(-core.firstBytes) }
+
+    /// Where more waits for all readers than may, those that hold back most start over.
+    func endLargest() {
+        guard unread.count > configuration.maxUnreadBytes else { return }
+        let mailboxes = registry.withLock { Array($0.mailboxes.values) }
+        let sized = mailboxes.map { (id: $0.id, bytes: $0.unreadBytes) }.filter { $0.bytes > 0 }
+        // Somewhat below, so that the next one isn't too much again.
+        for largest in sized.sorted(by: { $0.bytes > $1.bytes })
+        where unread.count > configuration.maxUnreadBytes / 4 * 3 {
+            end(
+                largest.id,
+                .startOver("more waits for all listeners than may, the limit, and this one is among the slowest"))
+        }
     }
 
     func release(owner: UInt64) {

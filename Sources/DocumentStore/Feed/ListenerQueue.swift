@@ -18,7 +18,8 @@ struct ListenerQueue: Sendable {
     }
 
     private var events = Line<(event: ListenEvent, bytes: Int)>()
-    private var bytes = 0
+    /// About how many bytes wait.
+    private(set) var bytes = 0
     private var ending: End?
     private(set) var isEnded = false
     /// The time of the last event that was handed over.
@@ -33,16 +34,18 @@ struct ListenerQueue: Sendable {
 
     var isEmpty: Bool { events.isEmpty }
 
+    /// - Parameter news: what came about at once: the reader had no chance to take some of it before the rest.
     /// - Returns: false where it has ended, now too: because more waits than may.
-    mutating func push(_ event: ListenEvent) -> Bool {
+    mutating func push(_ news: [ListenEvent]) -> Bool {
         guard !isEnded else { return false }
-        let size = event.size
-        // One that is too large by itself is let through where nothing else waits.
-        if !events.isEmpty, events.count >= maxEvents || bytes + size > maxBytes {
+        let sized = news.map { ($0, $0.size) }
+        let size = sized.reduce(0) { $0 + $1.1 }
+        // What is too large by itself is let through where nothing else waits.
+        if !events.isEmpty, events.count + news.count > maxEvents || bytes + size > maxBytes {
             end(.startOver("more changes wait for the listener than may, the limit; it is read too slowly"))
             return false
         }
-        events.append((event, size))
+        for event in sized { events.append(event) }
         bytes += size
         return true
     }

@@ -52,6 +52,12 @@ enum ListenerTarget {
         }
     }
 
+    /// Whether changes, of each document one, leave less than has to be known, so that it has to be read again.
+    func isShort(after changes: [DocumentChange]) -> Bool {
+        guard case .window(var window) = self else { return false }
+        return window.apply(changes) == .short
+    }
+
     /// What changes, of each document one, do to the result.
     ///
     /// - Parameter refill: reads the documents of a query as they are after the changes.

@@ -60,22 +60,44 @@ final class ListenerThread: @unchecked Sendable {
                 concerned[id, default: []].append(change.change)
             }
         }
+        var short: [(core: ListenerCore, changes: [DocumentChange])] = []
         for (id, changes) in concerned {
             guard let core = cores[id] else { continue }
-            do {
-                let event = try event(core, changes, at: last)
-                if let event, !core.mailbox.push([event]) { end(id, .cancelled) }
-            } catch {
-                end(id, after: error)
+            let changes = DocumentChange.folded(changes)
+            // Reading takes its time, which the others shall not wait for.
+            if core.target.isShort(after: changes) {
+                short.append((core, changes))
+            } else {
+                tell(core, changes, at: last)
             }
         }
+        for (core, changes) in short { tell(core, changes, at: last) }
         advance(to: last)
     }
 
-    /// What changes mean for a listener; nil where nothing.
+    private func tell(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) {
+        do {
+            guard let event = try event(core, changes, at: version) else { return }
+            guard core.mailbox.push([event]) else { return end(core.mailbox.id, .cancelled) }
+            hub.endLargest()
+        } catch {
+            end(core.mailbox.id, after: error)
+        }
+    }
+
+    /// What changes, of each document one, mean for a listener; nil where nothing.
     private func event(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) throws -> ListenEvent? {
-        let told = try core.target.apply(DocumentChange.folded(changes)) { query in
-            try read(at: version) { view in
+        let told = try core.target.apply(changes) { query in
+            let start = store.elapsed()
+            let limit = store.configuration.maxRefillTime
+            guard core.refillTime.isBelow(limit, at: start) else {
+                throw DocumentError(
+                    .failedPrecondition,
+                    "filling the listener's limited result again took more than \(limit) within a minute, the limit; "
+                        + "start over")
+            }
+            defer { core.refillTime.spend(store.elapsed() - start) }
+            return try read(at: version) { view in
                 try query.run(in: view, within: ReadBudget(store.configuration.maxReadBytes))
             }
         }
@@ -102,10 +124,11 @@ final class ListenerThread: @unchecked Sendable {
 
     private func add(_ core: ListenerCore) {
         let id = core.mailbox.id
+        hub.took(core)
         // Gone before it came.
-        guard !core.mailbox.isEnded else { return }
+        guard !core.mailbox.isEnded, let first = core.takeFirst() else { return }
         do {
-            var events = [core.first]
+            var events = [first]
             if position > core.start {
                 let changes = try session.read { view, _ in
                     try ChangeLog.difference(
@@ -118,6 +141,7 @@ final class ListenerThread: @unchecked Sendable {
                 if let event = try event(core, changes, at: position) { events.append(event) }
             }
             guard core.mailbox.push(events) else { return end(id, .cancelled) }
+            hub.endLargest()
             // While nobody listened no commits came.
             if cores.isEmpty, position < core.start { advance(to: core.start) }
             cores[id] = core
@@ -149,13 +173,13 @@ final class ListenerThread: @unchecked Sendable {
                         in: view.storage)
                 }
                 isLast = page.isLast
-                for commit in page.commits {
-                    let version = commit.time.microseconds
-                    tell(
-                        commit.changes.map { RecentChanges.Entry($0, version: version, storedBytes: 0) },
-                        upTo: version)
+                // One round for all of them, else each commit would have its own reading again, in the past.
+                let changes = page.commits.flatMap { commit in
+                    commit.changes.map {
+                        RecentChanges.Entry($0, version: commit.time.microseconds, storedBytes: 0)
+                    }
                 }
-                advance(to: max(position, page.position.microseconds))
+                tell(changes, upTo: page.position.microseconds)
             }
         } catch {
             for id in Array(cores.keys) { end(id, after: error) }

@@ -14,7 +14,7 @@ struct IndexEntries {
     init(_ path: DocumentPath) {
         self.path = path
         let collection = path.parent.string
-        suffix = IndexScope.collection(collection).suffix(of: path)
+        suffix = IndexScope.suffix(of: path)
         stem = []
         stem.reserveCapacity(collection.utf8.count + 64)
         stem.append(Self.ofValues)

@@ -53,9 +53,6 @@ struct IndexEntry: Hashable, Sendable {
         self.init(key: key, documentOffset: offset, flags: Flags(rawValue: row[0]))
     }
 
-    /// Scope, field and value: equal for the entries of equal values.
-    var valueBytes: ArraySlice<UInt8> { key[..<documentOffset] }
-
     /// The document's id in a collection's scope, its path in a group's.
     var documentText: String {
         guard flags.contains(.namesDescend) else { return DocumentKeys.text(of: key[documentOffset...]) }

@@ -1,11 +1,8 @@
 import DocumentModel
 
-/// Whose documents a part of the index holds.
-enum IndexScope: Hashable, Sendable {
-    case collection(String)
-    /// The collections of an id that are below a document. It holds the documents alone, not their fields.
-    case group(String)
-
+/// What the keys of a collection's fields are made of, and those of a group's documents: the collections of an id that
+/// are below a document. Of a group the index holds the documents alone, not their fields.
+enum IndexScope {
     /// What the keys of a field's values start with.
     static func prefix(ofCollection path: String, field: FieldPath, ofElements: Bool) -> [UInt8] {
         var key: [UInt8] = [ofElements ? 3 : 1]
@@ -31,13 +28,10 @@ enum IndexScope: Hashable, Sendable {
         return DocumentKeys.text(of: key[(end + 1)...])
     }
 
-    /// The document as it stands at a key's end.
-    func suffix(of path: DocumentPath) -> [UInt8] {
+    /// The document as it stands at the end of a collection's keys.
+    static func suffix(of path: DocumentPath) -> [UInt8] {
         var key: [UInt8] = []
-        switch self {
-        case .collection: KeyBytes.appendOpen(path.id.utf8, to: &key)
-        case .group: DocumentKeys.append(path.string, to: &key)
-        }
+        KeyBytes.appendOpen(path.id.utf8, to: &key)
         return key
     }
 }

@@ -57,7 +57,8 @@ struct CompletionRecord: Hashable {
         }
         for key in expired {
             try storage.delete(.completions, key)
-            try storage.delete(.completions, Array(key[9...]))
+            // One that names no record is none that this program wrote.
+            if key.count > 9 { try storage.delete(.completions, Array(key[9...])) }
         }
     }
 

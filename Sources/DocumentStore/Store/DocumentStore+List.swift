@@ -1,36 +1,6 @@
 package import DocumentModel
 
-/// A page of a collection's documents by id.
-package struct DocumentPage: Hashable, Sendable {
-    package var documents: [Document]
-    /// The id to go on after; nil at the end.
-    package var nextAfter: String?
-    package var readTime: Timestamp
-}
-
 extension DocumentStore {
-    /// Lists a collection by document id.
-    ///
-    /// - Parameters:
-    ///   - pageSize: 1...1000; others are brought within.
-    ///   - after: the id that the page before ended with.
-    package func listDocuments(
-        in collection: CollectionPath, pageSize: Int = 100, after: String? = nil,
-        context: OperationContext = OperationContext(),
-        completion: @escaping @Sendable (Result<DocumentPage, DocumentError>) -> Void
-    ) {
-        let size = min(max(pageSize, 1), 1000)
-        view(completion) { view, time in
-            var query = Query(parent: collection.parent, collectionID: collection.id)
-            query.limit = size + 1
-            if let after { query.start = Query.Cursor(values: [.string(after)], before: false) }
-            try context.policy?.check(.list(query), in: self.accessView(view))
-            let documents = try NormalizedQuery(query).run(in: view)
-            let next = documents.count > size ? documents[size - 1].path.id : nil
-            return DocumentPage(documents: Array(documents.prefix(size)), nextAfter: next, readTime: time)
-        }
-    }
-
     /// The ids of the collections below a document, or at the root, that hold documents or lead to some.
     ///
     /// For admins only: no policy is asked.

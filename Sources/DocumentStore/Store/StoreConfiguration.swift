@@ -39,10 +39,15 @@ package struct StoreConfiguration: Sendable {
     /// Where read-only transactions are open, the log may grow to twice the bytes for them.
     package var historyRetention: Duration = .seconds(3600)
     package var maxHistoryBytes = 1 << 30
-    /// Listeners in all, and what one that isn't read from may hold back.
+    /// Listeners in all and of one client; functions are bounded by the whole alone.
     package var maxListeners = 20_000
+    package var maxListenersPerClient = 100
+    /// What one that isn't read from may hold back, and all of them together.
     package var maxListenerEvents = 1000
     package var maxListenerBytes = 16 * 1024 * 1024
+    package var maxUnreadBytes = 256 * 1024 * 1024
+    /// How long, within a minute, one may keep the thread of all with reading again what its limit leaves.
+    package var maxRefillTime: Duration = .seconds(2)
     /// Changes that may wait for the listeners' thread; it reads what is more from the log.
     package var maxListenerBacklog = 64 * 1024 * 1024
     /// Told of queries that read much more than they return, once an hour for each shape, on a thread of the store: it

@@ -30,15 +30,6 @@ struct TurnQueue: Sendable {
 
     var isEmpty: Bool { members.isEmpty }
 
-    func holds(_ id: TransactionID) -> Bool { members[id]?.holds ?? false }
-
-    func contains(_ id: TransactionID) -> Bool { members[id] != nil }
-
-    /// Who has its turn on a key.
-    func holder(of key: TurnKey) -> TransactionID? {
-        lines[key]?.first { members[$0]?.holds ?? false }
-    }
-
     /// A transaction asks for its turn.
     mutating func join(_ id: TransactionID, keys: Set<TurnKey>) -> [Action] {
         arrivals += 1

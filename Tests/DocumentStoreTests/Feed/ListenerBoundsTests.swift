@@ -1,0 +1,164 @@
+import DocumentModel
+@testable import DocumentStore
+import Synchronization
+import Testing
+
+/// What listeners may take of memory and of the thread that all share.
+struct ListenerBoundsTests {
+    private struct Everything: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {}
+    }
+
+    @Test func aClientHasItsShareOfListeners() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxListenersPerClient = 2
+        let test = try TestStore(configuration: configuration)
+        let target = ListenTarget.query(Query(collectionID: "c"))
+        let client = OperationContext(owner: 1, policy: Everything())
+        let first = try test.store.listen(to: target, in: client)
+        let second = try test.store.listen(to: target, in: client)
+        let error = await refusal { _ = try test.store.listen(to: target, in: client) }
+        #expect(error?.code == .resourceExhausted)
+        #expect(error?.message.contains("2 listeners") == true)
+        // Others have theirs, and functions are no clients.
+        let others = try [
+            OperationContext(owner: 2, policy: Everything()), OperationContext(owner: 1), OperationContext(owner: 1),
+        ].map { try test.store.listen(to: target, in: $0) }
+        for listener in [first, second] + others { listener.cancel() }
+        #expect(throws: Never.self) { try test.store.listen(to: target, in: client) }
+        await test.store.shutdown()
+    }
+
+    @Test func theListenerWithMostUnreadStartsOverWhereAllTogetherHoldTooMuch() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxUnreadBytes = 20_000
+        let test = try TestStore(configuration: configuration)
+        let quiet = try test.store.listen(to: .query(Query(collectionID: "quiet")))
+        let slow = try test.store.listen(to: .query(Query(collectionID: "c")))
+        var n: Int64 = 0
+        while test.store.listeners.count > 1 {
+            n += 1
+            try await test.set("c/d", ["s": .string(String(repeating: "x", count: 2000)), "n": .integer(n)])
+        }
+        guard case .startOver(let reason)? = try await slow.next() else { throw DocumentError(.unknown, "") }
+        #expect(reason.contains("all listeners"))
+        guard case .initial? = try await quiet.next() else { throw DocumentError(.unknown, "") }
+        // What was dropped and what was read no longer counts.
+        let again = try test.store.listen(to: .query(Query(collectionID: "c")))
+        guard case .initial? = try await again.next() else { throw DocumentError(.unknown, "") }
+        for n in 0..<50 {
+            let fields = ["s": Value.string(String(repeating: "y", count: 2000)), "n": .integer(Int64(n))]
+            let time = try await test.set("c/d", fields).commitTime
+            guard case .changes(_, at: time)? = try await again.next() else { throw DocumentError(.unknown, "") }
+        }
+        await test.store.shutdown()
+    }
+
+    @Test func whatComesAboutAtOnceIsNotTooMuch() throws {
+        var queue = ListenerQueue(maxEvents: 1, maxBytes: 10)
+        let (first, next) = (Timestamp(microseconds: 1), Timestamp(microseconds: 2))
+        var isTaken = queue.push([.initial([], at: first), .changes([], at: next)])
+        #expect(isTaken)
+        let answers = [queue.take(), queue.take()]
+        #expect(answers == [.event(.initial([], at: first)), .event(.changes([], at: next))])
+        isTaken = queue.push([.changes([], at: next)])
+        #expect(isTaken)
+        isTaken = queue.push([.changes([], at: next)])
+        #expect(!isTaken && queue.bytes == 0)
+    }
+
+    @Test func readingAgainIsCountedAnewEachMinute() {
+        var time = RefillTime()
+        var mayRead: [Bool] = []
+        for second in [100, 110, 159, 160] {
+            mayRead.append(time.isBelow(.seconds(2), at: .seconds(second)))
+            time.spend(.seconds(1))
+        }
+        #expect(mayRead == [true, true, false, true])
+    }
+
+    @Test func aListenerThatIsReadAgainTooLongStartsOver() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxRefillTime = .milliseconds(10)
+        // Time passes wherever somebody looks.
+        let passed = Mutex<Duration>(.zero)
+        let store = try DocumentStore(
+            engine: MemoryEngine(), now: TestClock().now,
+            elapsed: {
+                passed.withLock { passed in
+                    passed += .milliseconds(10)
+                    return passed
+                }
+            }, configuration: configuration)
+        try store.start()
+        let paths = try (0..<5).map { try DocumentPath("c/d\($0)") }
+        let sets = paths.map { Write(path: $0, operation: .set([:])) }
+        _ = await store.perform(.commit(sets, transaction: nil, completing: nil))
+        var query = Query(collectionID: "c")
+        query.limit = 2
+        let listener = try store.listen(to: .query(query))
+        _ = try await listener.next()
+        for path in paths.prefix(2) {
+            let delete = Write(path: path, operation: .delete)
+            _ = await store.perform(.commit([delete], transaction: nil, completing: nil))
+            let event = try await listener.next()
+            if path == paths[0] {
+                guard case .changes(let changes, _)? = event else { throw DocumentError(.unknown, "\(event as Any)") }
+                #expect(changes.map(\.document.path) == [paths[0], paths[2]])
+            } else {
+                guard case .startOver(let reason)? = event else { throw DocumentError(.unknown, "\(event as Any)") }
+                #expect(reason.contains("within a minute"))
+            }
+        }
+        await store.shutdown()
+    }
+
+    /// The thread of a store that isn't started follows what another one left in the log.
+    @Test func catchingUpIsOneRoundAndWhoIsReadAgainComesLast() async throws {
+        let engine = MemoryEngine()
+        let test = try TestStore(engine: engine)
+        for n in 0..<5 { try await test.set("c/d\(n)", [:]) }
+        let plain = Mutex<[ListenerMailbox]>([])
+        let told = Mutex<[Int]>([])
+        let store = try DocumentStore(
+            engine: engine, now: test.clock.now,
+            elapsed: {
+                told.withLock { $0.append(plain.withLock { $0.count { $0.unreadBytes > 1600 } }) }
+                return .zero
+            })
+        let session = StoreSession(try engine.makeReadSession())
+        var query = Query(collectionID: "c")
+        func listen(limit: Int?) throws -> ListenerMailbox {
+            query.limit = limit
+            let mailbox = try store.listeners.register(OperationContext())
+            let core = try session.read { view, version in
+                try ListenerCore(
+                    ListenerTarget(.query(query)), from: nil, mailbox, OperationContext(), store, view,
+                    version: version)
+            }
+            try store.listeners.add(core)
+            return mailbox
+        }
+        let window = try listen(limit: 2)
+        let others = try (0..<20).map { _ in try listen(limit: nil) }
+        plain.withLock { $0 = others }
+        var last = Timestamp(microseconds: 0)
+        for n in 0..<5 {
+            try await test.commit([Write(path: DocumentPath("c/d\(n)"), operation: .delete)])
+            last = try await test.set("c/e\(n)", ["s": .string(String(repeating: "x", count: 200))]).commitTime
+        }
+        #expect(store.listeners.jobs.put(.behind))
+        store.listeners.jobs.close()
+        ListenerThread(store: store, session: session).run()
+        // The refill's beginning and its end.
+        #expect(told.withLock { $0 } == [20, 20])
+        for mailbox in others + [window] {
+            guard case .initial? = try await mailbox.next() else { throw DocumentError(.unknown, "") }
+            guard case .changes(let changes, at: last)? = try await mailbox.next() else {
+                throw DocumentError(.unknown, "")
+            }
+            #expect(changes.count == (mailbox === window ? 4 : 10))
+        }
+        await test.store.shutdown()
+    }
+}

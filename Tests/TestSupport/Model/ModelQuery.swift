@@ -50,9 +50,12 @@ package struct ModelQuery: Sendable {
         switch filter {
         case nil: return []
         case .and(let parts), .or(let parts): return parts.reduce(into: []) { $0.formUnion(inequalities($1)) }
-        case .field(let field, let comparison, _):
+        case .field(let field, let comparison, let operand):
             let equalities: [Query.Operator] = [.equal, .in, .arrayContains, .arrayContainsAny]
-            return equalities.contains(comparison) ? [] : [field]
+            let negations: [Query.Operator] = [.notEqual, .notIn]
+            // A comparison with what nothing is compared with asks for no order either.
+            let isVoid = operand == .null || operand == .double(.nan)
+            return equalities.contains(comparison) || isVoid && !negations.contains(comparison) ? [] : [field]
         case .unary(let field, let test): return test == .isNotNull || test == .isNotNaN ? [field] : []
         }
     }

@@ -68,18 +68,20 @@ struct FailingEngineTests {
         let engine = FailingEngine()
         let clock = TestClock()
         let store = try DocumentStore(engine: engine, now: clock.now)
-        let done = Atomic<Int>(0)
+        // In which batch each was answered.
+        let answered = Mutex<[Int]>([])
         for i in 0..<100 {
             let write = Write(path: try DocumentPath("a/d\(i)"), operation: .set([:]))
             store.perform(.commit([write], transaction: nil, completing: nil)) { response in
-                if case .committed = response { done.add(1, ordering: .relaxed) }
+                guard case .committed = response else { return }
+                answered.withLock { $0.append(engine.batches.load(ordering: .relaxed)) }
             }
         }
-        let before = engine.batches.load(ordering: .relaxed)
         try store.start()
         await store.shutdown()
-        #expect(done.load(ordering: .relaxed) == 100)
-        #expect(engine.batches.load(ordering: .relaxed) - before < 10)
+        let batches = answered.withLock { $0 }
+        #expect(batches.count == 100)
+        #expect(Set(batches).count == 1)
     }
 
     @Test func oneRefusedMemberDoesNotHarmTheOthers() async throws {

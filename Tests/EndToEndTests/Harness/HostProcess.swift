@@ -1,40 +1,26 @@
 import Foundation
-import Synchronization
 
 /// A `functions-host` that was started, and what it writes.
 final class HostProcess: Sendable {
-    private struct State {
-        var output = ""
-        var errors = ""
-    }
-
     private let process = Process()
-    private let state = Mutex(State())
+    private let written: (output: WrittenText, errors: WrittenText)
 
     init(_ directory: HostDirectory, arguments: [String] = []) throws {
+        let name = directory.path + "/" + UUID().uuidString
+        written = (try WrittenText(file: name + ".out"), try WrittenText(file: name + ".err"))
         process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
         process.arguments = ["serve", "--config", directory.configuration] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = pipe { state, text in state.output += text }
-        process.standardError = pipe { state, text in state.errors += text }
+        process.standardOutput = FileHandle(forWritingAtPath: written.output.file)
+        process.standardError = FileHandle(forWritingAtPath: written.errors.file)
         try process.run()
     }
 
-    private func pipe(_ collect: @escaping @Sendable (inout State, String) -> Void) -> Pipe {
-        let pipe = Pipe()
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            guard !data.isEmpty else { return handle.readabilityHandler = nil }
-            self?.state.withLock { collect(&$0, String(decoding: data, as: UTF8.self)) }
-        }
-        return pipe
-    }
-
     /// All it has written to standard output so far.
-    var output: String { state.withLock { $0.output } }
+    var output: String { written.output.text }
     /// All it has written to standard error so far: its log, and the sentence it ends with.
-    var errors: String { state.withLock { $0.errors } }
+    var errors: String { written.errors.text }
 
     var isRunning: Bool { process.isRunning }
 

@@ -10,7 +10,9 @@ final class ListenerCore: @unchecked Sendable {
     /// The version of the first result: changes up to it are in there.
     let start: Int64
     private var first: ListenEvent?
-    let firstBytes: Int
+    /// What counts as unread until the thread has taken it. With its window: where the listener ends before that, the
+    /// bound of windows has forgotten it, and it is still kept here.
+    let untakenBytes: Int
     var refillTime = RefillTime()
     /// What of its window counts in the bound of all.
     var notedBytes = 0
@@ -31,7 +33,8 @@ final class ListenerCore: @unchecked Sendable {
         if let policy { try target.check(policy, store.accessView(view), in: view) }
         let first = try Self.first(&self.target, from: position, at: time, within: budget, store, view)
         self.first = first
-        firstBytes = first.size
+        let windowBytes = if case .window(let window) = self.target { window.bytes } else { 0 }
+        untakenBytes = max(first.size, windowBytes)
     }
 
     /// The first event, once: a whole result isn't kept for as long as the listener lives.

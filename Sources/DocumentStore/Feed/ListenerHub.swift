@@ -90,12 +90,13 @@ final class ListenerHub: Sendable {
         _ = jobs.put(.remove(id))
     }
 
-    /// Hands a listener over whose first event is ready, which counts as unread from here on.
+    /// Hands a listener over whose first event is ready, which counts as unread from here on, and what it keeps too
+    /// until the thread has taken it.
     ///
     /// - Throws: `resourceExhausted` where too much waits, or is kept.
     func add(_ core: ListenerCore) throws(DocumentError) {
         try noteWindow(of: core)
-        let size = core.firstBytes
+        let size = core.untakenBytes
         unread.add(size)
         endLargest()
         guard unread.count <= max(configuration.maxUnreadBytes, size) else {
@@ -125,8 +126,8 @@ final class ListenerHub: Sendable {
         core.notedBytes = window.bytes
     }
 
-    /// The thread has taken the first event of a listener.
-    func took(_ core: ListenerCore) { unread.add(-core.firstBytes) }
+    /// The thread has taken a listener.
+    func took(_ core: ListenerCore) { unread.add(-core.untakenBytes) }
 
     /// Where more waits for all readers than may, those that hold back most start over.
     func endLargest() {

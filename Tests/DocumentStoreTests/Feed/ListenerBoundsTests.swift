@@ -124,6 +124,41 @@ struct ListenerBoundsTests {
         await test.store.shutdown()
     }
 
+    /// The thread of a store that isn't started takes nothing.
+    @Test func whatHasEndedCountsWithItsWindowUntilTheThreadHasTakenIt() async throws {
+        let engine = MemoryEngine()
+        let test = try TestStore(engine: engine)
+        var last = Timestamp(microseconds: 0)
+        for n in 0..<4 {
+            last = try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1000))]).commitTime
+        }
+        var configuration = StoreConfiguration()
+        configuration.maxUnreadBytes = 6000
+        let store = try DocumentStore(engine: engine, now: test.clock.now, configuration: configuration)
+        let session = StoreSession(try engine.makeReadSession())
+        var query = Query(collectionID: "c")
+        query.limit = 4
+        /// Its first event is small: nothing has changed.
+        func listenAndEnd() throws -> ListenerCore {
+            let mailbox = try store.listeners.register(OperationContext())
+            defer { store.listeners.end(mailbox.id, .cancelled) }
+            let core = try session.read { view, version in
+                try ListenerCore(
+                    ListenerTarget(.query(query)), from: last, mailbox, OperationContext(), store, view,
+                    version: version)
+            }
+            try store.listeners.add(core)
+            return core
+        }
+        let first = try listenAndEnd()
+        let error = await refusal { _ = try listenAndEnd() }
+        #expect(error?.code == .resourceExhausted && error?.message.contains("wait for listeners") == true)
+        // Taken, it counts no more.
+        store.listeners.took(first)
+        #expect(throws: Never.self) { try listenAndEnd() }
+        await test.store.shutdown()
+    }
+
     @Test func whatComesAboutAtOnceIsNotTooMuch() throws {
         var queue = ListenerQueue(maxEvents: 1, maxBytes: 10)
         let (first, next) = (Timestamp(microseconds: 1), Timestamp(microseconds: 2))

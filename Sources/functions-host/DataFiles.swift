@@ -24,12 +24,9 @@ final class ExportOutput {
         let path = absolutePath(file)
         try place.checkIsElsewhere(path)
         guard replacing || !StoreFile.exists(path) else { throw Self.isThere(path) }
-        try StoreFile.makeEmpty(path + ".unfinished")
-        guard let handle = FileHandle(forWritingAtPath: path + ".unfinished") else {
-            throw DocumentError(.unavailable, "\(path).unfinished can't be written")
-        }
+        let descriptor = try StoreFile.openEmpty(path + ".unfinished")
         self.path = path
-        self.handle = handle
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
     func write(_ bytes: [UInt8]) throws {
@@ -41,7 +38,10 @@ final class ExportOutput {
     func finish() throws {
         try flush()
         guard let path else { return }
-        try StoreFile.sync(draft)
+        guard fsync(handle.fileDescriptor) == 0 else {
+            throw DocumentError(
+                .unavailable, "\(draft) can't be written to disk: \(String(cString: strerror(errno)))")
+        }
         if replacing {
             try StoreFile.move(draft, to: path)
         } else {

@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import Foundation
 import FunctionsHost
 
@@ -55,7 +56,7 @@ final class DataReport {
 
     func fail(_ error: any Error) {
         closeLine()
-        let document = error as? DocumentError
+        let document = error as? DocumentError ?? (error as? StorageError)?.documentError
         let message = document?.message ?? "\(error)"
         if isJSON {
             write(

@@ -24,10 +24,16 @@ package enum StoreFile {
     /// Makes an empty file for its owner alone, in place of one that is there.
     ///
     /// - Throws: `StorageError` with the system's reason.
-    package static func makeEmpty(_ path: String) throws {
+    static func makeEmpty(_ path: String) throws { close(try openEmpty(path)) }
+
+    /// The same, and leaves it open for writing: opened by its name later, it may be another one.
+    ///
+    /// - Returns: the descriptor, which is the caller's.
+    /// - Throws: `StorageError` with the system's reason.
+    package static func openEmpty(_ path: String) throws -> CInt {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw refusal("\(path) can't be written") }
-        close(descriptor)
+        return descriptor
     }
 
     /// Whether a path is a store's file or one that belongs to it: writing there would destroy the store.
@@ -92,8 +98,7 @@ package enum StoreFile {
         let source = open(path, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw refusal("\(path) can't be read") }
         defer { close(source) }
-        let copy = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard copy >= 0 else { throw refusal("\(target) can't be written") }
+        let copy = try openEmpty(target)
         defer { close(copy) }
         var piece = [UInt8](repeating: 0, count: 1 << 20)
         while true {

@@ -92,6 +92,8 @@ import Testing
             let damaged = try await host.data("restore", "b.sqlite")
             #expect(damaged.status == 1)
             #expect(damaged.errors.contains("b.sqlite"))
+            let told = try await host.data("restore", "b.sqlite", "--json")
+            #expect(told.json?["error"]?["status"]?.text == "DATA_LOSS")
         }
     }
 

@@ -8,7 +8,8 @@ import Synchronization
 /// back: what is left goes with ``flush()`` or ``close()``.
 ///
 /// A write that fails with `aborted`, `unavailable` or `resourceExhausted` is tried again, ten times at most, after
-/// pauses that double; later writes wait for it. Where the task is cancelled there are no further tries.
+/// pauses that double; later writes wait for it. Where the task that has a batch sent is cancelled there are no further
+/// tries of what is in there; batches of other tasks before it have theirs, and are waited for.
 public actor BulkWriter {
     /// A write that was refused.
     public struct Failure: Error, Sendable {
@@ -20,7 +21,7 @@ public actor BulkWriter {
     /// A request's limit with room for its frame.
     private static let maxBytes = 8 * 1024 * 1024
 
-    /// Of one write. All pauses between them come to less than a minute.
+    /// Of one write. All pauses between them come to about a minute.
     private static let maxTries = 10
     private static let firstPause: Duration = .milliseconds(100)
     /// What a pause is multiplied by, so that writers that failed together don't come again together.
@@ -127,11 +128,8 @@ public actor BulkWriter {
         paths = []
         bytes = 0
         let task = Task {
-            await withTaskCancellationHandler {
-                await previous?.value
-            } onCancel: {
-                previous?.cancel()
-            }
+            // Its tries are those of the task that sends it, whatever becomes of this one.
+            await previous?.value
             await self.send(batch)
         }
         sending = task

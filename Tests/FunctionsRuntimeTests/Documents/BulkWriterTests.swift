@@ -58,7 +58,7 @@ struct BulkWriterTests {
         #expect(transport.requests.count == 10)
     }
 
-    @Test func cancellationEndsTheWaiting() async throws {
+    @Test(.timeLimit(.minutes(1))) func cancellationEndsTheWaiting() async throws {
         let transport = ScriptedTransport([.written([Self.refused(.unavailable), Self.written])])
         let firestore = Firestore(transport: transport)
         let (asleep, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -68,11 +68,45 @@ struct BulkWriterTests {
         }
         try await writer.deleteDocument(firestore.document("c/a"))
         try await writer.deleteDocument(firestore.document("c/b"))
-        let closing = Task { await writer.close() }
-        for await _ in asleep { break }
+        let closing = Task {
+            defer { continuation.finish() }
+            return await writer.close()
+        }
+        var sleeps = asleep.makeAsyncIterator()
+        #expect(await sleeps.next() != nil)
         closing.cancel()
         let failures = await closing.value
         #expect(failures.map(\.reference.path) == ["c/a"] && failures.first?.error.code == .unavailable)
         #expect(transport.requests.count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theTriesOfOneTaskGoOnWhereAnotherOneThatWaitsIsCancelled() async throws {
+        let transport = ScriptedTransport([
+            .written([Self.refused(.unavailable)]), .written([Self.written]), .written([Self.written]),
+        ])
+        let firestore = Firestore(transport: transport)
+        let second = Mutex<Task<[BulkWriter.Failure], Never>?>(nil)
+        let (asleep, continuation) = AsyncStream.makeStream(of: Void.self)
+        let writer = BulkWriter(firestore: firestore) { _ in
+            continuation.yield()
+            // Until the other one has come to wait, for all that can be seen from here.
+            while second.withLock({ $0 }) == nil { await Task.yield() }
+            for _ in 0..<10_000 { await Task.yield() }
+            try Task.checkCancellation()
+        }
+        try await writer.deleteDocument(firestore.document("c/a"))
+        let first = Task {
+            defer { continuation.finish() }
+            return await writer.flush()
+        }
+        var sleeps = asleep.makeAsyncIterator()
+        #expect(await sleeps.next() != nil)
+        try await writer.deleteDocument(firestore.document("c/b"))
+        let waiting = Task { await writer.flush() }
+        waiting.cancel()
+        second.withLock { $0 = waiting }
+        #expect(await first.value.isEmpty)
+        #expect(await waiting.value.isEmpty)
+        #expect(Self.sent(transport) == [["c/a"], ["c/a"], ["c/b"]])
     }
 }

@@ -104,7 +104,7 @@ let package = Package(
         .executableTarget(
             name: "FixtureFunctions", dependencies: ["FunctionsRuntime"], path: "Tests/FixtureFunctions",
             swiftSettings: settings),
-        // What the tests of the store share: random numbers and a plain model of the store.
+        // What tests share: random numbers, a plain model of the store, and scripts to run.
         .target(
             name: "TestSupport", dependencies: ["DocumentModel"], path: "Tests/TestSupport", swiftSettings: settings),
         .executableTarget(
@@ -144,7 +144,7 @@ let package = Package(
         .testTarget(
             name: "FunctionsHostTests",
             dependencies: [
-                "FunctionsHost", "DocumentStore", "DocumentModel", "WorkerProtocol",
+                "FunctionsHost", "DocumentStore", "DocumentModel", "WorkerProtocol", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -165,7 +165,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "functions-host", "ShopFunctions", "FixtureFunctions",
+                "functions-host", "ShopFunctions", "FixtureFunctions", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

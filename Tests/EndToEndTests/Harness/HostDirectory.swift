@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A temporary directory of one host: its configuration, its data, and its bundles.
 ///
@@ -59,9 +60,8 @@ final class HostDirectory: Sendable {
     /// Writes a shell script that a configuration can name as a bundle.
     /// - Returns: its path.
     func script(_ text: String) throws -> String {
-        try write("#!/bin/sh\n" + text + "\n", to: "bundle.sh")
         let script = path + "/bundle.sh"
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        try ExecutableScript.make(text, at: script)
         return script
     }
 

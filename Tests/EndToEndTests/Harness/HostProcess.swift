@@ -12,8 +12,8 @@ final class HostProcess: Sendable {
         process.arguments = ["serve", "--config", directory.configuration] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle(forWritingAtPath: written.output.file)
-        process.standardError = FileHandle(forWritingAtPath: written.errors.file)
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: written.output.file))
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: written.errors.file))
         try process.run()
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import WorkerProtocol
 
@@ -10,11 +11,10 @@ import WorkerProtocol
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let file = directory.appendingPathComponent("bundle")
-        try "#!/bin/sh\n\(script)\n".write(to: file, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+        let file = directory.appendingPathComponent("bundle").path
+        try ExecutableScript.make(script, at: file)
         do {
-            let manifest = try await BundleInspector(timeout: timeout).manifest(of: file.path, environment: [:])
+            let manifest = try await BundleInspector(timeout: timeout).manifest(of: file, environment: [:])
             return manifest.functions.map(\.name).joined(separator: ",")
         } catch let error as BundleError {
             return error.reason

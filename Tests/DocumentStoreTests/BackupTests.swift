@@ -324,6 +324,48 @@ struct BackupTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func aWaitEndsOnceItIsNotWantedAndNeverTwice() async throws {
+        let cancellation = BlockingWork.Cancellation()
+        #expect(try await cancellation.wait { done in done(1) } == 1)
+        let late = Mutex<(@Sendable (Int) -> Void)?>(nil)
+        await #expect(throws: CancellationError.self) {
+            let _: Int = try await cancellation.wait { done in
+                late.withLock { $0 = done }
+                cancellation.cancel()
+            }
+        }
+        late.withLock { $0?(2) }
+        await #expect(throws: CancellationError.self) {
+            let _: Int = try await cancellation.wait { _ in Issue.record("begun though it is not wanted") }
+        }
+        let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            defer { continuation.finish() }
+            let _: Int = try await BlockingWork.Cancellation().wait { _ in continuation.yield() }
+        }
+        for await _ in begun { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func anInterruptionBeforeTheStatementIsNotForgotten() throws {
+        let queue = try DatabaseQueue()
+        let cancellation = BlockingWork.Cancellation()
+        var hasAnswered = false
+        #expect(throws: CancellationError.self) {
+            try queue.inDatabase { database in
+                try SQLiteEngine.step(on: database, of: queue, until: cancellation) {
+                    cancellation.cancel()
+                    _ = try Row.fetchOne(database, sql: "PRAGMA integrity_check")
+                    hasAnswered = true
+                }
+            }
+        }
+        #expect(!hasAnswered)
+        // The next one has none of it.
+        #expect(try queue.inDatabase { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
+    }
+
     @Test func theLookForDamageIsInterrupted() throws {
         let engine = try SQLiteEngine(file: file)
         try fill(engine, 1)

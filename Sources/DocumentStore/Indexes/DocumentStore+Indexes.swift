@@ -37,13 +37,24 @@ extension DocumentStore {
 
     /// Removes all index entries and makes them anew from the documents. Queries are answered meanwhile, slowly.
     ///
-    /// - Throws: `DocumentError` where that stopped: the store goes on by itself, and a store opened anew does.
-    package func rebuildIndexes() async throws(DocumentError) { try await index { .rebuild($0) } }
+    /// - Parameter cancellation: ends the waiting, not the work.
+    /// - Throws: `DocumentError` where that stopped, or `CancellationError`: the store goes on by itself, and a store
+    ///   opened anew does.
+    package func rebuildIndexes(
+        until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation()
+    ) async throws {
+        try await index(until: cancellation) { .rebuild($0) }
+    }
 
     /// Waits until all indexes are built or dropped.
     ///
-    /// - Throws: `DocumentError` where that stopped: the store goes on by itself.
-    package func indexesAreDone() async throws(DocumentError) { try await index { .done($0) } }
+    /// - Parameter cancellation: ends the waiting, not the work.
+    /// - Throws: `DocumentError` where that stopped, or `CancellationError`: the store goes on by itself.
+    package func indexesAreDone(
+        until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation()
+    ) async throws {
+        try await index(until: cancellation) { .done($0) }
+    }
 
     /// The indexes besides those that fields have of their own accord.
     package func indexes() async throws(DocumentError) -> [IndexStatus] {
@@ -74,12 +85,10 @@ extension DocumentStore {
     }
 
     private func index(
-        _ job: (@escaping @Sendable (Result<Void, DocumentError>) -> Void) -> IndexJob
-    ) async throws(DocumentError) {
-        let result: Result<Void, DocumentError> = await withCheckedContinuation { continuation in
-            if !writes.put(.indexes(job { continuation.resume(returning: $0) })) {
-                continuation.resume(returning: .failure(Self.shutDown))
-            }
+        until cancellation: BlockingWork.Cancellation, _ job: (@escaping IndexJob.Completion) -> IndexJob
+    ) async throws {
+        let result: Result<Void, DocumentError> = try await cancellation.wait { done in
+            if !writes.put(.indexes(job(done))) { done(.failure(Self.shutDown)) }
         }
         try result.get()
     }

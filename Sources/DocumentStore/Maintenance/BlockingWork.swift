@@ -6,7 +6,7 @@ package enum BlockingWork {
     /// Whether whoever asked for the work has gone. Asked between two steps; a long step is interrupted.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
-        /// How to interrupt the step that is under way.
+        /// How to interrupt the step, or the waiting, that is under way: one at a time.
         private let interrupt = Mutex<(@Sendable () -> Void)?>(nil)
 
         package init() {}
@@ -34,6 +34,33 @@ package enum BlockingWork {
             do { return try body() } catch {
                 try check()
                 throw error
+            }
+        }
+
+        /// Waits for what is done elsewhere, and goes on there when nobody waits for it any more.
+        ///
+        /// - Parameter begin: has it done; what it is given is called with what came of it, once at most.
+        /// - Throws: `CancellationError` once nobody wants the work any more, or where the calling task is cancelled.
+        package func wait<Outcome: Sendable>(
+            for begin: (_ done: @escaping @Sendable (Outcome) -> Void) -> Void
+        ) async throws -> Outcome {
+            let waiter = Mutex<CheckedContinuation<Outcome, any Error>?>(nil)
+            // Whoever comes first: the outcome, or the cancellation.
+            @Sendable func resume(_ result: Swift.Result<Outcome, any Error>) {
+                waiter.withLock { $0.take() }?.resume(with: result)
+            }
+            return try await withTaskCancellationHandler {
+                try check()
+                defer { interrupt.withLock { $0 = nil } }
+                return try await withCheckedThrowingContinuation { continuation in
+                    waiter.withLock { $0 = continuation }
+                    interrupt.withLock { $0 = { resume(.failure(CancellationError())) } }
+                    // It may have been cancelled before there was anything to interrupt.
+                    if isCancelled { return resume(.failure(CancellationError())) }
+                    begin { resume(.success($0)) }
+                }
+            } onCancel: {
+                cancel()
             }
         }
     }

@@ -7,8 +7,9 @@ extension SQLiteEngine: EmbeddedEngine {
     private static let pagesPerStep: CInt = 512
     /// What one step of a compaction moves; commits wait for no more than that.
     private static let pagesPerCompaction = 128
-    /// Steps of SQLite's machine between two looks at whether the work is still wanted: far below a millisecond.
-    private static let stepsBetweenQuestions: CInt = 1000
+    /// Steps of SQLite's machine between two looks at whether the work is still wanted: few, as one may move a document
+    /// of 1 MiB.
+    private static let stepsBetweenQuestions: CInt = 50
 
     package func copy(to target: String, replacing: Bool, progress: (WorkProgress) throws -> Void) throws -> Int {
         let draft = target + ".unfinished"
@@ -98,10 +99,7 @@ extension SQLiteEngine: EmbeddedEngine {
     ) throws {
         do {
             try queue.read { database in
-                // An interruption is forgotten where no statement is under way.
-                let held = try Row.fetchCursor(database, sql: "SELECT 1")
-                _ = try held.next()
-                try cancellation.step(interrupt: queue.interrupt) {
+                try step(on: database, of: queue, until: cancellation) {
                     let findings = try String.fetchCursor(database, sql: "PRAGMA integrity_check(1000)")
                     while let finding = try findings.next() {
                         // An interrupted look through the pages takes those that it left out for damaged.
@@ -113,6 +111,17 @@ extension SQLiteEngine: EmbeddedEngine {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
             _ = try report("the check could not go on: \(error.message ?? "the file is damaged")")
         }
+    }
+
+    /// Does a step of SQLite's that doesn't ask whether it is still wanted.
+    static func step(
+        on database: Database, of queue: DatabaseQueue, until cancellation: BlockingWork.Cancellation,
+        _ body: () throws -> Void
+    ) throws {
+        // SQLite forgets an interruption that comes while no statement is under way.
+        let held = try Row.fetchCursor(database, sql: "SELECT 1")
+        _ = try held.next()
+        try withExtendedLifetime(held) { try cancellation.step(interrupt: queue.interrupt, body) }
     }
 
     package func compact(
@@ -189,11 +198,12 @@ extension SQLiteEngine: EmbeddedEngine {
         // First beside the commits, so that they wait for the little that is left.
         let beside = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
         try beside.writeWithoutTransaction { database in
-            try cancellation.step(interrupt: beside.interrupt) {
+            try Self.step(on: database, of: beside, until: cancellation) {
                 _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
             }
         }
         try beside.close()
+        try cancellation.check()
         try queue.writeWithoutTransaction { database in
             sqlite3_busy_timeout(database.sqliteConnection, 0)
             defer { sqlite3_busy_timeout(database.sqliteConnection, 5000) }

@@ -17,7 +17,9 @@ package struct DataService: Sendable {
 
     /// - Parameters:
     ///   - input: what an import reads.
-    ///   - cancellation: ends the work soon, also where there is nothing to tell for long.
+    ///   - cancellation: ends a backup, an export, a check or a compaction soon, also where there is nothing to tell for
+    ///     long. An import and a clearing don't ask it: they tell something after a thousand documents at most, and end
+    ///     where `tell` throws.
     ///   - tell: told what happens, one after the other; what it throws ends the work.
     /// - Throws: `DocumentError` with a sentence for the operator, `CancellationError`, or what `tell` throws.
     package func perform(
@@ -125,13 +127,13 @@ package struct DataService: Sendable {
         _ repairing: Bool, _ cancellation: BlockingWork.Cancellation, _ tell: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         // What is still being built isn't wrong.
-        try await store.indexesAreDone()
+        try await store.indexesAreDone(until: cancellation)
         var result = try await checkOnce(cancellation, tell)
         var outcome = [String: Int]()
         if repairing, result.isRepairable {
             let before = result.problems
-            try await store.rebuildIndexes()
-            try await store.indexesAreDone()
+            try await store.rebuildIndexes(until: cancellation)
+            try await store.indexesAreDone(until: cancellation)
             result = try await checkOnce(cancellation, tell)
             outcome["repaired"] = before - result.problems
         }

@@ -130,7 +130,12 @@ struct QueryTests {
         #expect(reason { $0.filter = .and([six, six]) }?.contains("disjunctions") == true)
         #expect(reason { $0.filter = .and([]) }?.contains("no parts") == true)
         let contains = Query.Filter.field(field, .arrayContains, .integer(1))
-        #expect(reason { $0.filter = .and([contains, contains]) }?.contains("array-contains") == true)
+        let other = Query.Filter.field(field, .arrayContains, .integer(2))
+        #expect(reason { $0.filter = .and([contains, other]) }?.contains("array-contains") == true)
+        #expect(reason { $0.filter = .and([contains, contains]) } == nil)
+        // Refused though a part that is found nowhere leaves nothing to look for.
+        let nowhere = Query.Filter.field(field, .lessThan, .null)
+        #expect(reason { $0.filter = .and([contains, nowhere, other]) }?.contains("array-contains") == true)
         let not = Query.Filter.field(field, .notEqual, .integer(1))
         #expect(reason { $0.filter = .and([not, not]) }?.contains("!=") == true)
         let none = Query.Filter.field(field, .notIn, .array([.integer(1)]))

@@ -64,17 +64,26 @@ struct QueryLeaf: Hashable, Sendable {
         guard nodes(of: filter) <= 2 * maxFilters else {
             throw .invalidArgument("a query has more than \(maxFilters) filters, the limit")
         }
-        try checkNegations(filter)
-        let disjuncts = expand(filter)
-        for leaves in disjuncts {
-            let contains = leaves.filter {
-                if case .compare(.arrayContains, _) = $0.test { true } else { false }
-            }
-            guard contains.count <= 1 else {
-                throw .invalidArgument("a query has more than one array-contains in a conjunction")
-            }
+        // One alone is no work to look at.
+        guard try checkCounts(filter).arrays <= 1 || arrayFilters(filter).allSatisfy({ $0.count <= 1 }) else {
+            throw .invalidArgument(
+                "a query has more than one array-contains or array-contains-any in a conjunction")
         }
-        return disjuncts
+        return expand(filter)
+    }
+
+    /// The filters on what arrays contain, in each conjunction. The same asked for twice is one.
+    private static func arrayFilters(_ filter: Query.Filter) -> [Set<Query.Filter>] {
+        switch filter {
+        case .and(let filters):
+            filters.reduce([[]]) { product, filter in
+                let parts = arrayFilters(filter)
+                return product.flatMap { filters in parts.map { filters.union($0) } }
+            }
+        case .or(let filters): filters.flatMap(arrayFilters)
+        case .field(_, .arrayContains, _), .field(_, .arrayContainsAny, _): [[filter]]
+        case .field, .unary: [[]]
+        }
     }
 
     static func check(_ field: FieldPath) throws(DocumentError) {
@@ -132,9 +141,17 @@ struct QueryLeaf: Hashable, Sendable {
         return filters.prefix(maxFilters + 1).reduce(1) { $0 + nodes(of: $1) }
     }
 
+    private struct Counts {
+        var negations = 0
+        var notIns = 0
+        var disjunctions = 0
+        var arrays = 0
+        var leaves = 0
+    }
+
     /// Firestore takes one of `!=` and `not-in`, and `not-in` beside no disjunction.
-    private static func checkNegations(_ filter: Query.Filter) throws(DocumentError) {
-        var counts = (negations: 0, notIns: 0, disjunctions: 0, leaves: 0)
+    private static func checkCounts(_ filter: Query.Filter) throws(DocumentError) -> Counts {
+        var counts = Counts()
         count(filter, &counts)
         guard counts.negations <= 1 else { throw .invalidArgument("a query has more than one of != and not-in") }
         guard counts.notIns == 0 || counts.disjunctions == 0 else {
@@ -143,11 +160,10 @@ struct QueryLeaf: Hashable, Sendable {
         guard counts.leaves <= maxFilters else {
             throw .invalidArgument("a query has more than \(maxFilters) filters, the limit")
         }
+        return counts
     }
 
-    private static func count(
-        _ filter: Query.Filter, _ counts: inout (negations: Int, notIns: Int, disjunctions: Int, leaves: Int)
-    ) {
+    private static func count(_ filter: Query.Filter, _ counts: inout Counts) {
         switch filter {
         case .and(let filters), .or(let filters):
             if case .or = filter, filters.count > 1 { counts.disjunctions += 1 }
@@ -157,7 +173,11 @@ struct QueryLeaf: Hashable, Sendable {
         case .field(_, .notIn, _):
             counts.negations += 1
             counts.notIns += 1
-        case .field(_, .in, _), .field(_, .arrayContainsAny, _): counts.disjunctions += 1
+        case .field(_, .in, _): counts.disjunctions += 1
+        case .field(_, .arrayContainsAny, _):
+            counts.disjunctions += 1
+            counts.arrays += 1
+        case .field(_, .arrayContains, _): counts.arrays += 1
         case .field, .unary: break
         }
         counts.leaves += 1

@@ -6,14 +6,17 @@ package enum BlockingWork {
     /// Whether whoever asked for the work has gone. Asked between two steps; a long step is interrupted.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
-        /// How to interrupt the step, or the waiting, that is under way: one at a time.
+        /// How to interrupt the step that is under way.
         private let interrupt = Mutex<(@Sendable () -> Void)?>(nil)
+        /// How to end the waiting that is under way. Called without the lock: it resumes a task.
+        private let giveUp = Mutex<(@Sendable () -> Void)?>(nil)
 
         package init() {}
 
         package func cancel() {
             flag.store(true, ordering: .sequentiallyConsistent)
             interrupt.withLock { $0?() }
+            giveUp.withLock { $0 }?()
         }
 
         /// - Throws: `CancellationError` once nobody wants the work any more.
@@ -37,7 +40,7 @@ package enum BlockingWork {
             }
         }
 
-        /// Waits for what is done elsewhere, and goes on there when nobody waits for it any more.
+        /// Waits for what is done elsewhere, and goes on there when nobody waits for it any more. One at a time.
         ///
         /// - Parameter begin: has it done; what it is given is called with what came of it, once at most.
         /// - Throws: `CancellationError` once nobody wants the work any more, or where the calling task is cancelled.
@@ -51,11 +54,11 @@ package enum BlockingWork {
             }
             return try await withTaskCancellationHandler {
                 try check()
-                defer { interrupt.withLock { $0 = nil } }
+                defer { giveUp.withLock { $0 = nil } }
                 return try await withCheckedThrowingContinuation { continuation in
                     waiter.withLock { $0 = continuation }
-                    interrupt.withLock { $0 = { resume(.failure(CancellationError())) } }
-                    // It may have been cancelled before there was anything to interrupt.
+                    giveUp.withLock { $0 = { resume(.failure(CancellationError())) } }
+                    // It may have been cancelled before there was anybody to resume.
                     if isCancelled { return resume(.failure(CancellationError())) }
                     begin { resume(.success($0)) }
                 }

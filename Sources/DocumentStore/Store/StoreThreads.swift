@@ -9,8 +9,10 @@ struct StoreThreads: Sendable {
         let latch = latches[name] ?? Latch()
         latches[name] = latch
         latch.enter()
+        let work = Work(body)
         let thread = Thread {
-            body()
+            // What it holds, such as a connection, is let go before the thread counts as ended.
+            work.take()?()
             latch.leave()
         }
         thread.name = name
@@ -21,6 +23,20 @@ struct StoreThreads: Sendable {
 
     /// Open once all threads of a name have ended.
     func ends(_ name: String) -> Latch { latches[name] ?? Latch() }
+}
+
+/// What a thread does, held until it has begun: a `Thread` holds its closure for longer than it runs.
+private final class Work: Sendable {
+    private let body: Mutex<(@Sendable () -> Void)?>
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = Mutex(body) }
+
+    func take() -> (@Sendable () -> Void)? {
+        body.withLock { body in
+            defer { body = nil }
+            return body
+        }
+    }
 }
 
 /// Waits until everyone who entered has left.

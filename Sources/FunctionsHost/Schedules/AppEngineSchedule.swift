@@ -49,8 +49,8 @@ struct DaySchedule: Equatable, Sendable {
 
     enum Days: Equatable, Sendable {
         case daysOfMonth(Set<Int>)
-        /// The ordinals (1...5) of weekdays (0 is Sunday) in a month, or in a quarter where `perQuarter`.
-        case weekdays(ordinals: Set<Int>, weekdays: Set<Int>, perQuarter: Bool)
+        /// The ordinals (1...5) of weekdays (0 is Sunday) in a month. A quarter's are those of its first month.
+        case weekdays(ordinals: Set<Int>, weekdays: Set<Int>)
     }
 
     private static let ordinals = [
@@ -92,7 +92,7 @@ struct DaySchedule: Equatable, Sendable {
             : try Self.list(dayWords[1], "weekday") { word in
                 CalendarNames.weekdays.firstIndex(of: word) ?? Self.longWeekdays.firstIndex(of: word)
             }
-        days = .weekdays(ordinals: ordinals, weekdays: weekdays, perQuarter: monthText == "quarter")
+        days = .weekdays(ordinals: ordinals, weekdays: weekdays)
     }
 
     /// Nil where the word names no days of the month at all.

@@ -1,0 +1,105 @@
+import DocumentModel
+
+extension Schedule {
+    /// The first run after an instant.
+    ///
+    /// A local time that does not exist runs at the first minute after the gap; one that exists twice runs once, the
+    /// first time.
+    ///
+    /// - Parameter time: of an interval that counts from the run before, the end of that run.
+    /// - Returns: nil where no run comes within the years that a timestamp has.
+    func next(after time: Timestamp, on clock: WallClock) -> Timestamp? {
+        let minute = time.wholeMinute
+        let next =
+            switch self {
+            case .cron(let cron): cron.next(after: minute, on: clock)
+            case .interval(let interval): interval.next(after: minute, on: clock)
+            case .days(let days): days.next(after: minute, on: clock)
+            }
+        return next.map { Timestamp(seconds: $0 * 60, nanoseconds: 0) }.flatMap { $0.isInRange ? $0 : nil }
+    }
+}
+
+extension Timestamp {
+    /// Minutes since 1970, rounded down.
+    fileprivate var wholeMinute: Int64 { seconds >= 0 ? seconds / 60 : (seconds - 59) / 60 }
+}
+
+extension WallClock {
+    /// The first instant after another at which one of some days begins to show one of some times.
+    ///
+    /// - Parameters:
+    ///   - times: minutes of the day, ascending.
+    ///   - matches: whether runs are on a day.
+    /// - Returns: minutes since 1970; nil where no day matches for longer than any calendar's cycle takes.
+    func first(after instant: Int64, times: [Int64], on matches: (CivilDate) -> Bool) -> Int64? {
+        let local = local(atMinute: instant)
+        let today = Self.dayNumber(ofLocal: local)
+        for day in today..<today + Self.longestWait where matches(CivilDate(daysSince1970: day)) {
+            // What clocks have shown already, and what a gap jumped over, is not after this instant.
+            for time in times where day * Self.day + time > local {
+                // While clocks show an hour for the second time, its minutes were run.
+                let candidate = self.instant(ofLocal: day * Self.day + time)
+                if candidate > instant { return candidate }
+            }
+        }
+        return nil
+    }
+
+    /// 40 years in days: 29 February takes 8, and the calendar's weekdays come back after 28, or 40 around a century.
+    private static let longestWait: Int64 = 40 * 366
+
+    static func dayNumber(ofLocal local: Int64) -> Int64 {
+        local >= 0 ? local / day : (local - day + 1) / day
+    }
+}
+
+extension CronSchedule {
+    fileprivate func next(after instant: Int64, on clock: WallClock) -> Int64? {
+        let minutes = minutes.sorted()
+        let times = hours.sorted().flatMap { hour in minutes.map { Int64(hour * 60 + $0) } }
+        return clock.first(after: instant, times: times) { day in
+            guard months.contains(day.month) else { return false }
+            let isDay = daysOfMonth.contains(day.day)
+            let isWeekday = daysOfWeek.contains(day.weekday)
+            return restrictsDaysOfMonth && restrictsDaysOfWeek ? isDay || isWeekday : isDay && isWeekday
+        }
+    }
+}
+
+extension DaySchedule {
+    fileprivate func next(after instant: Int64, on clock: WallClock) -> Int64? {
+        clock.first(after: instant, times: [Int64(timeOfDay)]) { day in
+            guard months.contains(day.month) else { return false }
+            switch days {
+            case .daysOfMonth(let days): return days.contains(day.day)
+            case .weekdays(let ordinals, let weekdays):
+                return weekdays.contains(day.weekday) && ordinals.contains((day.day - 1) / 7 + 1)
+            }
+        }
+    }
+}
+
+extension IntervalSchedule {
+    fileprivate func next(after instant: Int64, on clock: WallClock) -> Int64? {
+        let start: Int64
+        let end: Int64
+        switch anchor {
+        case .lastRun: return instant + Int64(minutes)
+        case .synchronized: (start, end) = (0, WallClock.day - 1)
+        case .window(let from, let to): (start, end) = (Int64(from), Int64(to))
+        }
+        // Within a window real time counts, whatever clocks do meanwhile.
+        let length = end >= start ? end - start : end + WallClock.day - start
+        let today = WallClock.dayNumber(ofLocal: clock.local(atMinute: instant))
+        for day in (today - 2)...(today + 2) {
+            let opens = clock.instant(ofLocal: day * WallClock.day + start)
+            let nextOpens = clock.instant(ofLocal: (day + 1) * WallClock.day + start)
+            let closes = min(clock.instant(ofLocal: day * WallClock.day + start + length), nextOpens - 1)
+            if opens > instant { return opens }
+            let run = opens + ((instant - opens) / Int64(minutes) + 1) * Int64(minutes)
+            if run <= closes { return run }
+        }
+        return nil
+    }
+}

@@ -43,19 +43,19 @@ import Testing
         Case("min over max", "minInstances is 11, more than maxInstances, 10") { $0.minInstances = 11 },
         Case("event too slow", "for a document trigger it is 1 to 540 s") {
             $0.timeoutSeconds = 541
-            $0.trigger = .document(.init(eventType: .created, document: "users/{id}", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users/{id}"))
         },
         Case("pattern of a collection", "names a collection") {
-            $0.trigger = .document(.init(eventType: .created, document: "users", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users"))
         },
         Case("two captures of one name", "captures {id} twice") {
-            $0.trigger = .document(.init(eventType: .created, document: "users/{id}/orders/{id}", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users/{id}/orders/{id}"))
         },
         Case("empty segment", "has an empty segment") {
-            $0.trigger = .document(.init(eventType: .created, document: "users//{id}/x", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users//{id}/x"))
         },
         Case("half a wildcard", "is no wildcard") {
-            $0.trigger = .document(.init(eventType: .created, document: "users/{id", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users/{id"))
         },
         Case("empty schedule", "the schedule is empty") {
             $0.trigger = .schedule(

@@ -25,6 +25,11 @@ final class StoreWriter: @unchecked Sendable {
     var batchBytes = 0
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
+    /// What came into the outbox with the open batch, which leases end with it, and who waits for that.
+    var news = OutboxNews()
+    var endedLeases: [DeliveryLease] = []
+    var outboxAnswers:
+        [(completion: @Sendable (Result<Int, DocumentError>) -> Void, result: Result<Int, DocumentError>)] = []
     /// Reads of a state that no snapshot holds yet, which can be done once the open batch is durable.
     private var settled: [StoreOperation] = []
     private var sweptAt: Duration?
@@ -94,6 +99,7 @@ final class StoreWriter: @unchecked Sendable {
             durableHistory = history
             // Listeners are told before the answer, so that whoever has it knows that they are.
             publish()
+            publishOutbox()
             for answer in answers { answer.completion(answer.response) }
             answers = []
             for operation in settled { readAgain(operation) }
@@ -123,11 +129,13 @@ final class StoreWriter: @unchecked Sendable {
         settled = []
         for answer in answers { answer.completion(.failed(error)) }
         answers = []
+        failOutbox(error)
         for job in rest {
             switch job {
             case .operation(let operation): operation.completion(.failed(error))
             case .release(let owner, let ended): turns.release(owner: owner, ended)
             case .indexes(let job): job.fail(error)
+            case .outbox(let job): job.completion(.failure(error))
             }
         }
     }
@@ -137,6 +145,7 @@ final class StoreWriter: @unchecked Sendable {
         switch job {
         case .release(let owner, let ended): turns.release(owner: owner, ended)
         case .indexes(let job): try work(on: job, storage)
+        case .outbox(let job): try work(on: job, storage)
         case .operation(let operation):
             switch operation.request {
             // Seen at that time, nothing may happen up to it any more.
@@ -150,11 +159,11 @@ final class StoreWriter: @unchecked Sendable {
             case .begin: begin(operation, storage)
             // Tells nothing of the batch, so it is true whatever becomes of that.
             case .rollback(let id): operation.completion(rollBack(id, operation.context))
-            case .commit(let writes, let transaction, let answer):
+            case .commit(let writes, let transaction, let answer, let effects):
                 let response: DocumentResponse
                 do {
                     response = try commit(
-                        writes, transaction, completing: answer, operation.context, storage)
+                        writes, transaction, completing: answer, effects, operation.context, storage)
                 } catch {
                     answers.append((operation.completion, .failed(DocumentError(from: error))))
                     throw error
@@ -203,5 +212,6 @@ final class StoreWriter: @unchecked Sendable {
             return table.oldestRead ?? durableVersion
         }
         try CompletionRecord.sweep(storage, at: store.now())
+        try storage.sweepNames(at: store.now())
     }
 }

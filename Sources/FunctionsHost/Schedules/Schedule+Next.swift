@@ -8,7 +8,7 @@ extension Schedule {
     ///
     /// - Parameter time: of an interval that counts from the run before, the end of that run.
     /// - Returns: nil where no run comes within the years that a timestamp has.
-    func next(after time: Timestamp, on clock: WallClock) -> Timestamp? {
+    func next(after time: Timestamp, on clock: ZoneClock) -> Timestamp? {
         let minute = time.wholeMinute
         let next =
             switch self {
@@ -25,7 +25,7 @@ extension Timestamp {
     fileprivate var wholeMinute: Int64 { seconds >= 0 ? seconds / 60 : (seconds - 59) / 60 }
 }
 
-extension WallClock {
+extension ZoneClock {
     /// The first instant after another at which one of some days begins to show one of some times.
     ///
     /// - Parameters:
@@ -55,7 +55,7 @@ extension WallClock {
 }
 
 extension CronSchedule {
-    fileprivate func next(after instant: Int64, on clock: WallClock) -> Int64? {
+    fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
         let minutes = minutes.sorted()
         let times = hours.sorted().flatMap { hour in minutes.map { Int64(hour * 60 + $0) } }
         return clock.first(after: instant, times: times) { day in
@@ -68,7 +68,7 @@ extension CronSchedule {
 }
 
 extension DaySchedule {
-    fileprivate func next(after instant: Int64, on clock: WallClock) -> Int64? {
+    fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
         clock.first(after: instant, times: [Int64(timeOfDay)]) { day in
             guard months.contains(day.month) else { return false }
             switch days {
@@ -81,21 +81,21 @@ extension DaySchedule {
 }
 
 extension IntervalSchedule {
-    fileprivate func next(after instant: Int64, on clock: WallClock) -> Int64? {
+    fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
         let start: Int64
         let end: Int64
         switch anchor {
         case .lastRun: return instant + Int64(minutes)
-        case .synchronized: (start, end) = (0, WallClock.day - 1)
+        case .synchronized: (start, end) = (0, ZoneClock.day - 1)
         case .window(let from, let to): (start, end) = (Int64(from), Int64(to))
         }
         // Within a window real time counts, whatever clocks do meanwhile.
-        let length = end >= start ? end - start : end + WallClock.day - start
-        let today = WallClock.dayNumber(ofLocal: clock.local(atMinute: instant))
+        let length = end >= start ? end - start : end + ZoneClock.day - start
+        let today = ZoneClock.dayNumber(ofLocal: clock.local(atMinute: instant))
         for day in (today - 2)...(today + 2) {
-            let opens = clock.instant(ofLocal: day * WallClock.day + start)
-            let nextOpens = clock.instant(ofLocal: (day + 1) * WallClock.day + start)
-            let closes = min(clock.instant(ofLocal: day * WallClock.day + start + length), nextOpens - 1)
+            let opens = clock.instant(ofLocal: day * ZoneClock.day + start)
+            let nextOpens = clock.instant(ofLocal: (day + 1) * ZoneClock.day + start)
+            let closes = min(clock.instant(ofLocal: day * ZoneClock.day + start + length), nextOpens - 1)
             if opens > instant { return opens }
             let run = opens + ((instant - opens) / Int64(minutes) + 1) * Int64(minutes)
             if run <= closes { return run }

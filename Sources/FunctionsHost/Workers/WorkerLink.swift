@@ -218,8 +218,8 @@ extension DocumentRequest {
     /// Whether a transaction is over with this answer. One that was refused may be tried again, and is not.
     fileprivate func endsTransaction(with response: DocumentResponse) -> Bool {
         switch (self, response) {
-        case (.begin, .completed), (.commit(_, transaction: .some, _), .committed),
-            (.commit(_, transaction: .some, _), .completed), (.rollback, .rolledBack):
+        case (.begin, .completed), (.commit(_, transaction: .some, _, _), .committed),
+            (.commit(_, transaction: .some, _, _), .completed), (.rollback, .rolledBack):
             true
         default: false
         }

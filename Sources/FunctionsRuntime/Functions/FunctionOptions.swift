@@ -18,7 +18,8 @@ package struct FunctionOptions: Sendable {
     package var consumeAppCheckToken = false
     package var heartbeat: Duration? = .seconds(30)
     package var authPolicy: (@Sendable (AuthData?) -> Bool)?
-    package var retries = false
+    package var retry: EventRetryManifest?
+    package var isOrdered = false
     package var timeZone = "UTC"
     package var scheduleRetry = ScheduleRetry()
 
@@ -126,7 +127,7 @@ extension FunctionOption where Kind == FunctionKind.HTTP {
 extension FunctionOption where Kind == FunctionKind.Document {
     /// Whether an event whose handler fails is tried again: from 10 s to 600 s apart, for 24 hours. Default false: the
     /// event is dropped.
-    public static func retry(_ retry: Bool = true) -> Self { .init { $0.retries = retry } }
+    public static func retry(_ retry: Bool = true) -> Self { .init { $0.retry = retry ? EventRetryManifest() : nil } }
 }
 
 extension FunctionOption where Kind == FunctionKind.Schedule {

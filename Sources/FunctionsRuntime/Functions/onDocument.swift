@@ -77,6 +77,7 @@ private func trigger(
     let options = FunctionOptions(options)
     return Function(
         name: name, options: options,
-        trigger: .document(.init(eventType: type, document: document, retry: options.retries)),
+        trigger: .document(
+            .init(eventType: type, document: document, retry: options.retry, isOrdered: options.isOrdered)),
         handler: .document(handler))
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct NextRunTests {
     /// The runs that follow each other from an instant on.
     private static func runs(_ text: String, _ zone: String, after start: String, count: Int) throws -> [String] {
-        let (schedule, clock) = (try Schedule(text), try WallClock(zone: zone))
+        let (schedule, clock) = (try Schedule(text), try ZoneClock(zone: zone))
         var time = try #require(Timestamp(rfc3339: start))
         var runs: [String] = []
         while runs.count < count, let next = schedule.next(after: time, on: clock) {
@@ -60,6 +60,6 @@ import Testing
     }
 
     @Test func anUnknownZoneIsTold() {
-        #expect { try WallClock(zone: "Mars/Olympus") } throws: { "\($0)".contains("no time zone") }
+        #expect { try ZoneClock(zone: "Mars/Olympus") } throws: { "\($0)".contains("no time zone") }
     }
 }

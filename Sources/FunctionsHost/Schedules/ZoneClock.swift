@@ -5,7 +5,7 @@ import Foundation
 ///
 /// Local minutes are counted from 1970 as if the zone were UTC. A zone puts clocks forward and back, so a local minute
 /// may never be shown, or be shown twice.
-struct WallClock: Sendable {
+struct ZoneClock: Sendable {
     private let zone: TimeZone
 
     init(_ zone: TimeZone) { self.zone = zone }

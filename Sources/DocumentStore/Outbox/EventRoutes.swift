@@ -1,0 +1,75 @@
+package import DocumentModel
+
+/// Which functions are told of what: compiled from the functions that are served.
+package struct EventRoutes: Sendable {
+    /// The changes of documents that a trigger is for.
+    package enum ChangeKind: Hashable, Sendable {
+        case created, updated, deleted, written
+
+        func includes(_ change: DocumentChange) -> Bool {
+            switch self {
+            case .written: true
+            case .created: change.before == nil
+            case .updated: change.before != nil && change.after != nil
+            case .deleted: change.after == nil
+            }
+        }
+    }
+
+    package struct DocumentTrigger: Hashable, Sendable {
+        package var function: String
+        package var kind: ChangeKind
+        package var pattern: DocumentPattern
+        /// Whether the changes of one document are told one at a time, in the order of their commits.
+        package var isOrdered: Bool
+
+        package init(function: String, kind: ChangeKind, pattern: DocumentPattern, isOrdered: Bool = false) {
+            self.function = function
+            self.kind = kind
+            self.pattern = pattern
+            self.isOrdered = isOrdered
+        }
+    }
+
+    package struct EventTrigger: Hashable, Sendable {
+        package var function: String
+        package var type: String
+        /// Attributes that an event must have, with these values.
+        package var filters: [String: String]
+
+        package init(function: String, type: String, filters: [String: String] = [:]) {
+            self.function = function
+            self.type = type
+            self.filters = filters
+        }
+    }
+
+    /// How many functions one event may go through before it stops as a loop.
+    package var maxDepth: Int
+    private let documents: DocumentPatternTable<DocumentTrigger>
+    private let events: [String: [EventTrigger]]
+    private let queues: Set<String>
+
+    package init(
+        documents: [DocumentTrigger] = [], events: [EventTrigger] = [], queues: [String] = [], maxDepth: Int = 16
+    ) {
+        self.documents = DocumentPatternTable(documents.map { ($0.pattern, $0) })
+        self.events = Dictionary(grouping: events, by: \.type)
+        self.queues = Set(queues)
+        self.maxDepth = maxDepth
+    }
+
+    /// The triggers of a change; none is the common answer.
+    func triggers(of change: DocumentChange) -> [DocumentTrigger] {
+        documents.elements(matching: change.path).filter { $0.kind.includes(change) }
+    }
+
+    func receivers(of event: CloudEvent) -> [String] {
+        (events[event.type] ?? []).filter { trigger in
+            trigger.filters.allSatisfy { event[attribute: $0.key] == $0.value }
+        }.map(\.function)
+    }
+
+    func hasQueue(_ name: String) -> Bool { queues.contains(name) }
+    var queueNames: [String] { queues.sorted() }
+}

@@ -78,7 +78,7 @@ struct DataExportCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.run(resultToErrors: file == "-") { place, report in
             let paths = try collections.map { try CollectionPath($0) }
-            let output = try ExportOutput(file, replacing: replace)
+            let output = try ExportOutput(file, replacing: replace, beside: place)
             do {
                 var lines = 0
                 let outcome = try await place.perform(.export(paths), input: NoPieces()) { event in

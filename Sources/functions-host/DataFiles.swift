@@ -1,5 +1,7 @@
 import DocumentModel
+import DocumentStore
 import Foundation
+import FunctionsHost
 
 /// What an export is written to: standard output, or a file that has its name only once it is whole.
 final class ExportOutput {
@@ -12,7 +14,7 @@ final class ExportOutput {
     private var draft: String { (path ?? "") + ".unfinished" }
 
     /// - Parameter file: `-` for standard output.
-    init(_ file: String, replacing: Bool) throws {
+    init(_ file: String, replacing: Bool, beside place: DataPlace) throws {
         self.replacing = replacing
         guard file != "-" else {
             path = nil
@@ -20,11 +22,14 @@ final class ExportOutput {
             return
         }
         let path = absolutePath(file)
-        guard replacing || !FileManager.default.fileExists(atPath: path) else { throw Self.isThere(path) }
-        let descriptor = open(path + ".unfinished", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw Self.refusal("\(path) can't be written") }
+        try place.checkIsElsewhere(path)
+        guard replacing || !StoreFile.exists(path) else { throw Self.isThere(path) }
+        try StoreFile.makeEmpty(path + ".unfinished")
+        guard let handle = FileHandle(forWritingAtPath: path + ".unfinished") else {
+            throw DocumentError(.unavailable, "\(path).unfinished can't be written")
+        }
         self.path = path
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        self.handle = handle
     }
 
     func write(_ bytes: [UInt8]) throws {
@@ -36,15 +41,15 @@ final class ExportOutput {
     func finish() throws {
         try flush()
         guard let path else { return }
-        guard fsync(handle.fileDescriptor) == 0 else { throw Self.refusal("\(path) can't be written to disk") }
+        try StoreFile.sync(draft)
         if replacing {
-            guard rename(draft, path) == 0 else { throw Self.refusal("\(path) can't be put in place") }
+            try StoreFile.move(draft, to: path)
         } else {
-            guard link(draft, path) == 0 else {
-                throw errno == EEXIST ? Self.isThere(path) : Self.refusal("\(path) can't be put in place")
-            }
-            unlink(draft)
+            // Another one may have come meanwhile.
+            guard !StoreFile.exists(path) else { throw Self.isThere(path) }
+            try StoreFile.moveWhereFree(draft, to: path)
         }
+        try StoreFile.syncDirectory(of: path)
     }
 
     /// Leaves nothing of a file that didn't become whole.
@@ -58,7 +63,9 @@ final class ExportOutput {
                 Foundation.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
             }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Self.refusal("the export can't be written") }
+            guard count > 0 else {
+                throw DocumentError(.unavailable, "the export can't be written: \(String(cString: strerror(errno)))")
+            }
             written += count
         }
         pending.removeAll(keepingCapacity: true)
@@ -66,10 +73,6 @@ final class ExportOutput {
 
     private static func isThere(_ path: String) -> DocumentError {
         DocumentError(.alreadyExists, "\(path) is there already; name another file, or use --replace")
-    }
-
-    private static func refusal(_ what: String) -> DocumentError {
-        DocumentError(.unavailable, "\(what): \(String(cString: strerror(errno)))")
     }
 }
 

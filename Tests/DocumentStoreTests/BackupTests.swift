@@ -274,6 +274,82 @@ struct BackupTests {
         try engine.close()
     }
 
+    @Test func writingTheFileAnewIsInterruptedAndChangesNothing() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1, count: 3000)
+        try engine.write { writer in
+            for i in 1000..<3000 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
+        }
+        func free() throws -> Int? {
+            try engine.queue.inDatabase { try Int.fetchOne($0, sql: "PRAGMA freelist_count") }
+        }
+        let before = try free()
+        let cancellation = BlockingWork.Cancellation()
+        engine.queue.inDatabase { database in
+            database.trace { event in
+                if "\(event)".hasSuffix("VACUUM") { cancellation.cancel() }
+            }
+        }
+        #expect(throws: CancellationError.self) { try engine.compact(.whole, until: cancellation) { _ in } }
+        engine.queue.inDatabase { $0.trace(options: []) }
+        #expect(try free() == before)
+        try fill(engine, 2)
+        let left = try engine.makeReadSession().read { try $0.count(.documents, KeyRange(lower: [], upper: nil)) }
+        #expect(left == 1000)
+        try engine.findDamage { finding in
+            Issue.record("\(finding)")
+            return true
+        }
+        _ = try engine.compact(.whole) { _ in }
+        #expect(try free() == 0)
+        try engine.close()
+    }
+
+    @Test func aStepIsInterruptedOnceItIsNotWantedAndNeverLater() throws {
+        let interruptions = Mutex(0)
+        let cancellation = BlockingWork.Cancellation()
+        @Sendable func interrupt() { interruptions.withLock { $0 += 1 } }
+        #expect(try cancellation.step(interrupt: interrupt) { 1 } == 1)
+        #expect(throws: CancellationError.self) {
+            try cancellation.step(interrupt: interrupt) {
+                cancellation.cancel()
+                #expect(interruptions.withLock { $0 } == 1)
+                throw StorageError(.unavailable, "interrupted")
+            }
+        }
+        cancellation.cancel()
+        #expect(interruptions.withLock { $0 } == 1)
+        #expect(throws: CancellationError.self) {
+            try cancellation.step(interrupt: interrupt) { Issue.record("begun though it is not wanted") }
+        }
+    }
+
+    @Test func theLookForDamageIsInterrupted() throws {
+        let engine = try SQLiteEngine(file: file)
+        try fill(engine, 1)
+        try engine.close()
+        let cancellation = BlockingWork.Cancellation()
+        var configuration = SQLiteEngine.configuration(readonly: true)
+        configuration.prepareDatabase { database in
+            database.trace { event in
+                if "\(event)".contains("integrity_check") { cancellation.cancel() }
+            }
+        }
+        let queue = try DatabaseQueue(path: file, configuration: configuration)
+        #expect(throws: CancellationError.self) {
+            try SQLiteEngine.findDamage(queue, until: cancellation) { finding in
+                Issue.record("\(finding)")
+                return true
+            }
+        }
+        // The connection is as good as before.
+        try SQLiteEngine.findDamage(queue) { finding in
+            Issue.record("\(finding)")
+            return true
+        }
+        try queue.close()
+    }
+
     @Test func aFileOfAnOlderVersionIsCompactedOnceItIsWrittenAnew() throws {
         let queue = try DatabaseQueue(path: file)
         try SQLiteSchema.migrator.migrate(queue)

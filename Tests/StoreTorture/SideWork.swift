@@ -21,22 +21,25 @@ enum SideWork: String, CaseIterable {
                 if random.once(in: 3) { try await store.indexesAreDone() }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &random)))
             case .backups:
-                try await embedded("backup", store) { engine in
+                try await embedded("backup", store) { engine, _ in
                     _ = try engine.copy(to: directory + "/backup\(number % 3).db", replacing: true) { _ in }
                 }
             case .compaction:
                 let extent: CompactionExtent = random.once(in: 3) ? .whole : .steps
-                try await embedded("compaction", store) { engine in _ = try engine.compact(extent) { _ in } }
+                try await embedded("compaction", store) { engine, cancellation in
+                    _ = try engine.compact(extent, until: cancellation) { _ in }
+                }
                 try await Task.sleep(for: .milliseconds(5))
             }
         }
     }
 
     private func embedded(
-        _ name: String, _ store: DocumentStore, _ body: @escaping @Sendable (any EmbeddedEngine) throws -> Void
+        _ name: String, _ store: DocumentStore,
+        _ body: @escaping @Sendable (any EmbeddedEngine, BlockingWork.Cancellation) throws -> Void
     ) async throws {
-        try await BlockingWork.run(name) { _ in
-            if let engine = store.embeddedEngine { try body(engine) }
+        try await BlockingWork.run(name) { cancellation in
+            if let engine = store.embeddedEngine { try body(engine, cancellation) }
         }
     }
 

@@ -12,6 +12,8 @@ final class ListenerCore: @unchecked Sendable {
     private var first: ListenEvent?
     let firstBytes: Int
     var refillTime = RefillTime()
+    /// What of its window counts in the bound of all.
+    var notedBytes = 0
 
     /// Reads the first result, or what came about since a position.
     ///

@@ -17,20 +17,26 @@ final class ListenerHub: Sendable {
     private struct Registry {
         var mailboxes: [UInt64: ListenerMailbox] = [:]
         var byOwner: [UInt64: Set<UInt64>] = [:]
+        var windows: WindowBytes
         var nextID: UInt64 = 0
         var refusal: DocumentError?
     }
 
     let jobs = JobQueue<ListenerJob>()
     private let configuration: StoreConfiguration
-    private let registry = Mutex(Registry())
+    private let registry: Mutex<Registry>
     private let active = Atomic<Int>(0)
     private let backlog = Atomic<Int>(0)
     private let isBehind = Atomic<Bool>(false)
     private let version = Atomic<Int64>(0)
     private let unread = UnreadBytes()
 
-    init(configuration: StoreConfiguration) { self.configuration = configuration }
+    init(configuration: StoreConfiguration) {
+        self.configuration = configuration
+        let windows = WindowBytes(
+            limit: configuration.maxWindowBytes, perClient: configuration.maxWindowBytesPerClient)
+        registry = Mutex(Registry(windows: windows))
+    }
 
     /// Up to when all listeners have been told what happened.
     var position: Timestamp { Timestamp(microseconds: version.load(ordering: .sequentiallyConsistent)) }
@@ -74,6 +80,7 @@ final class ListenerHub: Sendable {
                 registry.byOwner[owner]?.remove(id)
                 if registry.byOwner[owner]?.isEmpty ?? false { registry.byOwner[owner] = nil }
             }
+            registry.windows.remove(id)
             active.subtract(1, ordering: .sequentiallyConsistent)
             return mailbox
         }
@@ -85,8 +92,9 @@ final class ListenerHub: Sendable {
 
     /// Hands a listener over whose first event is ready, which counts as unread from here on.
     ///
-    /// - Throws: `resourceExhausted` where too much waits.
+    /// - Throws: `resourceExhausted` where too much waits, or is kept.
     func add(_ core: ListenerCore) throws(DocumentError) {
+        try noteWindow(of: core)
         let size = core.firstBytes
         unread.add(size)
         endLargest()
@@ -100,6 +108,21 @@ final class ListenerHub: Sendable {
             unread.add(-size)
             throw DocumentStore.shutDown
         }
+    }
+
+    /// Notes what a listener keeps, where that has changed.
+    ///
+    /// - Throws: `resourceExhausted` where it is more than may be kept.
+    func noteWindow(of core: ListenerCore) throws(DocumentError) {
+        guard case .window(let window) = core.target, window.bytes != core.notedBytes else { return }
+        let mailbox = core.mailbox
+        try registry.withLock { registry throws(DocumentError) in
+            // What has ended keeps nothing.
+            guard registry.mailboxes[mailbox.id] != nil else { return }
+            let client = core.policy == nil ? nil : mailbox.owner
+            try registry.windows.set(window.bytes, of: mailbox.id, client: client)
+        }
+        core.notedBytes = window.bytes
     }
 
     /// The thread has taken the first event of a listener.

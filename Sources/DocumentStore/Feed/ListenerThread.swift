@@ -101,6 +101,7 @@ final class ListenerThread: @unchecked Sendable {
                 try query.run(in: view, within: ReadBudget(store.configuration.maxReadBytes))
             }
         }
+        try hub.noteWindow(of: core)
         guard !told.isEmpty else { return nil }
         switch core.target {
         case .query: break

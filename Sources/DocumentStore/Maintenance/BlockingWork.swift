@@ -3,24 +3,47 @@ import Synchronization
 
 /// Long work that blocks, on a thread of its own, for callers that must not.
 package enum BlockingWork {
-    /// Whether whoever asked for the work has gone. Asked between two steps.
+    /// Whether whoever asked for the work has gone. Asked between two steps; a long step is interrupted.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
+        /// How to interrupt the step that is under way.
+        private let interrupt = Mutex<(@Sendable () -> Void)?>(nil)
 
         package init() {}
 
-        package func cancel() { flag.store(true, ordering: .relaxed) }
+        package func cancel() {
+            flag.store(true, ordering: .sequentiallyConsistent)
+            interrupt.withLock { $0?() }
+        }
 
         /// - Throws: `CancellationError` once nobody wants the work any more.
-        package func check() throws { if flag.load(ordering: .relaxed) { throw CancellationError() } }
+        package func check() throws { if isCancelled { throw CancellationError() } }
+
+        var isCancelled: Bool { flag.load(ordering: .sequentiallyConsistent) }
+
+        /// Does a step that doesn't ask by itself.
+        ///
+        /// - Parameter interrupt: makes the step fail soon; never called once the step is over.
+        /// - Throws: `CancellationError` where the step failed and nobody wants the work any more, else what it throws.
+        package func step<Result>(interrupt: @escaping @Sendable () -> Void, _ body: () throws -> Result) throws
+            -> Result
+        {
+            self.interrupt.withLock { $0 = interrupt }
+            defer { self.interrupt.withLock { $0 = nil } }
+            try check()
+            do { return try body() } catch {
+                try check()
+                throw error
+            }
+        }
     }
 
     /// Runs the body, and tells it when the calling task is cancelled.
     package static func run<Result: Sendable>(
-        _ name: String, _ body: @escaping @Sendable (Cancellation) throws -> Result
+        _ name: String, until cancellation: Cancellation = Cancellation(),
+        _ body: @escaping @Sendable (Cancellation) throws -> Result
     ) async throws -> Result {
-        let cancellation = Cancellation()
-        return try await withTaskCancellationHandler {
+        try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let thread = Thread {
                     continuation.resume(with: Swift.Result { try body(cancellation) })

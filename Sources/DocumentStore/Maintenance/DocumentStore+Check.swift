@@ -4,16 +4,19 @@ extension DocumentStore {
     /// it. Blocks the calling thread.
     ///
     /// - Parameters:
+    ///   - cancellation: interrupts the look through the file.
     ///   - report: told each problem.
     ///   - progress: told the documents so far; what it throws ends the check.
-    /// - Throws: `DocumentError` where the store can't be read at all.
+    /// - Throws: `DocumentError` where the store can't be read at all, `CancellationError`, or what `report` or
+    ///   `progress` throws.
     package func check(
+        until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
         report: (String) throws -> Void, progress: (WorkProgress) throws -> Void
     ) throws -> CheckResult {
         var found = 0
         if let engine = engine as? any EmbeddedEngine {
             do {
-                try engine.findDamage { finding in
+                try engine.findDamage(until: cancellation) { finding in
                     found += 1
                     try report("the file is damaged: \(finding)")
                     return true

@@ -10,14 +10,16 @@ struct AggregationPlan {
     /// Whether it matters which documents come first.
     private let isOrdered: Bool
 
-    /// - Throws: `invalidArgument` with what the query or the aggregation breaks.
-    init(_ query: Query, _ fields: [AggregateField], _ catalog: IndexCatalog) throws(DocumentError) {
+    /// - Throws: `invalidArgument` with what the aggregation breaks.
+    init(_ asked: NormalizedQuery, _ fields: [AggregateField], _ catalog: IndexCatalog) throws(DocumentError) {
         try Aggregator.check(fields)
         let start = Aggregator(fields)
         self.start = start
+        let query = asked.query
         let isPart = query.limit != nil || query.offset > 0
         isOrdered = isPart && !start.summed.isEmpty
-        var normalized = try NormalizedQuery(query, required: start.summed)
+        var normalized = asked
+        normalized.required = start.summed
         if !isPart, query.start == nil, query.end == nil, start.summed.count == 1 {
             // Any order will do, and in that of the field its numbers stand in the keys.
             var inOrder = query

@@ -10,7 +10,7 @@ struct NormalizedQuery: Sendable {
     /// Each a conjunction; a document matches where one of them does. One empty one where there is no filter.
     let disjuncts: [[QueryLeaf]]
     /// Fields that a document must have besides: those that numbers are taken of.
-    let required: [FieldPath]
+    var required: [FieldPath]
 
     /// - Throws: `invalidArgument` with what the query breaks.
     init(_ query: Query, required: [FieldPath] = []) throws(DocumentError) {

@@ -25,14 +25,22 @@ package protocol EmbeddedEngine: StorageEngine {
 
     /// Looks through the whole file for what the engine itself can tell to be damaged.
     ///
-    /// - Parameter report: told each finding in words; answers whether to go on.
-    /// - Throws: `StorageError` where the file can't be read at all, or what `report` throws.
-    func findDamage(_ report: (String) throws -> Bool) throws
+    /// - Parameters:
+    ///   - cancellation: interrupts the looking.
+    ///   - report: told each finding in words; answers whether to go on.
+    /// - Throws: `StorageError` where the file can't be read at all, `CancellationError`, or what `report` throws.
+    func findDamage(until cancellation: BlockingWork.Cancellation, _ report: (String) throws -> Bool) throws
 
     /// Gives the room of what was deleted back to the disk.
     ///
-    /// - Throws: `StorageError`, or what `progress` throws. What was given back until then stays so.
-    func compact(_ extent: CompactionExtent, progress: (WorkProgress) throws -> Void) throws -> Compaction
+    /// - Parameter cancellation: interrupts the work, also while the whole file is written anew; only what brings the
+    ///   new pages home at its end, and makes them durable, is then finished.
+    /// - Throws: `StorageError`, `CancellationError`, or what `progress` throws. What was given back until then stays
+    ///   so; a file that was being written anew is what it was.
+    func compact(
+        _ extent: CompactionExtent, until cancellation: BlockingWork.Cancellation,
+        progress: (WorkProgress) throws -> Void
+    ) throws -> Compaction
 }
 
 package enum CompactionExtent: Hashable, Sendable {

@@ -7,6 +7,8 @@ extension SQLiteEngine: EmbeddedEngine {
     private static let pagesPerStep: CInt = 512
     /// What one step of a compaction moves; commits wait for no more than that.
     private static let pagesPerCompaction = 128
+    /// Steps of SQLite's machine between two looks at whether the work is still wanted: far below a millisecond.
+    private static let stepsBetweenQuestions: CInt = 1000
 
     package func copy(to target: String, replacing: Bool, progress: (WorkProgress) throws -> Void) throws -> Int {
         let draft = target + ".unfinished"
@@ -76,10 +78,13 @@ extension SQLiteEngine: EmbeddedEngine {
         }
     }
 
-    package func findDamage(_ report: (String) throws -> Bool) throws {
+    package func findDamage(
+        until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
+        _ report: (String) throws -> Bool
+    ) throws {
         do {
             let queue = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: true))
-            try Self.findDamage(queue, report)
+            try Self.findDamage(queue, until: cancellation, report)
             try queue.close()
         } catch let error as DatabaseError {
             throw StorageError(error, file: file)
@@ -87,12 +92,22 @@ extension SQLiteEngine: EmbeddedEngine {
     }
 
     /// Bounded, as one lost page can be the cause of very many findings.
-    static func findDamage(_ queue: DatabaseQueue, _ report: (String) throws -> Bool) throws {
+    static func findDamage(
+        _ queue: DatabaseQueue, until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
+        _ report: (String) throws -> Bool
+    ) throws {
         do {
             try queue.read { database in
-                let findings = try String.fetchCursor(database, sql: "PRAGMA integrity_check(1000)")
-                while let finding = try findings.next() {
-                    guard finding != "ok", try report(finding) else { return }
+                // An interruption is forgotten where no statement is under way.
+                let held = try Row.fetchCursor(database, sql: "SELECT 1")
+                _ = try held.next()
+                try cancellation.step(interrupt: queue.interrupt) {
+                    let findings = try String.fetchCursor(database, sql: "PRAGMA integrity_check(1000)")
+                    while let finding = try findings.next() {
+                        // An interrupted look through the pages takes those that it left out for damaged.
+                        try cancellation.check()
+                        guard finding != "ok", try report(finding) else { return }
+                    }
                 }
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
@@ -101,7 +116,8 @@ extension SQLiteEngine: EmbeddedEngine {
     }
 
     package func compact(
-        _ extent: CompactionExtent, progress: (WorkProgress) throws -> Void
+        _ extent: CompactionExtent, until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
+        progress: (WorkProgress) throws -> Void
     ) throws -> Compaction {
         do {
             let before = StoreFile.sizeOfDatabase(file)
@@ -110,11 +126,15 @@ extension SQLiteEngine: EmbeddedEngine {
                 try queue.writeWithoutTransaction { database in
                     // A statement under way would forbid it.
                     tables.forgetStatements()
-                    try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+                    try Self.writeAnew(database, until: cancellation)
                 }
-            case .steps: try giveBackPages(progress)
+            case .steps:
+                try giveBackPages {
+                    try cancellation.check()
+                    try progress($0)
+                }
             }
-            try truncateLog()
+            try truncateLog(until: cancellation)
             let kept = try queue.writeWithoutTransaction { database in
                 let pages = try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
                 return try pages * (Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0)
@@ -122,6 +142,25 @@ extension SQLiteEngine: EmbeddedEngine {
             return Compaction(before: before, after: StoreFile.sizeOfDatabase(file), kept: kept)
         } catch let error as DatabaseError {
             throw StorageError(error, file: file)
+        }
+    }
+
+    /// - Throws: `CancellationError` where it was interrupted; SQLite takes all back then.
+    private static func writeAnew(_ database: Database, until cancellation: BlockingWork.Cancellation) throws {
+        try cancellation.check()
+        let connection = database.sqliteConnection
+        sqlite3_progress_handler(
+            connection, stepsBetweenQuestions,
+            {
+                $0.map { Unmanaged<BlockingWork.Cancellation>.fromOpaque($0).takeUnretainedValue().isCancelled ? 1 : 0 }
+                    ?? 0
+            },
+            Unmanaged.passUnretained(cancellation).toOpaque())
+        defer { sqlite3_progress_handler(connection, 0, nil, nil) }
+        do {
+            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
+            throw CancellationError()
         }
     }
 
@@ -146,10 +185,14 @@ extension SQLiteEngine: EmbeddedEngine {
     }
 
     /// Plays the log in and cuts it off, where no reader needs it any more.
-    private func truncateLog() throws {
+    private func truncateLog(until cancellation: BlockingWork.Cancellation) throws {
         // First beside the commits, so that they wait for the little that is left.
         let beside = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
-        try beside.writeWithoutTransaction { _ = try Row.fetchOne($0, sql: "PRAGMA wal_checkpoint(PASSIVE)") }
+        try beside.writeWithoutTransaction { database in
+            try cancellation.step(interrupt: beside.interrupt) {
+                _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
+            }
+        }
         try beside.close()
         try queue.writeWithoutTransaction { database in
             sqlite3_busy_timeout(database.sqliteConnection, 0)

@@ -1,11 +1,11 @@
 import Foundation
 
 /// Files that are put in place whole, or not at all.
-enum StoreFile {
+package enum StoreFile {
     /// What belongs to a database besides its file.
     static let companions = ["-wal", "-shm"]
 
-    static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+    package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
     /// Nil where there is none.
     static func size(_ path: String) -> Int? {
@@ -24,7 +24,7 @@ enum StoreFile {
     /// Makes an empty file for its owner alone, in place of one that is there.
     ///
     /// - Throws: `StorageError` with the system's reason.
-    static func makeEmpty(_ path: String) throws {
+    package static func makeEmpty(_ path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw refusal("\(path) can't be written") }
         close(descriptor)
@@ -33,7 +33,7 @@ enum StoreFile {
     /// Whether a path is a store's file or one that belongs to it: writing there would destroy the store.
     ///
     /// Directories are compared as the system knows them, whatever they are called.
-    static func isPart(_ path: String, of file: String) -> Bool {
+    package static func isPart(_ path: String, of file: String) -> Bool {
         func parts(_ path: String) -> (directory: stat, name: String)? {
             let url = URL(fileURLWithPath: path)
             var status = stat()
@@ -56,12 +56,12 @@ enum StoreFile {
         }
     }
 
-    static func move(_ path: String, to target: String) throws {
+    package static func move(_ path: String, to target: String) throws {
         guard rename(path, target) == 0 else { throw refusal("\(target) can't be put in place") }
     }
 
     /// Gives a file its name where no other has it.
-    static func moveWhereFree(_ path: String, to target: String) throws {
+    package static func moveWhereFree(_ path: String, to target: String) throws {
         if link(path, target) == 0 {
             unlink(path)
         } else if errno == EEXIST || exists(target) {
@@ -73,14 +73,14 @@ enum StoreFile {
     }
 
     /// Waits until a file, or a directory's names, are on the disk.
-    static func sync(_ path: String) throws {
+    package static func sync(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw refusal("\(path) can't be opened") }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw refusal("\(path) can't be written to disk") }
     }
 
-    static func syncDirectory(of path: String) throws {
+    package static func syncDirectory(of path: String) throws {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         try sync(directory.isEmpty ? "/" : directory)
     }

@@ -10,10 +10,12 @@ extension DocumentStore {
         return .results(results, readTime: state.time)
     }
 
-    func aggregate(_ query: Query, _ fields: [AggregateField], _ state: ReadState) throws -> DocumentResponse {
+    func aggregate(
+        _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], _ state: ReadState
+    ) throws -> DocumentResponse {
         let meter = QueryMeter()
         let start = elapsed()
-        let plan = try AggregationPlan(query, fields, state.view.catalog)
+        let plan = try AggregationPlan(normalized, fields, state.view.catalog)
         let (values, count) = try plan.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
         note(query, plan.plan, meter, since: start, returned: count, state.view.catalog)
         return .aggregated(values, readTime: state.time)
@@ -26,7 +28,7 @@ extension DocumentStore {
         let catalog = state.view.catalog
         let meter = QueryMeter()
         let start = elapsed()
-        let aggregation = fields.isEmpty ? nil : try AggregationPlan(query, fields, catalog)
+        let aggregation = fields.isEmpty ? nil : try AggregationPlan(normalized, fields, catalog)
         let plan = aggregation?.plan ?? normalized.plan(catalog)
         var explanation = QueryExplanation(plan)
         let suggestion = IndexSuggestion(plan, catalog, isOrderWanted: query.limit != nil)?.json

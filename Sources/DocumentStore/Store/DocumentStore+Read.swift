@@ -35,7 +35,7 @@ extension DocumentStore {
             let state = try state(consistency, reads, operation.context, view, version) { policy, view in
                 try policy.check(.list(query), in: accessView(view))
             }
-            return try state.map { try aggregate(query, fields, $0) }
+            return try state.map { try aggregate(query, normalized, fields, $0) }
         case .explain(let query, let fields, let analyze, let consistency):
             let normalized = try NormalizedQuery(query)
             let reads = analyze ? ReadSet(queries: [query: normalized], aggregated: [query]) : ReadSet()

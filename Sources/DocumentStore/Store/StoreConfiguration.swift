@@ -46,6 +46,10 @@ package struct StoreConfiguration: Sendable {
     package var maxListenerEvents = 1000
     package var maxListenerBytes = 16 * 1024 * 1024
     package var maxUnreadBytes = 256 * 1024 * 1024
+    /// What the results that limits and offsets leave may hold, of all listeners and of one client's; functions are
+    /// bounded by the whole alone.
+    package var maxWindowBytes = 256 * 1024 * 1024
+    package var maxWindowBytesPerClient = 32 * 1024 * 1024
     /// How long, within a minute, one may keep the thread of all with reading again what its limit leaves.
     package var maxRefillTime: Duration = .seconds(2)
     /// Changes that may wait for the listeners' thread; it reads what is more from the log.

@@ -1,18 +1,19 @@
-import DocumentModel
+package import DocumentModel
 import Foundation
 
 /// Names of fields are in Unicode's normal form C, so that two which Swift takes for equal are the same bytes.
-enum FieldNames {
+package enum FieldNames {
     /// The lead byte of U+0300, before which every character is in that form, whatever its neighbours.
     private static let firstCombining: UInt8 = 0xCC
 
-    static func check(_ name: String) throws(DocumentError) {
+    /// - Throws: `invalidArgument` where it isn't, or can't be told to be.
+    package static func check(_ name: String) throws(DocumentError) {
         var text = name
         if text.withUTF8({ $0.allSatisfy { $0 < firstCombining } }) { return }
         guard TextBytes.equal(name, name.precomposedStringWithCanonicalMapping) else {
             throw .invalidArgument(
                 "the field name \"\(name)\" is not in Unicode's normal form C (NFC), as names of fields have to be; "
-                    + "normalize it before it is sent")
+                    + "normalize it")
         }
         // Text of characters that were known stays in the form for good; of newer ones the tables here may not agree.
         guard name.unicodeScalars.allSatisfy({ ($0.properties.age?.major ?? .max) <= 15 }) else {

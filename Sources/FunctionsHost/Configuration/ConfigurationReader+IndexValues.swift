@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 
 extension ConfigurationReader {
     func line(of offset: Int) -> Int { JSONPosition(of: offset, in: bytes).line }
@@ -40,15 +41,23 @@ extension ConfigurationReader {
 
     mutating func fieldPath(_ node: JSONNode) -> FieldPath? {
         guard let text = string(node) else { return nil }
+        let path: FieldPath
         do {
-            let path = try FieldPath(text)
+            path = try FieldPath(text)
             if path.isDocumentID { return path }
             for segment in path.segments { try DocumentLimits.checkFieldName(segment) }
-            return path
         } catch {
             report(
                 "\(node.summary) is no field: \(error.message); write names with dots between them, in backticks where "
                     + "they are not plain", at: node.offset)
+            return nil
+        }
+        do {
+            // No document can have another one, so that it would index nothing.
+            for segment in path.segments { try FieldNames.check(segment) }
+            return path
+        } catch {
+            report("\(node.summary) is no field: \(error.message)", at: node.offset)
             return nil
         }
     }

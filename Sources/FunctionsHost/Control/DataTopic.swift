@@ -1,8 +1,10 @@
 import DocumentModel
+import DocumentStore
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import NIOCore
+import ServiceLifecycle
 
 /// The `data` commands on the running host.
 struct DataTopic: ControlTopic {
@@ -22,17 +24,23 @@ struct DataTopic: ControlTopic {
             return Response(
                 status: .ok, headers: [.contentType: "application/x-ndjson"],
                 body: ResponseBody { writer in
+                    let shutDown = DocumentError(.unavailable, "the host is shutting down")
+                    let cancellation = BlockingWork.Cancellation()
                     do {
-                        let outcome = try await service.perform(asked, input: pieces) { event in
-                            guard !control.isStopping else {
-                                throw DocumentError(.unavailable, "the host is shutting down")
+                        let outcome = try await withGracefulShutdownHandler {
+                            try await service.perform(asked, input: pieces, until: cancellation) { event in
+                                guard !control.isStopping else { throw shutDown }
+                                try await writer.write(ByteBuffer(bytes: DataWire.line(event)))
                             }
-                            try await writer.write(ByteBuffer(bytes: DataWire.line(event)))
+                        } onGracefulShutdown: {
+                            cancellation.cancel()
                         }
                         if case .export = asked {
                         } else {
                             try await writer.write(ByteBuffer(bytes: DataWire.line(outcome)))
                         }
+                    } catch is CancellationError where control.isStopping {
+                        try await writer.write(ByteBuffer(bytes: DataWire.line(shutDown)))
                     } catch let error as DocumentError {
                         try await writer.write(ByteBuffer(bytes: DataWire.line(error)))
                     }

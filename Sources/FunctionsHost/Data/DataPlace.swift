@@ -50,6 +50,14 @@ package struct DataPlace: Sendable {
         }
     }
 
+    /// - Throws: an error whose description is a sentence for the operator, where a file of this path, or the draft of
+    ///   one, would stand in the place of the store or of what belongs to it.
+    package func checkIsElsewhere(_ path: String) throws {
+        guard !StoreFile.isPart(path, of: directory + "/" + Self.file) else {
+            throw HostError("\(path) belongs to the store of \(directory) itself; name a file elsewhere")
+        }
+    }
+
     /// Puts a backup in the store's place, while no host runs.
     ///
     /// - Returns: where the store that was there stands now; nil where there was none.

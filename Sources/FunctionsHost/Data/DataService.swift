@@ -17,19 +17,21 @@ package struct DataService: Sendable {
 
     /// - Parameters:
     ///   - input: what an import reads.
+    ///   - cancellation: ends the work soon, also where there is nothing to tell for long.
     ///   - tell: told what happens, one after the other; what it throws ends the work.
     /// - Throws: `DocumentError` with a sentence for the operator, `CancellationError`, or what `tell` throws.
     package func perform(
         _ request: DataRequest, input: some AsyncSequence<[UInt8], any Error> & Sendable,
+        until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
         tell: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         do {
             switch request {
-            case .backUp(let file, let replacing): return try await backUp(file, replacing, tell)
-            case .export(let collections): return try await export(collections, tell)
+            case .backUp(let file, let replacing): return try await backUp(file, replacing, cancellation, tell)
+            case .export(let collections): return try await export(collections, cancellation, tell)
             case .importDocuments(let clearing): return try await importDocuments(input, clearing, tell)
-            case .check(let repairing): return try await check(repairing, tell)
-            case .compact(let whole): return try await compact(whole, tell)
+            case .check(let repairing): return try await check(repairing, cancellation, tell)
+            case .compact(let whole): return try await compact(whole, cancellation, tell)
             case .clear:
                 let count = try await store.clear { try await tell(.progress(done: $0, total: nil)) }
                 return DataOutcome(["documents": count])
@@ -40,10 +42,11 @@ package struct DataService: Sendable {
     }
 
     private func backUp(
-        _ file: String, _ replacing: Bool, _ tell: (DataEvent) async throws -> Void
+        _ file: String, _ replacing: Bool, _ cancellation: BlockingWork.Cancellation,
+        _ tell: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let engine = try embeddedEngine()
-        let bytes = try await WorkPipe<DataEvent>.run("data.backup") { send in
+        let bytes = try await WorkPipe<DataEvent>.run("data.backup", until: cancellation) { send in
             try engine.copy(to: file, replacing: replacing) { try send(DataEvent($0)) }
         } tell: {
             try await tell($0)
@@ -52,10 +55,11 @@ package struct DataService: Sendable {
     }
 
     private func export(
-        _ collections: [CollectionPath], _ tell: (DataEvent) async throws -> Void
+        _ collections: [CollectionPath], _ cancellation: BlockingWork.Cancellation,
+        _ tell: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let (store, database) = (store, database)
-        let count = try await WorkPipe<DataEvent>.run("data.export") { send in
+        let count = try await WorkPipe<DataEvent>.run("data.export", until: cancellation) { send in
             var text = JSONText()
             var count = 0
             try store.export(collections) { time in
@@ -118,17 +122,17 @@ package struct DataService: Sendable {
     }
 
     private func check(
-        _ repairing: Bool, _ tell: (DataEvent) async throws -> Void
+        _ repairing: Bool, _ cancellation: BlockingWork.Cancellation, _ tell: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         // What is still being built isn't wrong.
         try await store.indexesAreDone()
-        var result = try await checkOnce(tell)
+        var result = try await checkOnce(cancellation, tell)
         var outcome = [String: Int]()
         if repairing, result.isRepairable {
             let before = result.problems
             try await store.rebuildIndexes()
             try await store.indexesAreDone()
-            result = try await checkOnce(tell)
+            result = try await checkOnce(cancellation, tell)
             outcome["repaired"] = before - result.problems
         }
         outcome["documents"] = result.documents
@@ -141,22 +145,24 @@ package struct DataService: Sendable {
         return DataOutcome(outcome)
     }
 
-    private func checkOnce(_ tell: (DataEvent) async throws -> Void) async throws -> CheckResult {
+    private func checkOnce(
+        _ cancellation: BlockingWork.Cancellation, _ tell: (DataEvent) async throws -> Void
+    ) async throws -> CheckResult {
         let store = store
-        return try await WorkPipe<DataEvent>.run("data.check") { send in
+        return try await WorkPipe<DataEvent>.run("data.check", until: cancellation) { send in
             try store.check(
-                report: { try send(.problem($0)) }, progress: { try send(DataEvent($0)) })
+                until: cancellation, report: { try send(.problem($0)) }, progress: { try send(DataEvent($0)) })
         } tell: {
             try await tell($0)
         }
     }
 
     private func compact(
-        _ whole: Bool, _ tell: (DataEvent) async throws -> Void
+        _ whole: Bool, _ cancellation: BlockingWork.Cancellation, _ tell: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let engine = try embeddedEngine()
-        let compaction = try await WorkPipe<DataEvent>.run("data.compact") { send in
-            try engine.compact(whole ? .whole : .steps) { try send(DataEvent($0)) }
+        let compaction = try await WorkPipe<DataEvent>.run("data.compact", until: cancellation) { send in
+            try engine.compact(whole ? .whole : .steps, until: cancellation) { try send(DataEvent($0)) }
         } tell: {
             try await tell($0)
         }

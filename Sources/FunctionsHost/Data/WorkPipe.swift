@@ -75,13 +75,15 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
 
     /// Runs a body on a thread of its own and tells what it sends.
     ///
+    /// - Parameter cancellation: cancelled too where the calling task is.
     /// - Throws: what the body or `tell` throws; the body has ended then.
     static func run<Result: Sendable>(
-        _ name: String, _ body: @escaping @Sendable ((Element) throws -> Void) throws -> Result,
+        _ name: String, until cancellation: BlockingWork.Cancellation,
+        _ body: @escaping @Sendable ((Element) throws -> Void) throws -> Result,
         tell: (Element) async throws -> Void
     ) async throws -> Result {
         let pipe = WorkPipe()
-        async let result = BlockingWork.run(name) { cancellation in
+        async let result = BlockingWork.run(name, until: cancellation) { cancellation in
             defer { pipe.finish() }
             return try body { element in
                 try cancellation.check()

@@ -6,6 +6,9 @@ import Synchronization
 /// Made by ``Firestore/bulkWriter()``. Writes are gathered and sent some hundred at a time, in order; adding one waits
 /// while others are sent, so that memory stays bounded however many there are. Nothing is sent behind the author's
 /// back: what is left goes with ``flush()`` or ``close()``.
+///
+/// A write that fails with `aborted`, `unavailable` or `resourceExhausted` is tried again, ten times at most, after
+/// pauses that double; later writes wait for it. Where the task is cancelled there are no further tries.
 public actor BulkWriter {
     /// A write that was refused.
     public struct Failure: Error, Sendable {
@@ -17,15 +20,31 @@ public actor BulkWriter {
     /// A request's limit with room for its frame.
     private static let maxBytes = 8 * 1024 * 1024
 
+    /// Of one write. All pauses between them come to less than a minute.
+    private static let maxTries = 10
+    private static let firstPause: Duration = .milliseconds(100)
+    /// What a pause is multiplied by, so that writers that failed together don't come again together.
+    private static let jitter = 0.7...1.3
+
+    private typealias Entry = (write: Write, reference: DocumentReference)
+
     private let firestore: Firestore
-    private var gathered: [(write: Write, reference: DocumentReference)] = []
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private var gathered: [Entry] = []
     private var paths: Set<DocumentPath> = []
     private var bytes = 0
     private var failures: [Failure] = []
     private var isClosed = false
     private var sending: Task<Void, Never>?
 
-    init(firestore: Firestore) { self.firestore = firestore }
+    /// - Parameter sleep: waits between two tries; throws where the task is cancelled.
+    package init(
+        firestore: Firestore,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.firestore = firestore
+        self.sleep = sleep
+    }
 
     /// Makes the document exactly these fields, or with `merge` changes these and keeps the others.
     public func setData(
@@ -108,24 +127,54 @@ public actor BulkWriter {
         paths = []
         bytes = 0
         let task = Task {
-            await previous?.value
+            await withTaskCancellationHandler {
+                await previous?.value
+            } onCancel: {
+                previous?.cancel()
+            }
             await self.send(batch)
         }
         sending = task
-        await task.value
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 
-    private func send(_ batch: [(write: Write, reference: DocumentReference)]) async {
-        guard !batch.isEmpty else { return }
-        do throws(DocumentError) {
-            let results = try await firestore.transport.batchWrite(batch.map(\.write))
-            for (result, sent) in zip(results, batch) {
-                if case .failure(let error) = result {
-                    failures.append(Failure(reference: sent.reference, error: error))
+    /// Sends a batch, and what fails for the moment again and again.
+    private func send(_ batch: [Entry]) async {
+        var left = batch
+        var pause = Self.firstPause
+        for number in 1...Self.maxTries where !left.isEmpty {
+            let refused = await refusals(of: left)
+            let again = number == Self.maxTries ? [] : refused.filter { $0.error.isTransient }
+            if !again.isEmpty {
+                do {
+                    try await sleep(pause * Double.random(in: Self.jitter))
+                } catch {
+                    return note(refused)
                 }
             }
+            note(again.isEmpty ? refused : refused.filter { !$0.error.isTransient })
+            left = again.map(\.entry)
+            pause *= 2
+        }
+    }
+
+    private func note(_ refused: [(entry: Entry, error: DocumentError)]) {
+        failures += refused.map { Failure(reference: $0.entry.reference, error: $0.error) }
+    }
+
+    /// Sends writes once.
+    private func refusals(of writes: [Entry]) async -> [(entry: Entry, error: DocumentError)] {
+        do throws(DocumentError) {
+            let results = try await firestore.transport.batchWrite(writes.map(\.write))
+            return zip(writes, results).compactMap { entry, result in
+                if case .failure(let error) = result { (entry, error) } else { nil }
+            }
         } catch {
-            failures += batch.map { Failure(reference: $0.reference, error: error) }
+            return writes.map { ($0, error) }
         }
     }
 
@@ -136,5 +185,15 @@ public actor BulkWriter {
         case .delete, .verify: fields = 0
         }
         return DocumentLimits.size(of: write.path) + fields + 64 * write.transforms.count
+    }
+}
+
+extension DocumentError {
+    /// Whether the same write may be stored when it is tried again later.
+    fileprivate var isTransient: Bool {
+        switch code {
+        case .aborted, .unavailable, .resourceExhausted: true
+        default: false
+        }
     }
 }

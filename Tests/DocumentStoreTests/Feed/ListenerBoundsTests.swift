@@ -54,6 +54,76 @@ struct ListenerBoundsTests {
         await test.store.shutdown()
     }
 
+    private func event(_ listener: DocumentListener) async throws -> ListenEvent {
+        guard let event = try await listener.next() else { throw DocumentError(.unknown, "it has ended") }
+        return event
+    }
+
+    @Test func windowsHaveABoundPerClientAndInAll() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxWindowBytes = 10_000
+        configuration.maxWindowBytesPerClient = 5_000
+        let test = try TestStore(configuration: configuration)
+        for n in 0..<6 { try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1800))]) }
+        func listen(_ limit: Int, _ owner: UInt64?) throws -> DocumentListener {
+            var query = Query(collectionID: "c")
+            query.limit = limit
+            let policy: (any AccessPolicy)? = owner == nil ? nil : Everything()
+            return try test.store.listen(
+                to: .query(query), in: OperationContext(owner: owner, policy: policy))
+        }
+        func refused(_ listener: DocumentListener) async -> DocumentError? {
+            await refusal { _ = try await event(listener) }
+        }
+        let first = try listen(2, 1)
+        guard case .initial? = try? await event(first) else { throw DocumentError(.unknown, "") }
+        let own = await refused(try listen(1, 1))
+        #expect(own?.code == .resourceExhausted && own?.message.contains("a client") == true)
+        // Functions and other clients have the rest.
+        let second = try listen(2, 2)
+        guard case .initial? = try? await event(second) else { throw DocumentError(.unknown, "") }
+        let all = await refused(try listen(2, nil))
+        #expect(all?.code == .resourceExhausted && all?.message.contains("the limit") == true)
+        let third = try listen(1, nil)
+        guard case .initial? = try? await event(third) else { throw DocumentError(.unknown, "") }
+        // What has ended counts no more.
+        second.cancel()
+        let fourth = try listen(2, nil)
+        guard case .initial? = try? await event(fourth) else { throw DocumentError(.unknown, "") }
+        await test.store.shutdown()
+    }
+
+    @Test func aWindowThatGrowsBeyondTheBoundEnds() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxWindowBytes = 6_000
+        let test = try TestStore(configuration: configuration)
+        var query = Query(collectionID: "c")
+        query.limit = 10
+        let listener = try test.store.listen(to: .query(query))
+        guard case .initial? = try? await event(listener) else { throw DocumentError(.unknown, "") }
+        func set(_ path: String, _ count: Int) async throws {
+            try await test.set(path, ["s": .string(String(repeating: "x", count: count))])
+        }
+        // What shrinks makes room again.
+        for _ in 0..<5 {
+            for count in [4000, 10] {
+                try await set("c/a", count)
+                guard case .changes? = try? await event(listener) else { throw DocumentError(.unknown, "") }
+            }
+        }
+        for path in ["c/a", "c/b"] { try await set(path, 2500) }
+        for _ in 0..<2 {
+            guard case .changes? = try? await event(listener) else { throw DocumentError(.unknown, "") }
+        }
+        try await set("c/c", 2500)
+        let error = await refusal { _ = try await event(listener) }
+        #expect(error?.code == .resourceExhausted && error?.message.contains("the limit") == true)
+        guard case .initial? = try? await event(test.store.listen(to: .query(Query(collectionID: "c")))) else {
+            throw DocumentError(.unknown, "")
+        }
+        await test.store.shutdown()
+    }
+
     @Test func whatComesAboutAtOnceIsNotTooMuch() throws {
         var queue = ListenerQueue(maxEvents: 1, maxBytes: 10)
         let (first, next) = (Timestamp(microseconds: 1), Timestamp(microseconds: 2))

@@ -148,6 +148,10 @@ import Testing
         let export = try await host.data("export", "--data", data)
         #expect(documents(export.output).count == 5)
         #expect(try await host.data("restore", "none", "--data", data).errors.contains("stop it"))
+        for name in ["documents.sqlite", "documents.sqlite-wal", "documents.sqlite.unfinished"] {
+            let over = try await host.data("export", data + "/" + name, "--replace", "--data", data)
+            #expect(over.status == 1 && over.errors.contains("itself"))
+        }
         let mode = try FileManager.default.attributesOfItem(atPath: data + "/control.sock")[.posixPermissions] as? Int
         #expect(mode == 0o600)
         host.process.send(SIGTERM)

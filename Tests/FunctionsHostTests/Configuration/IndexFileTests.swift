@@ -77,6 +77,12 @@ struct IndexFileTests {
     @Test(arguments: [
         ("[]", "i.json:1:1: an array is no object; write { … }"),
         ("{\"indexes\": [}", "i.json:1:14: a value should be here"),
+        (
+            "{\"fieldOverrides\": [\n{\"collectionGroup\": \"a\", \"fieldPath\": \"caf\u{65}\u{301}\", \"indexes\": []}]}",
+            "i.json:2:39: fieldOverrides[0].fieldPath: \"caf\u{65}\u{301}\" is no field: the field name "
+                + "\"caf\u{65}\u{301}\" is not in Unicode's normal form C (NFC), as names of fields have to be; "
+                + "normalize it"
+        ),
         ("{\"indices\": []}", "i.json:1:2: indices: unknown key; did you mean \"indexes\"?"),
         ("{\"indexes\": {}}", "i.json:1:13: indexes: an object is no list of indexes; write [ … ]"),
         (

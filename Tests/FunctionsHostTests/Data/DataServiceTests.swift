@@ -141,6 +141,25 @@ struct DataServiceTests {
         pipe.abandon()
     }
 
+    @Test(arguments: [DataRequest.check(repairing: false), .compact(whole: true)])
+    func workEndsThatTellsNothing(request: DataRequest) async throws {
+        let directory = try TemporaryDirectory()
+        let engine = try SQLiteEngine(file: directory.path + "/documents.sqlite")
+        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        try store.start()
+        let service = DataService(store, database: DatabaseID(project: "p"))
+        let cancellation = BlockingWork.Cancellation()
+        cancellation.cancel()
+        await #expect(throws: CancellationError.self) {
+            _ = try await service.perform(request, input: Pieces(), until: cancellation) { event in
+                Issue.record("\(event)")
+            }
+        }
+        _ = try await service.perform(request, input: Pieces()) { _ in }
+        await store.shutdown()
+        try engine.close()
+    }
+
     @Test func anEngineWithoutAFileSaysSo() async throws {
         let store = try store()
         let service = DataService(store, database: DatabaseID(project: "p"))

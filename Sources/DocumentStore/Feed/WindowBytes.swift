@@ -1,0 +1,58 @@
+import DocumentModel
+
+/// About how many bytes the windows of all listeners keep, and those of each client: they stay for as long as somebody
+/// listens, read or not.
+struct WindowBytes {
+    private struct Entry {
+        var bytes: Int
+        let client: UInt64?
+    }
+
+    private let limit: Int
+    private let limitPerClient: Int
+    private var entries: [UInt64: Entry] = [:]
+    private(set) var total = 0
+    private var byClient: [UInt64: Int] = [:]
+
+    init(limit: Int, perClient limitPerClient: Int) {
+        self.limit = limit
+        self.limitPerClient = limitPerClient
+    }
+
+    /// Notes what a listener keeps from now on.
+    ///
+    /// - Parameter client: nil for functions, which are bounded by the whole alone.
+    /// - Throws: `resourceExhausted` with the limit where it is more than before and more than may be kept; what was
+    ///   noted before stays.
+    mutating func set(_ bytes: Int, of listener: UInt64, client: UInt64?) throws(DocumentError) {
+        let growth = bytes - (entries[listener]?.bytes ?? 0)
+        if growth > 0 {
+            if let client, (byClient[client] ?? 0) + growth > limitPerClient {
+                throw DocumentError(
+                    .resourceExhausted,
+                    "the limited results that a client listens to may hold \(limitPerClient / 1_048_576) MiB together, "
+                        + "the limit; end a listener, or listen to fewer documents")
+            }
+            guard total + growth <= limit else {
+                throw DocumentError(
+                    .resourceExhausted,
+                    "the limited results that are listened to hold \(limit / 1_048_576) MiB together, the limit; try "
+                        + "again later")
+            }
+        }
+        entries[listener] = Entry(bytes: bytes, client: client)
+        add(growth, client)
+    }
+
+    mutating func remove(_ listener: UInt64) {
+        guard let entry = entries.removeValue(forKey: listener) else { return }
+        add(-entry.bytes, entry.client)
+    }
+
+    private mutating func add(_ bytes: Int, _ client: UInt64?) {
+        total += bytes
+        guard let client else { return }
+        let all = (byClient[client] ?? 0) + bytes
+        byClient[client] = all == 0 ? nil : all
+    }
+}

@@ -1,0 +1,78 @@
+import DocumentModel
+import FunctionsRuntime
+import Synchronization
+import Testing
+
+/// What becomes of writes that fail for the moment.
+struct BulkWriterTests {
+    private static let written = Result<WriteResult, DocumentError>.success(
+        WriteResult(updateTime: DocumentResponse.time, transformResults: []))
+
+    private static func refused(_ code: StatusCode) -> Result<WriteResult, DocumentError> {
+        .failure(DocumentError(code, "not now"))
+    }
+
+    private static func sent(_ transport: ScriptedTransport) -> [[String]] {
+        transport.requests.map { request in
+            if case .batchWrite(let writes) = request { writes.map(\.path.string) } else { [] }
+        }
+    }
+
+    @Test func whatFailsForTheMomentIsTriedAgainBeforeLaterWrites() async throws {
+        let transport = ScriptedTransport([
+            .written([
+                Self.refused(.aborted), Self.written, Self.refused(.unavailable), Self.refused(.notFound),
+                Self.refused(.resourceExhausted),
+            ]),
+            .failed(DocumentError(.unavailable, "the whole request too")),
+            .written([Self.written, Self.refused(.aborted), Self.written]),
+            .written([Self.written]), .written([Self.written]),
+        ])
+        let firestore = Firestore(transport: transport)
+        let pauses = Mutex<[Duration]>([])
+        let writer = BulkWriter(firestore: firestore) { pause in pauses.withLock { $0.append(pause) } }
+        for id in ["a", "b", "c", "d", "e"] {
+            try await writer.setData(["n": 1], forDocument: firestore.document("c/\(id)"))
+        }
+        // The second write of a document comes after all tries of the first.
+        try await writer.deleteDocument(firestore.document("c/c"))
+        let failures = await writer.close()
+        #expect(failures.map(\.reference.path) == ["c/d"] && failures.first?.error.code == .notFound)
+        #expect(
+            Self.sent(transport) == [
+                ["c/a", "c/b", "c/c", "c/d", "c/e"], ["c/a", "c/c", "c/e"], ["c/a", "c/c", "c/e"], ["c/c"], ["c/c"],
+            ])
+        let taken = pauses.withLock { $0 }
+        #expect(taken.count == 3)
+        for (pause, milliseconds) in zip(taken, [100.0, 200, 400]) {
+            #expect((milliseconds * 0.69...milliseconds * 1.31).contains(pause / .milliseconds(1)))
+        }
+    }
+
+    @Test func aWriteIsTriedTenTimesAtMost() async throws {
+        let transport = ScriptedTransport(Array(repeating: .written([Self.refused(.resourceExhausted)]), count: 20))
+        let firestore = Firestore(transport: transport)
+        let writer = BulkWriter(firestore: firestore) { _ in }
+        try await writer.deleteDocument(firestore.document("c/a"))
+        #expect(await writer.close().map(\.error.code) == [.resourceExhausted])
+        #expect(transport.requests.count == 10)
+    }
+
+    @Test func cancellationEndsTheWaiting() async throws {
+        let transport = ScriptedTransport([.written([Self.refused(.unavailable), Self.written])])
+        let firestore = Firestore(transport: transport)
+        let (asleep, continuation) = AsyncStream.makeStream(of: Void.self)
+        let writer = BulkWriter(firestore: firestore) { _ in
+            continuation.yield()
+            try await Task.sleep(for: .seconds(3600))
+        }
+        try await writer.deleteDocument(firestore.document("c/a"))
+        try await writer.deleteDocument(firestore.document("c/b"))
+        let closing = Task { await writer.close() }
+        for await _ in asleep { break }
+        closing.cancel()
+        let failures = await closing.value
+        #expect(failures.map(\.reference.path) == ["c/a"] && failures.first?.error.code == .unavailable)
+        #expect(transport.requests.count == 1)
+    }
+}

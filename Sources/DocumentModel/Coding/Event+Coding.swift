@@ -33,8 +33,11 @@ extension Event {
     package init(decoding bytes: [UInt8]) throws(DecodingFailure) {
         var reader = ByteReader(bytes)
         guard try reader.byte() == Self.format else { throw DecodingFailure("an event has an unknown format") }
-        id = EventID(
-            version: Int64(bitPattern: try reader.fixed()), ordinal: UInt32(truncatingIfNeeded: try reader.varint()))
+        let version = Int64(bitPattern: try reader.fixed())
+        guard let ordinal = UInt32(exactly: try reader.varint()) else {
+            throw DecodingFailure("the place of an event in its commit is out of range")
+        }
+        id = EventID(version: version, ordinal: ordinal)
         time = try reader.timestamp()
         let type = EventAuth.AuthType(rawValue: try reader.string()) ?? .unknown
         auth = EventAuth(type, id: try reader.optionalString())
@@ -104,7 +107,7 @@ extension ByteWriter {
         write(blob: task.body)
         write(task.headers)
         write(optional: task.scheduleTime) { $0.write($1) }
-        write(optional: task.dispatchDeadline) { $0.write(count: $1) }
+        write(optional: task.dispatchDeadline) { $0.write(signed: Int64($1)) }
     }
 
     fileprivate mutating func write(_ event: CloudEvent) {
@@ -138,7 +141,9 @@ extension ByteReader {
         TaskDraft(
             queue: try string(), name: try optionalString(), body: try blob(), headers: try texts(),
             scheduleTime: try optional { reader throws(DecodingFailure) in try reader.timestamp() },
-            dispatchDeadline: try optional { reader throws(DecodingFailure) in try reader.size() })
+            dispatchDeadline: try optional { reader throws(DecodingFailure) in
+                Int(truncatingIfNeeded: try reader.signed())
+            })
     }
 
     fileprivate mutating func cloudEvent() throws(DecodingFailure) -> CloudEvent {

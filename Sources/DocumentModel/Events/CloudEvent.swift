@@ -39,6 +39,8 @@ public struct CloudEvent: Hashable, Sendable {
         case "source": source
         case "subject": subject
         case "id": id
+        case "datacontenttype": dataContentType
+        case "dataschema": dataSchema
         default: attributes[name]
         }
     }

@@ -63,6 +63,11 @@ extension DocumentPattern.Segment {
         if case .many = self { true } else { false }
     }
 
+    /// Nil for a wildcard.
+    var bytes: [UInt8]? {
+        if case .literal(let text) = self { Array(text.utf8) } else { nil }
+    }
+
     /// The name under which the function gets what the segment stands for.
     package var name: String? {
         switch self {

@@ -14,32 +14,54 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
         var pattern: DocumentPattern
     }
 
+    /// Patterns whose next segment stands for any number, with what a path must end in to fit.
+    private struct Tail: Sendable {
+        var leaf: Leaf
+        /// Nil for any segment.
+        var segments: [[UInt8]?]
+    }
+
     private final class Node: Sendable {
-        let literals: [Substring: Node]
+        /// By their bytes, in order: texts that are the same to Swift may be different documents.
+        let literals: [[UInt8]]
+        let nodes: [Node]
         let any: Node?
         /// Patterns that end here.
         let leaves: [Leaf]
-        /// Patterns whose next segment stands for any number.
-        let many: [Leaf]
+        let tails: [Tail]
 
         init(_ patterns: [Leaf], depth: Int) {
-            var literals: [Substring: [Leaf]] = [:]
-            var (any, leaves, many) = ([Leaf](), [Leaf](), [Leaf]())
+            var literals: [[UInt8]: [Leaf]] = [:]
+            var (any, leaves, tails) = ([Leaf](), [Leaf](), [Tail]())
             for leaf in patterns {
                 guard depth < leaf.pattern.segments.count else {
                     leaves.append(leaf)
                     continue
                 }
                 switch leaf.pattern.segments[depth] {
-                case .literal(let text): literals[text[...], default: []].append(leaf)
+                case .literal(let text): literals[Array(text.utf8), default: []].append(leaf)
                 case .one: any.append(leaf)
-                case .many: many.append(leaf)
+                case .many:
+                    tails.append(Tail(leaf: leaf, segments: leaf.pattern.segments[(depth + 1)...].map(\.bytes)))
                 }
             }
-            self.literals = literals.mapValues { Node($0, depth: depth + 1) }
+            let sorted = literals.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+            self.literals = sorted.map(\.key)
+            nodes = sorted.map { Node($0.value, depth: depth + 1) }
             self.any = any.isEmpty ? nil : Node(any, depth: depth + 1)
             self.leaves = leaves
-            self.many = many
+            self.tails = tails
+        }
+
+        func node(after segment: UnsafeBufferPointer<UInt8>) -> Node? {
+            var (low, high) = (0, literals.count)
+            while low < high {
+                let middle = (low + high) / 2
+                let order = literals[middle].withUnsafeBufferPointer { TextBytes.order($0, segment) }
+                if order == 0 { return nodes[middle] }
+                if order < 0 { low = middle + 1 } else { high = middle }
+            }
+            return nil
         }
     }
 
@@ -51,7 +73,10 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
 
     /// The patterns that a document's path fits; none is the common answer and costs nothing to speak of.
     package func matches(_ path: DocumentPath) -> [Match] {
-        leaves(path).map { Match(element: $0.element, params: $0.pattern.params(path.segments)) }
+        let leaves = leaves(path)
+        guard !leaves.isEmpty else { return [] }
+        let segments = path.segments
+        return leaves.map { Match(element: $0.element, params: $0.pattern.params(segments)) }
     }
 
     /// The same without what the wildcards stand for.
@@ -60,27 +85,35 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
     private func leaves(_ path: DocumentPath) -> [Leaf] {
         guard let root else { return [] }
         var leaves: [Leaf] = []
-        Self.visit(root, path.segments[...], &leaves)
+        var text = path.string
+        text.withUTF8 { Self.visit(root, $0, from: 0, &leaves) }
         return leaves
     }
 
-    private static func visit(_ node: Node, _ rest: ArraySlice<Substring>, _ leaves: inout [Leaf]) {
-        for leaf in node.many {
-            let suffix = leaf.pattern.segments.count - rest.startIndex - 1
-            guard rest.count >= suffix, fits(leaf.pattern.segments.suffix(suffix), rest.suffix(suffix)) else {
-                continue
-            }
-            leaves.append(leaf)
+    /// - Parameter start: where the next segment begins; behind the end where there is none.
+    private static func visit(
+        _ node: Node, _ path: UnsafeBufferPointer<UInt8>, from start: Int, _ leaves: inout [Leaf]
+    ) {
+        for tail in node.tails where fits(tail.segments, path, from: start) { leaves.append(tail.leaf) }
+        guard start < path.count else { return leaves += node.leaves }
+        guard !node.nodes.isEmpty || node.any != nil else { return }
+        let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
+        if let next = node.node(after: UnsafeBufferPointer(rebasing: path[start..<end])) {
+            visit(next, path, from: end + 1, &leaves)
         }
-        guard let first = rest.first else { return leaves += node.leaves }
-        if let next = node.literals[first] { visit(next, rest.dropFirst(), &leaves) }
-        if let any = node.any { visit(any, rest.dropFirst(), &leaves) }
+        if let any = node.any { visit(any, path, from: end + 1, &leaves) }
     }
 
-    private static func fits(_ segments: ArraySlice<DocumentPattern.Segment>, _ path: ArraySlice<Substring>) -> Bool {
-        zip(segments, path).allSatisfy { segment, text in
-            if case .literal(let literal) = segment { literal.utf8.elementsEqual(text.utf8) } else { true }
+    /// Whether what a path has from `start` on ends in such segments.
+    private static func fits(_ tail: [[UInt8]?], _ path: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
+        var end = path.count
+        for segment in tail.reversed() {
+            guard end > start else { return false }
+            let first = path[start..<end].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? start
+            if let segment, !segment.elementsEqual(path[first..<end]) { return false }
+            end = first - 1
         }
+        return true
     }
 }
 

@@ -1,6 +1,6 @@
 /// Names an event: the commit that caused it, and its place among the events of that commit.
 ///
-/// Events have the order of their commits. As a text it has 26 characters, which sort as events do.
+/// Events have the order of their commits. As a text it has 25 characters, which sort as events do.
 package struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The commit's time in microseconds.
     package var version: Int64
@@ -11,13 +11,14 @@ package struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.ordinal = ordinal
     }
 
-    /// - Returns: nil for what is no event's name.
+    /// - Returns: nil for what is no event's name, letter by letter as ``description`` writes it.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].utf8.count == 16, let version = Int64(parts[0], radix: 16), version >= 0,
-            parts[1].utf8.count == 8, let ordinal = UInt32(parts[1], radix: 16)
+        guard parts.count == 2, let version = Int64(parts[0], radix: 16), version >= 0,
+            let ordinal = UInt32(parts[1], radix: 16)
         else { return nil }
         self.init(version: version, ordinal: ordinal)
+        guard description.utf8.elementsEqual(text.utf8) else { return nil }
     }
 
     package var description: String {

@@ -29,7 +29,7 @@ package struct DeliveryLease: Hashable, Sendable {
 ///     fails │ └── succeeds, or is dropped ──▶ gone
 ///        │  └── retried
 ///        ▼
-///       dead ──▶ retried by hand: pending; dropped: gone; too old: gone
+///       dead ──▶ retried by hand: pending or waiting; dropped: gone
 package struct Delivery: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         /// To be tried at a time, or as soon as may be after it.
@@ -54,8 +54,8 @@ package struct Delivery: Hashable, Sendable {
     package var orderKey: [UInt8]?
     /// The task's name in its queue, where it was given one.
     package var taskName: String?
-    /// The other functions that the event was for.
-    package var siblings: [String] = []
+    /// Whether the event is for other functions too, and goes with the last of them.
+    package var isShared = false
 
     package init(id: DeliveryID, state: State) {
         self.id = id
@@ -100,7 +100,7 @@ extension Delivery {
         writer.write(optional: firstTry) { $0.write(signed: $1.microseconds) }
         writer.write(optional: orderKey) { $0.write(blob: $1) }
         writer.write(optional: taskName) { $0.write($1) }
-        writer.write(siblings) { $0.write($1) }
+        writer.write(isShared)
         return writer.bytes
     }
 
@@ -116,18 +116,16 @@ extension Delivery {
         case let tag: throw DecodingFailure("no delivery has the state \(tag)")
         }
         self.init(id: id, state: state)
-        tries = Int(truncatingIfNeeded: try reader.varint())
-        executions = Int(truncatingIfNeeded: try reader.varint())
+        tries = try reader.size()
+        executions = try reader.size()
         lastError = try reader.optional { reader throws(DecodingFailure) in try reader.string() }
-        lastStatus = try reader.optional { reader throws(DecodingFailure) in
-            Int(truncatingIfNeeded: try reader.varint())
-        }
+        lastStatus = try reader.optional { reader throws(DecodingFailure) in try reader.size() }
         firstTry = try reader.optional { reader throws(DecodingFailure) in
             Timestamp(microseconds: try reader.signed())
         }
         orderKey = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
         taskName = try reader.optional { reader throws(DecodingFailure) in try reader.string() }
-        siblings = try reader.list { reader throws(DecodingFailure) in try reader.string() }
+        isShared = try reader.bool()
         try reader.finish()
     }
 }

@@ -17,7 +17,8 @@ extension DocumentStore {
     /// - Returns: nil while somebody else has it.
     package func lease(_ id: DeliveryID) -> DeliveryLease? { outbox.lease(id) }
 
-    /// From now on nothing is committed under the lease. The delivery stays taken until ``end(_:_:firstTry:completion:)``.
+    /// No commit that comes from now on counts under the lease. The delivery stays taken until
+    /// ``end(_:_:firstTry:completion:)``.
     package func revoke(_ lease: DeliveryLease) { outbox.revoke(lease) }
 
     /// Gives a delivery back as it is.
@@ -39,17 +40,32 @@ extension DocumentStore {
 
     // MARK: By hand
 
-    /// Makes deliveries due now as if they had never been tried; those that are being worked on are left alone.
+    /// Makes deliveries due now as if they had never been tried; those that are being worked on are left alone. One that
+    /// comes behind an earlier change of its document still waits for that.
     ///
     /// - Returns: how many there were.
-    package func retry(_ ids: [DeliveryID]) async throws(DocumentError) -> Int { try await work(.retry(ids)) }
+    /// - Throws: where the store can't commit; those before stay as they were made.
+    package func retry(_ ids: [DeliveryID]) async throws(DocumentError) -> Int {
+        try await inParts(ids) { .retry($0) }
+    }
 
     /// Removes deliveries that nobody works on.
-    package func drop(_ ids: [DeliveryID]) async throws(DocumentError) -> Int { try await work(.drop(ids)) }
+    package func drop(_ ids: [DeliveryID]) async throws(DocumentError) -> Int { try await inParts(ids) { .drop($0) } }
 
     /// Gives up deliveries that nobody works on: they become dead letters.
     package func bury(_ ids: [DeliveryID], because reason: String) async throws(DocumentError) -> Int {
-        try await work(.bury(ids, reason))
+        try await inParts(ids) { .bury($0, reason) }
+    }
+
+    /// So many at a time that commits don't wait long.
+    private func inParts(
+        _ ids: [DeliveryID], _ job: ([DeliveryID]) -> OutboxJob.Work
+    ) async throws(DocumentError) -> Int {
+        var count = 0
+        for start in stride(from: 0, to: ids.count, by: 500) {
+            count += try await work(job(Array(ids[start..<min(start + 500, ids.count)])))
+        }
+        return count
     }
 
     // MARK: Records
@@ -79,6 +95,9 @@ extension DocumentStore {
 
     /// The deliveries of a function that are due at a time, the longest due first.
     ///
+    /// They are those of one state: what ended since this was asked for may be among them, and is not to be tried again.
+    /// One that can't be read is left out; a check of the store names it.
+    ///
     /// - Parameters:
     ///   - excluded: those that are not wanted again.
     ///   - maxBytes: of events; one comes in any case.
@@ -97,14 +116,15 @@ extension DocumentStore {
                 }
                 let event = try OutboxKey.event(at: key)
                 if excluded.contains(event) { return true }
-                guard result.deliveries.count < limit, bytes < maxBytes else {
+                guard result.deliveries.count < limit, bytes < maxBytes || result.deliveries.isEmpty else {
                     result.hasMore = true
                     return false
                 }
                 let id = DeliveryID(event: event, function: function)
-                guard let stored = try view.storage.storedDelivery(id) else {
-                    throw DecodingFailure("the delivery of \(event) to \(function) is missing")
-                }
+                guard let delivery = try view.storage.readableDelivery(id), delivery.due == due,
+                    let event = try view.storage.storedEvent(event)?.event
+                else { return true }
+                let stored = StoredDelivery(delivery: delivery, event: event)
                 bytes += stored.event.count
                 result.deliveries.append(stored)
                 return true
@@ -114,11 +134,19 @@ extension DocumentStore {
     }
 
     /// One delivery with its event; nil where there is none.
+    ///
+    /// - Throws: `dataLoss` where it can't be read.
     package func delivery(_ id: DeliveryID) async throws(DocumentError) -> StoredDelivery? {
-        try await view { try $0.storage.storedDelivery(id) }
+        try await view { view in
+            guard let delivery = try view.storage.delivery(id) else { return nil }
+            guard let row = try view.storage.get(.events, OutboxKey.event(id.event)) else {
+                throw DecodingFailure("the event \(id.event) is missing")
+            }
+            return StoredDelivery(delivery: delivery, event: try StoredEvent.decode(row).event)
+        }
     }
 
-    /// Deliveries in the order of function and event.
+    /// Deliveries in the order of function and event, without those that can't be read.
     ///
     /// - Parameters:
     ///   - areDead: the dead letters, else those that are pending or waiting.
@@ -135,8 +163,9 @@ extension DocumentStore {
             var deliveries: [Delivery] = []
             guard !range.isEmpty else { return deliveries }
             try view.storage.scan(.deliveries, range, reverse: false) { key, row in
-                let id = DeliveryID(event: try OutboxKey.event(at: key), function: try OutboxKey.function(key))
-                deliveries.append(try Delivery(id: id, row: row))
+                if let id = try? OutboxKey.delivery(key), let delivery = try? Delivery(id: id, row: row) {
+                    deliveries.append(delivery)
+                }
                 return deliveries.count < limit
             }
             return deliveries
@@ -150,6 +179,8 @@ extension DocumentStore {
         package var dead: Int
         /// When the oldest event happened that is pending.
         package var oldest: Timestamp?
+        /// When the first of them is due, or was.
+        package var firstDue: Timestamp?
     }
 
     /// Of each function that has deliveries, whether or not it is there still.
@@ -171,14 +202,19 @@ extension DocumentStore {
                 }
             }
             return try names.sorted().map { name in
-                var oldest: Timestamp?
+                var (oldest, firstDue) = (Timestamp?.none, Timestamp?.none)
                 try view.storage.scanKeys(.deliveries, OutboxKey.pending(of: name), reverse: false) { key in
                     oldest = Timestamp(microseconds: try OutboxKey.event(at: key).version)
                     return false
                 }
+                try view.storage.scanKeys(.deliveries, OutboxKey.due(of: name), reverse: false) { key in
+                    firstDue = try OutboxKey.dueTime(key)
+                    return false
+                }
                 return DeliveryCounts(
                     function: name, pending: try view.storage.count(.deliveries, OutboxKey.pending(of: name)),
-                    dead: try view.storage.count(.deliveries, OutboxKey.dead(of: name)), oldest: oldest)
+                    dead: try view.storage.count(.deliveries, OutboxKey.dead(of: name)), oldest: oldest,
+                    firstDue: firstDue)
             }
         }
     }
@@ -209,15 +245,5 @@ extension DocumentStore {
             if !reads.put(job) { job.fail(Self.shutDown) }
         }
         return try result.get()
-    }
-}
-
-extension StorageReader {
-    fileprivate func storedDelivery(_ id: DeliveryID) throws -> StoredDelivery? {
-        guard let delivery = try delivery(id) else { return nil }
-        guard let event = try get(.events, OutboxKey.event(id.event)) else {
-            throw DecodingFailure("the event \(id.event) is missing")
-        }
-        return StoredDelivery(delivery: delivery, event: event)
     }
 }

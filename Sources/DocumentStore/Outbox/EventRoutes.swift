@@ -66,7 +66,9 @@ package struct EventRoutes: Sendable {
 
     func receivers(of event: CloudEvent) -> [String] {
         (events[event.type] ?? []).filter { trigger in
-            trigger.filters.allSatisfy { event[attribute: $0.key] == $0.value }
+            trigger.filters.allSatisfy { name, value in
+                event[attribute: name].map { TextBytes.equal($0, value) } ?? false
+            }
         }.map(\.function)
     }
 

@@ -40,8 +40,6 @@ final class Outbox: Sendable {
         }
     }
 
-    func isLeased(_ id: DeliveryID) -> Bool { state.withLock { $0.leases[id] != nil } }
-
     /// Whether commits under the lease still count.
     func isCurrent(_ lease: DeliveryLease) -> Bool {
         state.withLock { state in
@@ -68,14 +66,4 @@ final class Outbox: Sendable {
             return true
         }
     }
-}
-
-/// What came into the outbox with one durable batch.
-package struct OutboxNews: Sendable {
-    /// Deliveries that are due now.
-    package var due: [StoredDelivery] = []
-    /// Functions that have deliveries due at these times, and not before.
-    package var later: [(function: String, due: Timestamp)] = []
-
-    var isEmpty: Bool { due.isEmpty && later.isEmpty }
 }

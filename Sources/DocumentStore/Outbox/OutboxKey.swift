@@ -8,13 +8,10 @@ import DocumentModel
 /// | 2 | function, due time, event | of each pending one |
 /// | 3 | function, event | a dead ``Delivery`` |
 /// | 4 | function, document, event | of each pending or waiting one of an ordered trigger |
-/// | 5 | queue, task's name | when the name is free again; the largest time while the task lives |
+/// | 5 | queue, task's name | a ``TaskName`` |
 /// | 6 | time, key of kind 5 | of each name that is to be freed |
 /// | 7 | name | a record of the host, such as a schedule's state |
 enum OutboxKey {
-    /// Below it nothing sorts behind a time.
-    static let never = Int64.max
-
     static func pending(_ id: DeliveryID) -> [UInt8] { prefix(1, id.function) + bytes(id.event) }
     static func pending(of function: String) -> KeyRange { KeyRange(prefix: prefix(1, function)) }
 
@@ -74,6 +71,11 @@ enum OutboxKey {
             let name = String(validating: key[1..<(key.count - 13)], as: UTF8.self)
         else { throw DecodingFailure("a key of the deliveries names no function") }
         return name
+    }
+
+    /// Of a key of kind 1 or 3.
+    static func delivery(_ key: [UInt8]) throws(DecodingFailure) -> DeliveryID {
+        DeliveryID(event: try event(at: key), function: try function(key))
     }
 
     private static func prefix(_ kind: UInt8, _ function: String) -> [UInt8] {

@@ -24,7 +24,7 @@ extension StoreWriter {
                 finish(transaction)
                 return earlier
             }
-            if let lease = context.delivery, !store.outbox.isCurrent(lease) { throw DocumentError.leaseEnded }
+            let delivery = try delivery(of: context, completing: answer != nil, storage)
             if transaction?.isReadOnly ?? false, !(writes.isEmpty && effects.isEmpty) {
                 throw DocumentError.invalidArgument("a read-only transaction can't write")
             }
@@ -43,11 +43,11 @@ extension StoreWriter {
                 throw DocumentError(
                     .aborted, "another transaction has its turn on the same documents; try the transaction again")
             }
-            try check(effects, at: now, storage)
+            try check(effects, context, at: now, storage)
             let completion = key.flatMap { key in answer.map { (key, $0) } }
             let response = try apply(computation, documents, version, completion, now, storage) {
-                try putEvents(of: computation.changes, effects, version, context, now, storage)
-                if answer != nil, let lease = context.delivery { try complete(lease, now, storage) }
+                try putEvents(
+                    of: computation.changes, effects, completing: delivery, version, context, now, storage)
             }
             finish(transaction)
             return response

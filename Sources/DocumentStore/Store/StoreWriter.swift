@@ -25,11 +25,7 @@ final class StoreWriter: @unchecked Sendable {
     var batchBytes = 0
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
-    /// What came into the outbox with the open batch, which leases end with it, and who waits for that.
-    var news = OutboxNews()
-    var endedLeases: [DeliveryLease] = []
-    var outboxAnswers:
-        [(completion: @Sendable (Result<Int, DocumentError>) -> Void, result: Result<Int, DocumentError>)] = []
+    var outboxBatch = OutboxBatch()
     /// Reads of a state that no snapshot holds yet, which can be done once the open batch is durable.
     private var settled: [StoreOperation] = []
     private var sweptAt: Duration?
@@ -212,6 +208,7 @@ final class StoreWriter: @unchecked Sendable {
             return table.oldestRead ?? durableVersion
         }
         try CompletionRecord.sweep(storage, at: store.now())
-        try storage.sweepNames(at: store.now())
+        // The next batch goes on.
+        if try storage.sweepNames(at: store.now()) { self.sweptAt = nil }
     }
 }

@@ -105,6 +105,9 @@ public final class FunctionsTester: Sendable {
         }
     }
 
+    /// The time as the store has it.
+    public var now: Timestamp { Timestamp.now() }
+
     func context(
         _ head: InvocationHead, body: [UInt8], completion: CompletionKey?,
         sendChunk: @escaping @Sendable (ByteBuffer) async throws -> Void

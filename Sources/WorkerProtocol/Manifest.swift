@@ -89,14 +89,23 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
         package var retry: EventRetryManifest?
         /// Whether the changes of one document are handled one at a time, in the order of their commits.
         package var isOrdered: Bool
+        /// Whether the function wants the type of events that tell who made the change. Ours all do.
+        package var hasAuthContext: Bool
 
         package init(
-            eventType: DocumentEventType, document: String, retry: EventRetryManifest? = nil, isOrdered: Bool = false
+            eventType: DocumentEventType, document: String, retry: EventRetryManifest? = nil, isOrdered: Bool = false,
+            hasAuthContext: Bool = false
         ) {
             self.eventType = eventType
             self.document = document
             self.retry = retry
             self.isOrdered = isOrdered
+            self.hasAuthContext = hasAuthContext
+        }
+
+        /// `google.cloud.firestore.document.v1.created`, or with `.withAuthContext` behind it.
+        package var cloudEventType: String {
+            "google.cloud.firestore.document.v1." + eventType.rawValue + (hasAuthContext ? ".withAuthContext" : "")
         }
     }
 
@@ -217,7 +226,4 @@ package enum CORSPolicy: Codable, Equatable, Sendable {
 /// The CloudEvents types of document changes, less their common prefix.
 package enum DocumentEventType: String, Codable, Equatable, Sendable {
     case created, updated, deleted, written
-
-    /// `google.cloud.firestore.document.v1.created`
-    package var cloudEventType: String { "google.cloud.firestore.document.v1." + rawValue }
 }

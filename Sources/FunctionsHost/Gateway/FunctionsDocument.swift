@@ -30,7 +30,7 @@ enum FunctionsDocument {
         case .document(let trigger):
             """
                 eventTrigger:
-                  eventType: \(trigger.eventType.cloudEventType)
+                  eventType: \(trigger.cloudEventType)
                   eventFilters: {database: "(default)", namespace: "(default)"}
                   eventFilterPathPatterns: {document: \(quoted(trigger.document))}
                   retry: \(trigger.retry != nil)

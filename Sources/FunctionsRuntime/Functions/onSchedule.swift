@@ -2,19 +2,30 @@ public import DocumentModel
 import WorkerProtocol
 
 /// One run of a scheduled job.
-public struct ScheduleEvent: Sendable {
+public struct ScheduleEvent: FunctionInput {
     /// The job's name.
     public let jobName: String
-    /// The time the run was due, which may lie before the time it starts.
-    public let scheduleTime: Timestamp
-    /// The documents, as admin.
-    public let firestore: Firestore
+    /// Whether somebody asked for this run, besides those that the schedule has.
+    public let isManual: Bool
+    private let received: ReceivedEvent
 
-    package init(jobName: String, scheduleTime: Timestamp, firestore: Firestore) {
-        self.jobName = jobName
-        self.scheduleTime = scheduleTime
-        self.firestore = firestore
+    init(_ received: ReceivedEvent) throws {
+        guard case .schedule(let job, let isManual) = received.event.content else {
+            throw received.unexpected("runs of a schedule")
+        }
+        jobName = job
+        self.isManual = isManual
+        self.received = received
     }
+
+    public var context: FunctionContext { received.context }
+
+    /// The same over all tries of one run.
+    public var id: String { received.id }
+    /// The time the run was due, which may lie before the time it starts.
+    public var scheduleTime: Timestamp { received.event.time }
+    /// Which try of the run this is: 1 the first time.
+    public var attempt: Int { received.attempt }
 }
 
 /// How a failed run of a job is tried again.
@@ -49,7 +60,7 @@ public func onSchedule(
     _ name: String, schedule: String, _ options: ScheduleOption...,
     handler: @escaping @Sendable (ScheduleEvent) async throws -> Void
 ) -> Function {
-    job(name, schedule, options, .plain(handler))
+    job(name, schedule, options, EventHandler({ try ScheduleEvent($0) }, handler))
 }
 
 /// A scheduled job whose writes and the end of its run are one commit.
@@ -57,11 +68,11 @@ public func onSchedule(
     _ name: String, schedule: String, _ options: ScheduleOption...,
     handler: @escaping @Sendable (ScheduleEvent, Transaction) async throws -> Void
 ) -> Function {
-    job(name, schedule, options, .transactional(handler))
+    job(name, schedule, options, EventHandler({ try ScheduleEvent($0) }, handler))
 }
 
 private func job(
-    _ name: String, _ schedule: String, _ options: [ScheduleOption], _ handler: ScheduleHandler
+    _ name: String, _ schedule: String, _ options: [ScheduleOption], _ handler: EventHandler
 ) -> Function {
     let options = FunctionOptions(options)
     let retry = options.scheduleRetry
@@ -72,22 +83,5 @@ private func job(
                 schedule: schedule, timeZone: options.timeZone, retryCount: retry.count,
                 maxRetrySeconds: retry.maxRetrySeconds, minBackoffSeconds: retry.minBackoffSeconds,
                 maxBackoffSeconds: retry.maxBackoffSeconds, maxDoublings: retry.maxDoublings)),
-        handler: .schedule(handler))
-}
-
-/// A job's handler.
-package enum ScheduleHandler: Sendable {
-    case plain(@Sendable (ScheduleEvent) async throws -> Void)
-    case transactional(@Sendable (ScheduleEvent, Transaction) async throws -> Void)
-
-    /// Runs the handler; a transactional one in a transaction of its own.
-    package func run(_ event: ScheduleEvent, transport: any DocumentTransport) async throws {
-        switch self {
-        case .plain(let handler):
-            try await handler(event)
-        case .transactional(let handler):
-            _ = try await TransactionRunner(transport: transport).run(
-                completing: { _ in [] }, { transaction in try await handler(event, transaction) })
-        }
-    }
+        handler: .event(handler))
 }

@@ -67,6 +67,26 @@ package struct Delivery: Hashable, Sendable {
     package var created: Timestamp { Timestamp(microseconds: id.event.version) }
 }
 
+/// That a delivery is over, or has become a dead letter.
+package struct DeliveryEnd: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
+        case succeeded
+        /// It went without having succeeded.
+        case dropped
+        case dead
+    }
+
+    package var id: DeliveryID
+    package var outcome: Outcome
+    package var time: Timestamp
+
+    package init(id: DeliveryID, outcome: Outcome, time: Timestamp) {
+        self.id = id
+        self.outcome = outcome
+        self.time = time
+    }
+}
+
 /// A delivery with its event as it is stored.
 package struct StoredDelivery: Hashable, Sendable {
     package var delivery: Delivery

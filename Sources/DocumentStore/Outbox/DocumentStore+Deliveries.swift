@@ -10,6 +10,12 @@ extension DocumentStore {
     ///   not block there.
     package func onDeliveries(_ listener: @escaping @Sendable (OutboxNews) -> Void) { outbox.listen(listener) }
 
+    /// - Parameter listener: told of deliveries that are over, however they came to it, once that is durable. It is called
+    ///   on the store's writing thread: it must not block there.
+    package func onDeliveryEnds(_ listener: @escaping @Sendable ([DeliveryEnd]) -> Void) {
+        outbox.listenToEnds(listener)
+    }
+
     // MARK: Working on deliveries
 
     /// Takes a delivery to work on.
@@ -71,11 +77,14 @@ extension DocumentStore {
     // MARK: Records
 
     /// Stores records of the host, or removes them, and runs of jobs with them, in one commit.
+    ///
+    /// - Returns: the events of the runs.
     @discardableResult
     package func keep(
         _ records: [(name: String, value: [UInt8]?)], runs: [ScheduledRun] = []
-    ) async throws(DocumentError) -> Int {
-        try await work(.keep(records, runs: runs))
+    ) async throws(DocumentError) -> [EventID] {
+        let version = try await work(.keep(records, runs: runs))
+        return runs.indices.map { EventID(version: Int64(version), ordinal: UInt32($0)) }
     }
 
     /// The records whose names start with a text.

@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 import Synchronization
 
 /// What of the outbox is in memory: who is told of what, and who works on which delivery.
@@ -6,6 +6,7 @@ final class Outbox: Sendable {
     private struct State {
         var routes = EventRoutes()
         var listener: (@Sendable (OutboxNews) -> Void)?
+        var endListener: (@Sendable ([DeliveryEnd]) -> Void)?
         var leases: [DeliveryID: Lease] = [:]
         var lastToken: UInt64 = 0
     }
@@ -25,9 +26,13 @@ final class Outbox: Sendable {
 
     func listen(_ listener: @escaping @Sendable (OutboxNews) -> Void) { state.withLock { $0.listener = listener } }
 
+    func listenToEnds(_ listener: @escaping @Sendable ([DeliveryEnd]) -> Void) {
+        state.withLock { $0.endListener = listener }
+    }
+
     func tell(_ news: OutboxNews) {
-        guard !news.isEmpty else { return }
-        state.withLock { $0.listener }?(news)
+        if !news.isEmpty { state.withLock { $0.listener }?(news) }
+        if !news.ended.isEmpty { state.withLock { $0.endListener }?(news.ended) }
     }
 
     /// - Returns: nil while somebody has it.

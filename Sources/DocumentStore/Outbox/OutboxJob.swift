@@ -54,6 +54,6 @@ struct OutboxJob: Sendable {
     }
 
     var work: Work
-    /// Told how many deliveries it concerned.
+    /// Told how many deliveries it concerned; where runs were stored, the version that names their events.
     var completion: @Sendable (Result<Int, DocumentError>) -> Void
 }

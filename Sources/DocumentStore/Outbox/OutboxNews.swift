@@ -13,6 +13,8 @@ package struct OutboxNews: Sendable {
     package private(set) var withdrawn: Set<DeliveryID> = []
     /// Those that were dead letters from the start.
     package private(set) var dead: [Delivery] = []
+    /// Those that are over, whoever ended them. They alone are no news for who works on deliveries.
+    private(set) var ended: [DeliveryEnd] = []
     private var earliest: [String: Timestamp] = [:]
     private var bytes = 0
 
@@ -35,6 +37,8 @@ package struct OutboxNews: Sendable {
     }
 
     mutating func add(dead delivery: Delivery) { dead.append(delivery) }
+
+    mutating func add(_ end: DeliveryEnd) { ended.append(end) }
 
     mutating func withdraw(_ id: DeliveryID) { withdrawn.insert(id) }
 

@@ -54,7 +54,7 @@ extension StoreWriter {
     ) throws {
         if let delivery, let lease = context.delivery {
             outboxBatch.ended.insert(lease)
-            try storage.finish(delivery, at: now, &outboxBatch.news)
+            try storage.finish(delivery, as: .succeeded, at: now, &outboxBatch.news)
         }
         guard !effects.isEmpty || !changes.isEmpty && context.firesEvents else { return }
         let routes = store.outbox.routes

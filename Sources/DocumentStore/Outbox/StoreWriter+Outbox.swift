@@ -43,7 +43,7 @@ extension StoreWriter {
             }
         case .drop(let ids):
             return try forEach(ids, storage) { delivery in
-                try storage.finish(delivery, at: now, &outboxBatch.news)
+                try storage.finish(delivery, as: .dropped, at: now, &outboxBatch.news)
                 outboxBatch.news.withdraw(delivery.id)
                 return true
             }
@@ -70,7 +70,8 @@ extension StoreWriter {
             delivery.firstTry = delivery.firstTry ?? firstTry
         }
         switch outcome {
-        case .succeeded, .dropped: try storage.finish(delivery, at: now, &outboxBatch.news)
+        case .succeeded: try storage.finish(delivery, as: .succeeded, at: now, &outboxBatch.news)
+        case .dropped: try storage.finish(delivery, as: .dropped, at: now, &outboxBatch.news)
         case .retry(let due, let failure):
             try storage.postpone(delivery, to: due, at: now, &outboxBatch.news) { note(failure, in: &$0) }
         case .dead(let failure):
@@ -121,7 +122,7 @@ extension StoreWriter {
                 event, for: [EventReceiver(function: run.function, due: now)], at: now, &outboxBatch.news)
         }
         settle(version)
-        return runs.count
+        return Int(version)
     }
 
     // MARK: With batches

@@ -18,6 +18,9 @@ struct FixtureFunctions: FunctionBundle {
         triggers
         misbehavingTriggers
         pacedTriggers
+        queues
+        eventListeners
+        senders
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }
         onDocumentWritten("written", document: "fixtures/{id=**}", .retry()) { event in _ = event.data.after.exists }
         onSchedule("nightly", schedule: "0 3 * * *", .timeZone("Asia/Tokyo")) { event in _ = event.scheduleTime }

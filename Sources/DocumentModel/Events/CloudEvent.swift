@@ -49,4 +49,10 @@ public struct CloudEvent: Hashable, Sendable {
     package static func isAttributeName(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) }
     }
+    /// Whether an extension attribute may be called so: it is none of an event's own.
+    package static func isExtensionName(_ name: String) -> Bool { isAttributeName(name) && !ownNames.contains(name) }
+
+    private static let ownNames: Set<String> = [
+        "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data",
+    ]
 }

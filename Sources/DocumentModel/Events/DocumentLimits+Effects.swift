@@ -49,9 +49,10 @@ extension DocumentLimits {
         guard !event.type.isEmpty, !event.source.isEmpty else {
             throw .invalidArgument("an event needs a type, such as shop.order.paid, and a source, such as /shop/orders")
         }
-        for name in event.attributes.keys where !CloudEvent.isAttributeName(name) {
+        for name in event.attributes.keys where !CloudEvent.isExtensionName(name) {
             throw .invalidArgument(
-                "the event \(event.type) has an attribute \"\(name)\"; names have lower-case letters and digits only")
+                "the event \(event.type) has an attribute \"\(name)\"; names have lower-case letters and digits only, and "
+                    + "are none of an event's own")
         }
         let texts = [event.id, event.type, event.source, event.subject, event.dataContentType, event.dataSchema]
         let size =

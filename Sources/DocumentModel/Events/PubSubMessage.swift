@@ -32,12 +32,15 @@ extension PubSubMessage {
 
     /// The event that tells of it.
     ///
-    /// - Throws: `invalidArgument` where no topic can be called so.
+    /// - Throws: `invalidArgument` where no topic can be called so, or the message is empty.
     package func event(topic: String, project: String) throws(DocumentError) -> CloudEvent {
         guard Self.isTopicName(topic) else {
             throw .invalidArgument(
                 "\"\(topic)\" is no topic: it starts with a letter and has 3 to 255 letters, digits and -._~+%, and "
                     + "doesn't start with goog")
+        }
+        guard !data.isEmpty || !attributes.isEmpty else {
+            throw .invalidArgument("a message has neither data nor attributes")
         }
         return CloudEvent(
             type: Self.eventType, source: "//pubsub.googleapis.com/projects/\(project)/topics/\(topic)",

@@ -27,6 +27,7 @@ package final class HostServer: Sendable {
         package var firestore: Int
         /// Nil in production, which has no sign-in of its own.
         package var auth: Int?
+        package var events: Int
     }
 
     let functions: [FunctionManifest]
@@ -70,18 +71,18 @@ package final class HostServer: Sendable {
     ///
     /// - Parameters:
     ///   - gracefulShutdownSignals: which signals begin the shutdown.
-    ///   - onReady: called once all three ports answer.
+    ///   - onReady: called once all ports answer.
     /// - Throws: an error whose description is a sentence for the operator.
     package func run(
         gracefulShutdownSignals: [UnixSignal] = [], onReady: @escaping @Sendable (Addresses) -> Void
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
-        let readiness = Readiness(servers: parts.signIn == nil ? 1 : 2) { ports in
+        let readiness = Readiness(servers: parts.signIn == nil ? 2 : 3) { ports in
             onReady(
                 Addresses(
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
-                    auth: ports["auth"]))
+                    auth: ports["auth"], events: ports["events"] ?? 0))
         }
         if let rules = configuration.rules {
             logger.notice(
@@ -90,7 +91,7 @@ package final class HostServer: Sendable {
         }
         var services: [any Service] = parts.keyCaches
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
-        services += [firestoreServer(readiness), gateway, controlServer()]
+        services += [firestoreServer(readiness), eventServer(readiness), gateway, controlServer()]
         for pool in pools { pool.begin() }
         let group = ServiceGroup(
             configuration: .init(
@@ -188,6 +189,13 @@ package final class HostServer: Sendable {
         return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
     }
 
+    private func eventServer(_ readiness: Readiness) -> any Service {
+        let responder = EventREST(
+            project: configuration.project, store: parts.store, queues: functions.taskQueues,
+            mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody)
+        return server(responder, port: configuration.listen.events, name: "events", readiness)
+    }
+
     private func controlServer() -> any Service {
         let data = DataTopic(service: DataService(parts.store, database: parts.database))
         return ControlServer(
@@ -263,6 +271,17 @@ private struct PortService<Application: ApplicationProtocol>: Service {
         } catch {
             throw HostError.listening(on: port, name: name, configuration, error)
         }
+    }
+}
+
+extension [FunctionManifest] {
+    /// The regions of each that takes tasks.
+    fileprivate var taskQueues: [String: [String]] {
+        var queues: [String: [String]] = [:]
+        for function in self {
+            if case .task = function.trigger { queues[function.name] = function.regions }
+        }
+        return queues
     }
 }
 

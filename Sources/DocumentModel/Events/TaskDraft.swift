@@ -4,7 +4,7 @@ public struct TaskDraft: Hashable, Sendable {
     public var queue: String
     /// Unique in its queue, until a day after the task has ended; nil for one of its own.
     public var name: String?
-    /// The request's body, JSON.
+    /// The whole body of the request, JSON: `{"data":…}`, as a callable's.
     public var body: [UInt8]
     public var headers: [String: String]
     /// When it is due; nil for at once.

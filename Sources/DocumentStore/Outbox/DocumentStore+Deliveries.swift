@@ -146,12 +146,16 @@ extension DocumentStore {
     ///
     /// - Throws: `dataLoss` where it can't be read.
     package func delivery(_ id: DeliveryID) async throws(DocumentError) -> StoredDelivery? {
+        try await view { try $0.storage.wholeDelivery(id) }
+    }
+
+    /// The delivery of the task that has a name in its queue; nil where it has ended, or there never was one.
+    ///
+    /// - Throws: `dataLoss` where it can't be read.
+    package func delivery(ofTask name: String, in queue: String) async throws(DocumentError) -> StoredDelivery? {
         try await view { view in
-            guard let delivery = try view.storage.delivery(id) else { return nil }
-            guard let row = try view.storage.get(.events, OutboxKey.event(id.event)) else {
-                throw DecodingFailure("the event \(id.event) is missing")
-            }
-            return StoredDelivery(delivery: delivery, event: try StoredEvent.decode(row).event)
+            guard let row = try view.storage.get(.deliveries, OutboxKey.taskName(name, of: queue)) else { return nil }
+            return try view.storage.wholeDelivery(DeliveryID(event: try TaskName(row).event, function: queue))
         }
     }
 
@@ -254,5 +258,15 @@ extension DocumentStore {
             if !reads.put(job) { job.fail(Self.shutDown) }
         }
         return try result.get()
+    }
+}
+
+extension StorageReader {
+    fileprivate func wholeDelivery(_ id: DeliveryID) throws -> StoredDelivery? {
+        guard let delivery = try delivery(id) else { return nil }
+        guard let row = try get(.events, OutboxKey.event(id.event)) else {
+            throw DecodingFailure("the event \(id.event) is missing")
+        }
+        return StoredDelivery(delivery: delivery, event: try StoredEvent.decode(row).event)
     }
 }

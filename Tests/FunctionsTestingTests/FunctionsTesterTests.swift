@@ -1,0 +1,6 @@
+import FunctionsRuntime
+import FunctionsTesting
+import Testing
+
+@Suite struct FunctionsTesterTests {
+}

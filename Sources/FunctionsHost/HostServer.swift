@@ -35,6 +35,7 @@ package final class HostServer: Sendable {
     private let parts: HostParts
     private let pools: [WorkerPool]
     private let gateway: Gateway
+    private let events: EventService
     private let logger: Logger
 
     /// Opens the data directory, asks the bundles for their functions and takes the functions port.
@@ -54,11 +55,17 @@ package final class HostServer: Sendable {
             let releases = try await Self.releases(configuration, hostDirectory: hostDirectory)
             let plan = try FunctionPlan(releases, configuration: configuration)
             functions = plan.entries.map(\.manifest)
-            let served = plan.entries.map { entry in
+            let records = try await EventRecords.load(parts.store)
+            let served = try plan.entries.map { entry in
                 ServedFunction(
-                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts))
+                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts),
+                    gate: try FunctionGate(
+                        entry.manifest.name, budget: configuration.functions[entry.manifest.name]?.budget, records,
+                        now: Timestamp.now))
             }
             pools = served.map(\.pool)
+            // Before anybody can write: from then on functions are told.
+            events = try Self.events(served, records, configuration: configuration, parts: parts, logger: logger)
             let routes = RouteTable(project: configuration.project, functions: served)
             gateway = try await Self.gateway(configuration, parts: parts, routes: routes, logger: logger)
         } catch {
@@ -91,7 +98,8 @@ package final class HostServer: Sendable {
         }
         var services: [any Service] = parts.keyCaches
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
-        services += [firestoreServer(readiness), eventServer(readiness), gateway, controlServer()]
+        // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
+        services += [firestoreServer(readiness), eventServer(readiness), gateway, controlServer(), events]
         for pool in pools { pool.begin() }
         let group = ServiceGroup(
             configuration: .init(
@@ -106,6 +114,7 @@ package final class HostServer: Sendable {
         }
         for pool in pools { pool.stop() }
         for pool in pools { await pool.kill() }
+        await events.finish()
         await parts.close()
         try result.get()
     }
@@ -140,13 +149,35 @@ package final class HostServer: Sendable {
         let manifest = entry.manifest
         let limits = WorkerPoolState.Limits(
             concurrency: manifest.concurrency, minInstances: manifest.minInstances,
-            maxInstances: manifest.maxInstances, queue: configuration.limits.queue)
+            maxInstances: manifest.maxInstances,
+            // Events come no faster than they are taken; none is refused for want of a place to wait.
+            queue: manifest.trigger.isForEvents
+                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue)
         let environment = WorkerLaunch.environment(
             configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
         return WorkerPool(
             name: manifest.name, limits: limits,
             launch: WorkerLaunch(executable: entry.release.executable, environment: environment),
             services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
+    }
+
+    private static func events(
+        _ functions: [ServedFunction], _ records: EventRecords, configuration: HostConfiguration, parts: HostParts,
+        logger: Logger
+    ) throws -> EventService {
+        try EventService(
+            functions.map { function in
+                EventService.Function(
+                    manifest: function.manifest, gate: function.gate,
+                    launcher: function.manifest.trigger.isForEvents
+                        ? InvocationLauncher(
+                            function.manifest, pool: function.pool, gate: function.gate, loops: parts.invocationLoops)
+                        : nil)
+            },
+            records: records, maxDepth: configuration.limits.eventDepth,
+            parts: EventService.Parts(
+                store: parts.store, timer: LoopTimer(eventLoop: parts.group.next()), now: Timestamp.now, alerts: nil,
+                logger: logger))
     }
 
     private static func gateway(

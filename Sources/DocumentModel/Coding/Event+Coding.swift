@@ -30,18 +30,30 @@ extension Event {
         return writer.bytes
     }
 
-    package init(decoding bytes: [UInt8]) throws(DecodingFailure) {
+    /// An event's chain, without reading what happened.
+    package static func chain(of bytes: [UInt8]) throws(DecodingFailure) -> [String] {
         var reader = ByteReader(bytes)
-        guard try reader.byte() == Self.format else { throw DecodingFailure("an event has an unknown format") }
+        return try head(from: &reader).chain
+    }
+
+    private typealias Head = (id: EventID, time: Timestamp, auth: EventAuth, chain: [String])
+
+    private static func head(from reader: inout ByteReader) throws(DecodingFailure) -> Head {
+        guard try reader.byte() == format else { throw DecodingFailure("an event has an unknown format") }
         let version = Int64(bitPattern: try reader.fixed())
         guard let ordinal = UInt32(exactly: try reader.varint()) else {
             throw DecodingFailure("the place of an event in its commit is out of range")
         }
-        id = EventID(version: version, ordinal: ordinal)
-        time = try reader.timestamp()
+        let id = EventID(version: version, ordinal: ordinal)
+        let time = try reader.timestamp()
         let type = EventAuth.AuthType(rawValue: try reader.string()) ?? .unknown
-        auth = EventAuth(type, id: try reader.optionalString())
-        chain = try reader.list { reader throws(DecodingFailure) in try reader.string() }
+        let auth = EventAuth(type, id: try reader.optionalString())
+        return (id, time, auth, try reader.list { reader throws(DecodingFailure) in try reader.string() })
+    }
+
+    package init(decoding bytes: [UInt8]) throws(DecodingFailure) {
+        var reader = ByteReader(bytes)
+        (id, time, auth, chain) = try Self.head(from: &reader)
         switch try reader.byte() {
         case 1:
             content = .document(

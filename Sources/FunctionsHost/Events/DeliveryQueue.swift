@@ -189,7 +189,10 @@ final class DeliveryQueue: Sendable {
     private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
         parts.store.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
             switch result {
-            case .success: perform { $0.machine.ended(delivery.id.event, now: $1) }
+            case .success:
+                var again: Timestamp?
+                if case .retry(let due, _) = outcome { again = due }
+                perform { [again] in $0.machine.ended(delivery.id.event, due: again, now: $1) }
             case .failure(let error):
                 guard state.withLock({ $0.phase != .stopped }) else { return }
                 logger.error(

@@ -146,10 +146,11 @@ struct DeliveryQueueState: Equatable {
             return advance(now)
         }
         if let due = page.nextDue { noteDue(due) }
-        hasMore = page.hasMore
+        // What was said while it was read isn't known to be in it.
+        hasMore = hasMore || page.hasMore
         for stored in page.deliveries { add(stored) }
         // What came while there was more to read comes in its turn.
-        if page.hasMore || arrivals.areIncomplete {
+        if hasMore || arrivals.areIncomplete {
             hasMore = true
         } else {
             for stored in arrivals.deliveries { take(stored) }
@@ -165,8 +166,11 @@ struct DeliveryQueueState: Equatable {
     }
 
     /// The work on a delivery is over, and what became of it is in the store.
-    mutating func ended(_ event: EventID, now: Timestamp) -> [Action] {
+    ///
+    /// - Parameter due: when it is tried again. What was read until now has left it out, and the news of it too.
+    mutating func ended(_ event: EventID, due: Timestamp? = nil, now: Timestamp) -> [Action] {
         drop(event)
+        if let due { noteDue(due) }
         return advance(now)
     }
 
@@ -266,6 +270,7 @@ struct DeliveryQueueState: Equatable {
             bufferedBytes < limits.bufferedBytes / 2
         else { return nil }
         reading = .underWay(Arrivals())
+        hasMore = false
         return Request(
             except: bufferedIDs.union(inFlight.keys), limit: limits.page,
             maxBytes: limits.bufferedBytes / 2)

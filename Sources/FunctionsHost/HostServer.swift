@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Foundation
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -36,6 +37,8 @@ package final class HostServer: Sendable {
     private let pools: [WorkerPool]
     private let gateway: Gateway
     private let events: EventService
+    /// Nil where the operator wants no alerts.
+    private let webhook: WebhookSink?
     private let logger: Logger
 
     /// Opens the data directory, asks the bundles for their functions and takes the functions port.
@@ -65,7 +68,15 @@ package final class HostServer: Sendable {
             }
             pools = served.map(\.pool)
             // Before anybody can write: from then on functions are told.
-            events = try Self.events(served, records, configuration: configuration, parts: parts, logger: logger)
+            webhook = configuration.alerts.webhook.flatMap { address in
+                URL(string: address).map { url in
+                    WebhookSink(project: configuration.project, logger: logger) { body throws(WebhookError) in
+                        try await WebhookRequest.post(body, to: url)
+                    }
+                }
+            }
+            events = try Self.events(
+                served, records, configuration: configuration, parts: parts, alerts: webhook, logger: logger)
             let routes = RouteTable(project: configuration.project, functions: served)
             gateway = try await Self.gateway(configuration, parts: parts, routes: routes, logger: logger)
         } catch {
@@ -97,6 +108,7 @@ package final class HostServer: Sendable {
                 metadata: ["rules": "\(rules)"])
         }
         var services: [any Service] = parts.keyCaches
+        if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
         services += [firestoreServer(readiness), eventServer(readiness), gateway, controlServer(), events]
@@ -163,7 +175,7 @@ package final class HostServer: Sendable {
 
     private static func events(
         _ functions: [ServedFunction], _ records: EventRecords, configuration: HostConfiguration, parts: HostParts,
-        logger: Logger
+        alerts: WebhookSink?, logger: Logger
     ) throws -> EventService {
         try EventService(
             functions.map { function in
@@ -176,7 +188,7 @@ package final class HostServer: Sendable {
             },
             records: records, maxDepth: configuration.limits.eventDepth,
             parts: EventService.Parts(
-                store: parts.store, timer: LoopTimer(eventLoop: parts.group.next()), now: Timestamp.now, alerts: nil,
+                store: parts.store, timer: LoopTimer(eventLoop: parts.group.next()), now: Timestamp.now, alerts: alerts,
                 logger: logger))
     }
 
@@ -223,14 +235,20 @@ package final class HostServer: Sendable {
     private func eventServer(_ readiness: Readiness) -> any Service {
         let responder = EventREST(
             project: configuration.project, store: parts.store, queues: functions.taskQueues,
-            mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody)
+            mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
         return server(responder, port: configuration.listen.events, name: "events", readiness)
     }
 
     private func controlServer() -> any Service {
         let data = DataTopic(service: DataService(parts.store, database: parts.database))
+        let deliveries = DeliveryService(
+            parts.store, database: parts.database, now: Timestamp.now, isRunning: events.isInFlight)
+        let topics: [any ControlTopic] = [
+            data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
+            MetricsTopic(events: events),
+        ]
         return ControlServer(
-            directory: parts.directory.path, topics: [data], group: parts.group, logger: logger,
+            directory: parts.directory.path, topics: topics, group: parts.group, logger: logger,
             libraryLogger: libraryLogger)
     }
 

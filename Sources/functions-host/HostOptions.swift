@@ -20,13 +20,18 @@ struct HostOptions: ParsableArguments {
     var json = false
 
     func run(_ work: (HostControl, DataReport) async throws -> Void) async throws {
+        try await withConfiguration { try await work(HostControl($0), $1) }
+    }
+
+    /// The same for what can be done without a host too.
+    func withConfiguration(_ work: (HostConfiguration, DataReport) async throws -> Void) async throws {
         // Whoever reads the output may go; writing to it fails then.
         signal(SIGPIPE, SIG_IGN)
         let report = DataReport(isJSON: json, isVerbose: false, resultToErrors: false)
         do {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = absolutePath(data) }
-            try await work(HostControl(configuration), report)
+            try await work(configuration, report)
         } catch let exit as ExitCode {
             throw exit
         } catch {

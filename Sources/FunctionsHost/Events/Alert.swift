@@ -1,7 +1,7 @@
 import DocumentModel
 
 /// What the operator is to know without looking.
-struct Alert: Hashable, Sendable {
+struct Alert: Equatable, Sendable {
     enum Kind: String, Hashable, Sendable {
         /// A share of a function's budget is used.
         case budgetWarning = "budget.warning"
@@ -13,6 +13,8 @@ struct Alert: Hashable, Sendable {
     var function: String
     /// A sentence.
     var message: String
+    /// What of the budget is used.
+    var use: BudgetState.Use
     var time: Timestamp
 }
 

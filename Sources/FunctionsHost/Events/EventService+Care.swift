@@ -131,7 +131,7 @@ extension EventService {
         let message = "\(name) has used \(use.used) of \(use.limit) \(use.kind.words) of today\(consequence)"
         parts.logger.warning(
             "a budget", metadata: ["function": "\(name)", "kind": "\(kind.rawValue)", "message": "\(message)"])
-        parts.alerts?.send(Alert(kind: kind, function: name, message: message, time: parts.now()))
+        parts.alerts?.send(Alert(kind: kind, function: name, message: message, use: use, time: parts.now()))
     }
 }
 

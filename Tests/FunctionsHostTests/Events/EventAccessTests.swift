@@ -42,6 +42,13 @@ struct EventAccessTests {
         await port.shutdown()
     }
 
+    @Test func metricsAreToldInDevelopment() async throws {
+        let port = try EventExchanges()
+        #expect(try await port.send(.get, "/metrics") == RESTAnswer(status: 200, body: "a_metric 1\n"))
+        #expect(try await port.send(.post, "/metrics").status == 404)
+        await port.shutdown()
+    }
+
     @Test(arguments: others)
     func usersAndPagesMayNot(headers: [String: String], status: StatusCode, message: String) async throws {
         let port = try EventExchanges()

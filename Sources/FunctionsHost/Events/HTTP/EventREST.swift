@@ -17,10 +17,12 @@ package struct EventREST: HTTPResponder {
     let now: @Sendable () -> Timestamp
     private let access: EventAccess
     private let maxBodyBytes: Int
+    private let metrics: @Sendable () async throws(DocumentError) -> String
 
     package init(
         project: String, store: DocumentStore, queues: [String: [String]], mode: HostConfiguration.Mode,
-        maxBodyBytes: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now
+        maxBodyBytes: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        metrics: @escaping @Sendable () async throws(DocumentError) -> String
     ) {
         self.project = project
         self.store = store
@@ -28,11 +30,15 @@ package struct EventREST: HTTPResponder {
         self.now = now
         access = EventAccess(mode: mode)
         self.maxBodyBytes = maxBodyBytes
+        self.metrics = metrics
     }
 
     package func respond(to request: Request, context: Context) async throws -> Response {
         do throws(DocumentError) {
             let auth = try access.auth(request.headers)
+            if request.method == .get, request.uri.path == "/metrics" {
+                return MetricsText.response(try await metrics())
+            }
             return DocumentREST.json(try await answer(request, auth).bytes, status: .ok)
         } catch {
             return DocumentREST.error(error)

@@ -4,12 +4,17 @@ import Testing
 
 /// firebase-admin's own task queue client against the port of events. `.ci/oracles` installs it.
 @Suite(.timeLimit(.minutes(5))) struct AdminLibraryTests {
-    private static let python = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    private static let oracles = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent(".build-oracles/bin/python").path
+        .appendingPathComponent(".build-oracles").path
+
+    private static let python = oracles + "/bin/python"
 
     private static var isInstalled: Bool {
-        FileManager.default.isExecutableFile(atPath: python)
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: oracles + "/lib")) ?? []
+        return versions.contains {
+            FileManager.default.fileExists(atPath: "\(oracles)/lib/\($0)/site-packages/firebase_admin/functions.py")
+        }
     }
 
     private static let script = """

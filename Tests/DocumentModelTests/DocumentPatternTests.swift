@@ -36,6 +36,44 @@ import Testing
         #expect(found == ["users/{u}", "users/ada", "{x=**}", "*/ada"])
     }
 
+    /// To Swift they are one text, and to the store two documents.
+    @Test func lettersAreComparedByTheirBytes() throws {
+        let patterns = ["caf\u{E9}/{x}", "cafe\u{301}/{x}", "{up=**}/caf\u{E9}/{x}"]
+        let table = DocumentPatternTable(try patterns.enumerated().map { (try DocumentPattern($1), $0) })
+        #expect(table.matches(try DocumentPath("caf\u{E9}/a")).map(\.element).sorted() == [0, 2])
+        #expect(table.matches(try DocumentPath("cafe\u{301}/a")).map(\.element) == [1])
+        #expect(table.elements(matching: try DocumentPath("a/b/caf\u{E9}/c")) == [2])
+    }
+
+    /// Against each pattern alone, by the definition.
+    @Test func aTableFindsWhatEachPatternFits() throws {
+        var random = SeededGenerator(seed: 4)
+        let names = ["a", "b", "ab", "abc"]
+        func texts(_ wildcards: [String], _ count: Int) -> String {
+            (0..<count).map { _ in (names + wildcards).randomElement(using: &random) ?? "a" }.joined(separator: "/")
+        }
+        let patterns = (0..<400).compactMap { _ in
+            try? DocumentPattern(texts(["*", "*", "**"], .random(in: 1...6, using: &random)))
+        }
+        #expect(patterns.count > 100)
+        let table = DocumentPatternTable(patterns.enumerated().map { ($1, $0) })
+        for _ in 0..<500 {
+            let path = try DocumentPath(texts([], 2 * .random(in: 1...3, using: &random)))
+            let expected = patterns.indices.filter { fits(patterns[$0].segments[...], path.segments[...]) }
+            #expect(table.elements(matching: path).sorted() == expected, "\(path)")
+        }
+    }
+
+    private func fits(_ pattern: ArraySlice<DocumentPattern.Segment>, _ path: ArraySlice<Substring>) -> Bool {
+        switch pattern.first {
+        case nil: path.isEmpty
+        case .literal(let text): path.first == text[...] && fits(pattern.dropFirst(), path.dropFirst())
+        case .one: !path.isEmpty && fits(pattern.dropFirst(), path.dropFirst())
+        case .many:
+            fits(pattern.dropFirst(), path) || !path.isEmpty && fits(pattern, path.dropFirst())
+        }
+    }
+
     @Test(arguments: ["", "users//x", "users/{}", "users/{a b}", "users/{a}/x/{a}", "**/{x=**}", "users", "users/x{a}"])
     func otherTextsAreTold(text: String) {
         #expect(throws: DocumentPattern.Problem.self) { try DocumentPattern(text) }

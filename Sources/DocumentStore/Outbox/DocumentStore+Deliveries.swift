@@ -234,7 +234,7 @@ extension DocumentStore {
 
     // MARK: Asking the threads
 
-    private func work(_ work: OutboxJob.Work) async throws(DocumentError) -> Int {
+    func work(_ work: OutboxJob.Work) async throws(DocumentError) -> Int {
         let result = await withCheckedContinuation { continuation in
             put(OutboxJob(work: work) { continuation.resume(returning: $0) })
         }
@@ -245,7 +245,7 @@ extension DocumentStore {
         if !writes.put(.outbox(job)) { job.completion(.failure(Self.shutDown)) }
     }
 
-    private func view<Answer: Sendable>(
+    func view<Answer: Sendable>(
         _ body: @escaping @Sendable (DocumentView) throws -> Answer
     ) async throws(DocumentError) -> Answer {
         let result: Result<Answer, DocumentError> = await withCheckedContinuation { continuation in

@@ -51,6 +51,8 @@ struct OutboxJob: Sendable {
         case bury([DeliveryID], String)
         /// Stores records of the host, or removes them, together with runs that they tell of.
         case keep([(name: String, value: [UInt8]?)], runs: [ScheduledRun])
+        /// Puts right what an ``OutboxAudit`` finds wrong with rows.
+        case mend(StorageTable, [[UInt8]])
     }
 
     var work: Work

@@ -73,6 +73,18 @@ enum OutboxKey {
         return name
     }
 
+    /// The name that a key of any kind but 6 and 7 begins with: a function's.
+    static func firstName(_ key: [UInt8]) -> String? {
+        guard let end = key.firstIndex(of: 0), end > 1 else { return nil }
+        return String(validating: key[1..<end], as: UTF8.self)
+    }
+
+    /// The task's name in a key of kind 5.
+    static func secondName(_ key: [UInt8]) -> String? {
+        guard let start = key.firstIndex(of: 0), key.last == 0, key.count > start + 2 else { return nil }
+        return String(validating: key[(start + 1)..<(key.count - 1)], as: UTF8.self)
+    }
+
     /// Of a key of kind 1 or 3.
     static func delivery(_ key: [UInt8]) throws(DecodingFailure) -> DeliveryID {
         DeliveryID(event: try event(at: key), function: try function(key))

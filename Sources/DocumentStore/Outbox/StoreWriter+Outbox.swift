@@ -6,8 +6,6 @@ struct OutboxBatch {
     var news = OutboxNews()
     /// Leases that end with the batch: nothing more is done under them.
     var ended: Set<DeliveryLease> = []
-    /// Deliveries that nobody may lease until the batch is durable, as it changes them by hand.
-    var held: [DeliveryID: DeliveryLease] = [:]
     var answers: [(completion: @Sendable (Result<Int, DocumentError>) -> Void, result: Result<Int, DocumentError>)] = []
 }
 
@@ -55,6 +53,7 @@ extension StoreWriter {
                 return true
             }
         case .keep(let records, let runs): return try keep(records, runs, now, storage)
+        case .mend(let table, let keys): return try keys.reduce(0) { $0 + (try mend(table, $1, now, storage)) }
         }
     }
 
@@ -96,9 +95,9 @@ extension StoreWriter {
 
     /// - Returns: whether nobody works on the delivery.
     private func hold(_ id: DeliveryID) -> Bool {
-        if outboxBatch.held[id] != nil { return true }
-        outboxBatch.held[id] = store.outbox.lease(id)
-        return outboxBatch.held[id] != nil
+        if heldDeliveries[id] != nil { return true }
+        heldDeliveries[id] = store.outbox.lease(id)
+        return heldDeliveries[id] != nil
     }
 
     private func keep(
@@ -125,26 +124,49 @@ extension StoreWriter {
         return Int(version)
     }
 
+    /// - Returns: how much was put right.
+    private func mend(
+        _ table: StorageTable, _ key: [UInt8], _ now: Timestamp, _ storage: any StorageWriter
+    ) throws -> Int {
+        guard let row = try storage.get(table, key) else { return 0 }
+        let audit = OutboxAudit(storage: storage, now: now)
+        var count = 0
+        for finding in try table == .events ? audit.findings(ofEvent: key, row) : audit.findings(key, row) {
+            guard !finding.mends.isEmpty, finding.holding.allSatisfy(hold) else { continue }
+            for mend in finding.mends {
+                switch mend {
+                case .put(let table, let key, let row): try storage.put(table, key, row)
+                case .delete(let table, let key): try storage.delete(table, key)
+                }
+            }
+            if let function = OutboxKey.firstName(key), table == .deliveries {
+                outboxBatch.news.add(function, due: now)
+            }
+            count += 1
+        }
+        return count
+    }
+
     // MARK: With batches
 
     func publishOutbox() {
-        let batch = outboxBatch
-        outboxBatch = OutboxBatch()
+        let (batch, held) = (outboxBatch, heldDeliveries)
+        (outboxBatch, heldDeliveries) = (OutboxBatch(), [:])
         for lease in batch.ended { store.outbox.end(lease) }
         var news = batch.news
         news.settle()
         // What is due anew can be had at once, and what isn't due any more only when that was told.
-        for (id, lease) in batch.held where !news.withdrawn.contains(id) { store.outbox.end(lease) }
+        for (id, lease) in held where !news.withdrawn.contains(id) { store.outbox.end(lease) }
         store.outbox.tell(news)
-        for id in news.withdrawn { batch.held[id].map { _ = store.outbox.end($0) } }
+        for id in news.withdrawn { held[id].map { _ = store.outbox.end($0) } }
         for answer in batch.answers { answer.completion(answer.result) }
     }
 
     /// Nothing of the batch was kept: whoever had a lease still has it.
     func failOutbox(_ error: DocumentError) {
-        let batch = outboxBatch
-        outboxBatch = OutboxBatch()
-        for lease in batch.held.values { store.outbox.end(lease) }
+        let (batch, held) = (outboxBatch, heldDeliveries)
+        (outboxBatch, heldDeliveries) = (OutboxBatch(), [:])
+        for lease in held.values { store.outbox.end(lease) }
         for answer in batch.answers { answer.completion(.failure(error)) }
     }
 }

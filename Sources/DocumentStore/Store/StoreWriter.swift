@@ -26,6 +26,8 @@ final class StoreWriter: @unchecked Sendable {
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
     var outboxBatch = OutboxBatch()
+    /// Deliveries that nobody may lease until the open batch is durable, as it changes them by hand.
+    var heldDeliveries: [DeliveryID: DeliveryLease] = [:]
     /// Reads of a state that no snapshot holds yet, which can be done once the open batch is durable.
     private var settled: [StoreOperation] = []
     private var sweptAt: Duration?

@@ -152,7 +152,7 @@ let package = Package(
         .testTarget(
             name: "FunctionsHostTests",
             dependencies: [
-                "FunctionsHost", "DocumentStore", "DocumentModel", "WorkerProtocol",
+                "FunctionsHost", "DocumentStore", "DocumentModel", "WorkerProtocol", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -39,6 +39,7 @@ package final class HostServer: Sendable {
     private let events: EventService
     /// Nil where the operator wants no alerts.
     private let webhook: WebhookSink?
+    private let schedules: ScheduleRunner
     private let logger: Logger
 
     /// Opens the data directory, asks the bundles for their functions and takes the functions port.
@@ -77,6 +78,9 @@ package final class HostServer: Sendable {
             }
             events = try Self.events(
                 served, records, configuration: configuration, parts: parts, alerts: webhook, logger: logger)
+            schedules = try ScheduleRunner(
+                functions, store: parts.store, now: Timestamp.now, alarm: EventLoopAlarm(parts.group.next()),
+                logger: logger)
             let routes = RouteTable(project: configuration.project, functions: served)
             gateway = try await Self.gateway(configuration, parts: parts, routes: routes, logger: logger)
         } catch {
@@ -111,7 +115,7 @@ package final class HostServer: Sendable {
         if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
-        services += [firestoreServer(readiness), eventServer(readiness), gateway, controlServer(), events]
+        services += [firestoreServer(readiness), eventServer(readiness), gateway, schedules, controlServer(), events]
         for pool in pools { pool.begin() }
         let group = ServiceGroup(
             configuration: .init(
@@ -245,7 +249,7 @@ package final class HostServer: Sendable {
             parts.store, database: parts.database, now: Timestamp.now, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
-            MetricsTopic(events: events),
+            MetricsTopic(events: events), SchedulesTopic(runner: schedules),
         ]
         return ControlServer(
             directory: parts.directory.path, topics: topics, group: parts.group, logger: logger,

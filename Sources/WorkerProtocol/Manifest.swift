@@ -199,7 +199,7 @@ package struct EventRetryManifest: Codable, Equatable, Sendable {
 }
 
 /// What becomes of a job's runs that were due while the host was down, or while the run before went on.
-package enum MissedRunsManifest: Codable, Equatable, Sendable {
+package enum MissedRunsManifest: Codable, Hashable, Sendable {
     /// One run, for the last of them.
     case once
     case skip

@@ -6,8 +6,8 @@ struct FunctionsHostCommand: AsyncParsableCommand {
         commandName: "functions-host",
         abstract: "Serves Swift cloud functions to Firebase clients.",
         subcommands: [
-            ServeCommand.self, DataCommand.self, DeliveriesCommand.self, PauseCommand.self, ResumeCommand.self,
-            MetricsCommand.self,
+            ServeCommand.self, DataCommand.self, SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
+            ResumeCommand.self, MetricsCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

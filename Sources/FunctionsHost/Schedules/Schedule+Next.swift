@@ -37,7 +37,7 @@ extension ZoneClock {
         let today = Self.dayNumber(ofLocal: local)
         for day in today..<today + Self.longestWait where matches(CivilDate(daysSince1970: day)) {
             // What clocks have shown already, and what a gap jumped over, is not after this instant.
-            for time in times where day * Self.day + time > local {
+            for time in times[times.firstIndex(above: local - day * Self.day)...] {
                 // While clocks show an hour for the second time, its minutes were run.
                 let candidate = self.instant(ofLocal: day * Self.day + time)
                 if candidate > instant { return candidate }
@@ -54,11 +54,21 @@ extension ZoneClock {
     }
 }
 
+extension [Int64] {
+    /// Of the first element above a value, where they ascend.
+    fileprivate func firstIndex(above value: Int64) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] > value { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
 extension CronSchedule {
     fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
-        let minutes = minutes.sorted()
-        let times = hours.sorted().flatMap { hour in minutes.map { Int64(hour * 60 + $0) } }
-        return clock.first(after: instant, times: times) { day in
+        clock.first(after: instant, times: times) { day in
             guard months.contains(day.month) else { return false }
             let isDay = daysOfMonth.contains(day.day)
             let isWeekday = daysOfWeek.contains(day.weekday)
@@ -82,24 +92,7 @@ extension DaySchedule {
 
 extension IntervalSchedule {
     fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
-        let start: Int64
-        let end: Int64
-        switch anchor {
-        case .lastRun: return instant + Int64(minutes)
-        case .synchronized: (start, end) = (0, ZoneClock.day - 1)
-        case .window(let from, let to): (start, end) = (Int64(from), Int64(to))
-        }
-        // Within a window real time counts, whatever clocks do meanwhile.
-        let length = end >= start ? end - start : end + ZoneClock.day - start
-        let today = ZoneClock.dayNumber(ofLocal: clock.local(atMinute: instant))
-        for day in (today - 2)...(today + 2) {
-            let opens = clock.instant(ofLocal: day * ZoneClock.day + start)
-            let nextOpens = clock.instant(ofLocal: (day + 1) * ZoneClock.day + start)
-            let closes = min(clock.instant(ofLocal: day * ZoneClock.day + start + length), nextOpens - 1)
-            if opens > instant { return opens }
-            let run = opens + ((instant - opens) / Int64(minutes) + 1) * Int64(minutes)
-            if run <= closes { return run }
-        }
-        return nil
+        guard let times else { return instant + Int64(minutes) }
+        return clock.first(after: instant, times: times) { _ in true }
     }
 }

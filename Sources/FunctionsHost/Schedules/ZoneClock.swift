@@ -38,6 +38,16 @@ struct ZoneClock: Sendable {
         return high
     }
 
+    /// What clocks show at an instant, as RFC 3339 with the zone's offset: `2026-11-22T03:00:00+09:00`.
+    func rfc3339(_ time: Timestamp) -> String {
+        let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time.seconds)))
+        let local = Timestamp(seconds: time.seconds + Int64(offset), nanoseconds: time.nanoseconds).rfc3339
+        guard offset != 0 else { return local }
+        func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let minutes = abs(offset) / 60
+        return local.dropLast() + (offset < 0 ? "-" : "+") + digits(minutes / 60) + ":" + digits(minutes % 60)
+    }
+
     static let day: Int64 = 24 * 60
 
     private func offset(atMinute instant: Int64) -> Int64 {

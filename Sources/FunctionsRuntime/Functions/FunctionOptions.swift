@@ -26,6 +26,8 @@ package struct FunctionOptions: Sendable {
     package var maxDispatchesPerSecond = 500.0
     package var timeZone = "UTC"
     package var scheduleRetry = ScheduleRetry()
+    package var missedRuns = MissedRuns.once
+    package var overlaps = false
 
     init<Kind>(_ options: [FunctionOption<Kind>]) {
         for option in options { option.apply(&self) }
@@ -141,4 +143,11 @@ extension FunctionOption where Kind == FunctionKind.Schedule {
 
     /// How a failed run is tried again. Default: not.
     public static func retry(_ retry: ScheduleRetry) -> Self { .init { $0.scheduleRetry = retry } }
+
+    /// What becomes of runs that were due while the host was down, the function paused, or the run before going on.
+    /// Default: once.
+    public static func missedRuns(_ missedRuns: MissedRuns) -> Self { .init { $0.missedRuns = missedRuns } }
+
+    /// Whether a run may begin while the one before goes on or waits for its next try. Default false: it is missed then.
+    public static func overlap(_ overlaps: Bool = true) -> Self { .init { $0.overlaps = overlaps } }
 }

@@ -1,5 +1,5 @@
 public import DocumentModel
-import WorkerProtocol
+package import WorkerProtocol
 
 /// One run of a scheduled job.
 public struct ScheduleEvent: FunctionInput {
@@ -51,6 +51,22 @@ public struct ScheduleRetry: Sendable, Hashable {
     }
 }
 
+/// What becomes of a job's runs that could not begin when they were due.
+public struct MissedRuns: Sendable, Hashable {
+    package let manifest: MissedRunsManifest
+
+    /// One run makes up for all of them: the last one's.
+    public static let once = MissedRuns(manifest: .once)
+
+    /// None of them is made up for.
+    public static let skip = MissedRuns(manifest: .skip)
+
+    /// Each of them is made up for in order, the latest so many at most.
+    ///
+    /// - Parameter max: 1...1000.
+    public static func all(max: Int) -> MissedRuns { MissedRuns(manifest: .all(max: max)) }
+}
+
 /// A scheduled job.
 ///
 ///     onSchedule("expireCarts", schedule: "every day 03:00", .timeZone("Asia/Tokyo")) { event in … }
@@ -82,6 +98,7 @@ private func job(
             .init(
                 schedule: schedule, timeZone: options.timeZone, retryCount: retry.count,
                 maxRetrySeconds: retry.maxRetrySeconds, minBackoffSeconds: retry.minBackoffSeconds,
-                maxBackoffSeconds: retry.maxBackoffSeconds, maxDoublings: retry.maxDoublings)),
+                maxBackoffSeconds: retry.maxBackoffSeconds, maxDoublings: retry.maxDoublings,
+                missedRuns: options.missedRuns.manifest, overlaps: options.overlaps)),
         handler: .event(handler))
 }

@@ -18,15 +18,22 @@ struct EventRecords: Sendable {
     /// - Throws: `DocumentError` where the store can't be read.
     static func load(_ store: DocumentStore) async throws(DocumentError) -> Self {
         var records = EventRecords()
-        for (name, value) in try await store.records(startingWith: pausePrefix) {
-            var reader = ByteReader(value)
-            records.pauses[String(name.dropFirst(pausePrefix.count))] =
-                (try? reader.signed()).map { Timestamp(microseconds: $0) } ?? Timestamp(microseconds: 0)
-        }
+        records.pauses = try await pauses(store)
         for (name, value) in try await store.records(startingWith: budgetPrefix) {
             records.budgets[String(name.dropFirst(budgetPrefix.count))] = value
         }
         return records
+    }
+
+    /// - Throws: `DocumentError` where the store can't be read.
+    static func pauses(_ store: DocumentStore) async throws(DocumentError) -> [String: Timestamp] {
+        var pauses: [String: Timestamp] = [:]
+        for (name, value) in try await store.records(startingWith: pausePrefix) {
+            var reader = ByteReader(value)
+            pauses[String(name.dropFirst(pausePrefix.count))] =
+                (try? reader.signed()).map { Timestamp(microseconds: $0) } ?? Timestamp(microseconds: 0)
+        }
+        return pauses
     }
 
     static func pause(of function: String, since time: Timestamp?) -> (name: String, value: [UInt8]?) {

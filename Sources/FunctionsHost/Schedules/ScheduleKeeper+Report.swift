@@ -7,11 +7,12 @@ extension ScheduleKeeper {
     ///
     /// - Parameter count: how many of the next runs.
     func listing(at now: Timestamp, count: Int) async throws(DocumentError) -> ScheduleListing {
-        let pauses = try await pauses()
+        let pauses = try await EventRecords.pauses(store)
         var reports: [ScheduleReport] = []
         for (name, state) in states.sorted(by: { $0.key < $1.key }) {
             let open = try await openRun(of: name)
-            reports.append(state.report(open: open, isPaused: pauses.includes(name), at: now, count: count))
+            reports.append(
+                state.report(open: open, isPaused: EventService.isPaused(name, pauses), at: now, count: count))
         }
         return ScheduleListing(schedules: reports)
     }

@@ -13,7 +13,7 @@ struct ScheduleKeeper {
     /// another release, and takes up where it was.
     private static let keptRecords: Int64 = 30 * 24 * 3600
 
-    private let store: DocumentStore
+    let store: DocumentStore
     private let logger: Logger
     private let jobs: [ScheduledJob]
     private(set) var states: [String: JobState] = [:]
@@ -53,7 +53,7 @@ struct ScheduleKeeper {
     mutating func run(_ name: String, at now: Timestamp) async throws(DocumentError) -> EventID {
         if !isLoaded { try await load(at: now) }
         guard let state = states[name] else { throw unknown(name) }
-        if try await pauses().includes(name) {
+        if EventService.isPaused(name, try await EventRecords.pauses(store)) {
             throw DocumentError(.failedPrecondition, "\(name) is paused; resume it first")
         }
         if !state.job.overlaps, let open = try await openRun(of: name) {
@@ -73,7 +73,7 @@ struct ScheduleKeeper {
 
     private mutating func makeRuns(at now: Timestamp) async throws(DocumentError) {
         let isAnyDue = states.values.contains { $0.isDue(at: now) }
-        let pauses = isAnyDue ? try await pauses() : Pauses()
+        let pauses = isAnyDue ? try await EventRecords.pauses(store) : [:]
         var records: [(name: String, value: [UInt8]?)] = []
         var runs: [ScheduledRun] = []
         var made: [(name: String, record: ScheduleRecord, runs: Range<Int>)] = []
@@ -81,7 +81,7 @@ struct ScheduleKeeper {
             var state = before
             var isBlocked = false
             if state.isDue(at: now) {
-                isBlocked = pauses.includes(name)
+                isBlocked = EventService.isPaused(name, pauses)
                 if !isBlocked, !state.job.overlaps { isBlocked = try await openRun(of: name) != nil }
             }
             let step = state.step(at: now, isBlocked: isBlocked)
@@ -163,19 +163,6 @@ struct ScheduleKeeper {
         return DocumentError(
             .notFound,
             "no function \(name) has a schedule; " + (known.isEmpty ? "none has one" : "there are \(known)"))
-    }
-
-    /// The functions that are paused.
-    struct Pauses {
-        var names: Set<String> = []
-
-        func includes(_ function: String) -> Bool { names.contains(function) || names.contains("*") }
-    }
-
-    func pauses() async throws(DocumentError) -> Pauses {
-        let prefix = "pause/"
-        return Pauses(
-            names: Set(try await store.records(startingWith: prefix).map { String($0.name.dropFirst(prefix.count)) }))
     }
 }
 

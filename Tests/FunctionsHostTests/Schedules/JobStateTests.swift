@@ -46,7 +46,8 @@ import WorkerProtocol
     }
 
     @Test(arguments: [
-        (MissedRunsManifest.once, ["14:00:00"]), (.skip, []), (.all(max: 3), ["12:00:00"]), (.all(max: 9), ["11:00:00"]),
+        (MissedRunsManifest.once, ["14:00:00"]), (.skip, []), (.all(max: 3), ["12:00:00"]),
+        (.all(max: 9), ["11:00:00"]),
     ])
     func missedRunsFollowThePolicy(policy: MissedRunsManifest, expected: [String]) throws {
         var state = try Self.state("0 * * * *", policy, at: "10:30:00")
@@ -153,7 +154,8 @@ import WorkerProtocol
     }
 
     @Test func aRecordIsReadAsItWasWritten() throws {
-        var record = ScheduleRecord(schedule: "0 * * * *", zone: "Asia/Tokyo", next: nil, asOf: try Self.time("10:00:00"))
+        var record = ScheduleRecord(
+            schedule: "0 * * * *", zone: "Asia/Tokyo", next: nil, asOf: try Self.time("10:00:00"))
         #expect(try ScheduleRecord(record.encoded) == record)
         record.next = try Self.time("11:00:00")
         record.lastRun = .init(due: try Self.time("09:00:00"), made: try Self.time("09:00:01"), isManual: true)

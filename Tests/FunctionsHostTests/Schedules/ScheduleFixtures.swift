@@ -79,12 +79,19 @@ extension DocumentStore {
     {
         var ends: [DeliveryEnd] = []
         for delivery in try await deliveries(areDead: false, function: function, limit: 1000) {
-            guard let lease = lease(delivery.id) else { continue }
-            _ = try await withCheckedContinuation { continuation in
-                end(lease, outcome) { continuation.resume(returning: $0) }
-            }.get()
-            ends.append(DeliveryEnd(id: delivery.id, outcome: .succeeded, time: now))
+            ends += try await finish(delivery.id, at: now, as: outcome)
         }
         return ends
+    }
+
+    /// Ends one delivery.
+    func finish(
+        _ id: DeliveryID, at now: Timestamp, as outcome: DeliveryOutcome = .succeeded
+    ) async throws -> [DeliveryEnd] {
+        guard let lease = lease(id) else { return [] }
+        _ = try await withCheckedContinuation { continuation in
+            end(lease, outcome) { continuation.resume(returning: $0) }
+        }.get()
+        return [DeliveryEnd(id: id, outcome: .succeeded, time: now)]
     }
 }

@@ -15,6 +15,7 @@ struct MessageRESTTests {
             #"{"messages":[{"data":"aGk=","attributes":{"kind":"new"},"orderingKey":"k"},{"attributes":{"a":"b"}}]}"#)
         let events = try await port.events(of: "audit").custom
         let ids = events.compactMap(\.id)
+        try #require(ids.count == 2)
         #expect(answer == RESTAnswer(status: 200, body: #"{"messageIds":["\#(ids[0])","\#(ids[1])"]}"#))
         #expect(Set(ids).count == 2)
         let first = try #require(events.first)

@@ -1,5 +1,6 @@
 public import DocumentModel
-import FunctionsRuntime
+import DocumentStore
+public import FunctionsRuntime
 import WorkerProtocol
 
 extension FunctionsTester {
@@ -39,21 +40,67 @@ extension FunctionsTester {
             .schedule(job: name, isManual: false), at: scheduleTime ?? now, by: EventAuth(.system), to: name)
     }
 
+    /// Hands a task function a task, as if its queue had come to it.
+    ///
+    /// - Parameter retryCount: tries that have failed before.
+    /// - Throws: what the handler throws.
+    public func dispatch(
+        _ name: String, _ data: some Encodable, options: TaskOptions = TaskOptions(), retryCount: Int = 0
+    ) async throws {
+        guard case .task? = functions[name]?.trigger else {
+            throw TestError("there is no function \"\(name)\" that takes tasks")
+        }
+        let draft = try options.draft(of: data, for: name, at: now)
+        try await hand(.task(draft), at: now, by: EventAuth(.serviceAccount), to: name, retryCount: retryCount)
+    }
+
+    /// Publishes an event and delivers all that is due.
+    ///
+    /// - Throws: ``TestError`` where no function is for it; ``TestDeliveryError`` where a handler fails.
+    @discardableResult
+    public func publish(_ event: CloudEvent, toleratingFailures: Bool = false) async throws -> [TestDelivery] {
+        let isHeard = functions.values.contains { function in
+            guard case .event(let trigger) = function.trigger, trigger.eventType == event.type else { return false }
+            return trigger.filters.allSatisfy { event[attribute: $0.key] == $0.value }
+        }
+        guard isHeard else { throw TestError("no function is for events of type \(event.type) with these attributes") }
+        let commit = DocumentRequest.commit([], transaction: nil, completing: nil, effects: [.publish(event)])
+        if case .failed(let error) = await store.perform(commit) { throw error }
+        return try await deliverAll(toleratingFailures: toleratingFailures)
+    }
+
+    /// Publishes a value as JSON to a topic and delivers all that is due.
+    ///
+    /// - Throws: as ``publish(_:toleratingFailures:)``.
+    @discardableResult
+    public func publish(
+        json value: some Encodable, to topic: String, attributes: [String: String] = [:],
+        toleratingFailures: Bool = false
+    ) async throws -> [TestDelivery] {
+        let message = PubSubMessage(
+            data: try CallableEncoder(root: "message").encode(value), attributes: attributes,
+            messageID: PubSubMessage.makeID(), publishTime: now)
+        let event = try message.event(topic: topic, project: firestore.transport.database.project)
+        return try await publish(event, toleratingFailures: toleratingFailures)
+    }
+
     /// Runs a function on an event of its own, once.
-    func hand(_ content: Event.Content, at time: Timestamp, by auth: EventAuth, to name: String) async throws {
+    private func hand(
+        _ content: Event.Content, at time: Timestamp, by auth: EventAuth, to name: String, retryCount: Int = 0
+    ) async throws {
         let event = Event(
             id: EventID(version: time.microseconds, ordinal: 0), time: time, auth: auth, content: content)
-        try await run(name, DeliveryAttempt(event: event.encoded, retryCount: 0))
+        let attempt = DeliveryAttempt(event: event.encoded, retryCount: retryCount, executionCount: retryCount)
+        try await run(name, attempt, OperationContext(chain: [name]))
     }
 
     /// Runs a function on what a worker would be sent.
-    func run(_ name: String, _ attempt: DeliveryAttempt) async throws {
+    func run(_ name: String, _ attempt: DeliveryAttempt, _ operations: OperationContext) async throws {
         guard case .event(let handler)? = functions[name]?.handler else {
             throw TestError("there is no function \"\(name)\" that is told of events")
         }
-        let context = context(
-            InvocationHead(executionID: "test", timeLeft: 60_000), body: attempt.encoded, completion: nil
-        ) { _ in }
+        let head = InvocationHead(executionID: "test", timeLeft: 60_000)
+        let context = context(head, body: attempt.encoded, operations) { _ in }
         try await InvocationContext.$current.withValue(context) { try await handler.run(context) }
     }
 }

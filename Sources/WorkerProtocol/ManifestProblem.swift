@@ -136,9 +136,7 @@ extension TriggerManifest {
                 problems.append("maxAttempts is \(trigger.maxAttempts); it is 1 to 10000, or -1 for no bound")
             }
             if trigger.maxRetrySeconds < 0 { problems.append("maxRetrySeconds is \(trigger.maxRetrySeconds)") }
-            if !(trigger.minBackoffSeconds >= 0 && trigger.minBackoffSeconds <= trigger.maxBackoffSeconds) {
-                problems.append("the backoff goes from \(trigger.minBackoffSeconds) to \(trigger.maxBackoffSeconds) s")
-            }
+            problems += backoffProblems(trigger.minBackoffSeconds, trigger.maxBackoffSeconds)
             if !(0...64).contains(trigger.maxDoublings) {
                 problems.append("maxDoublings is \(trigger.maxDoublings); it is 0 to 64")
             }
@@ -153,21 +151,36 @@ extension TriggerManifest {
         case .event(let trigger):
             var problems = trigger.retry?.problems ?? []
             if trigger.eventType.allSatisfy(\.isWhitespace) { problems.append("the event type is empty") }
-            for name in trigger.filters.keys where !CloudEvent.isAttributeName(name) {
+            for name in trigger.filters.keys.sorted() {
+                if !CloudEvent.isAttributeName(name) {
+                    problems.append(
+                        "\"\(name)\" is no attribute of an event; its name has lower-case letters and digits alone")
+                } else if ["type", "id", "time", "data", "specversion"].contains(name) {
+                    problems.append("events aren't chosen by their \(name); filter by source, subject or extensions")
+                }
+            }
+            if trigger.eventType == PubSubMessage.eventType, let topic = trigger.filters[PubSubMessage.topicAttribute],
+                !PubSubMessage.isTopicName(topic)
+            {
                 problems.append(
-                    "\"\(name)\" is no attribute of an event; its name has lower-case letters and digits alone")
+                    "\"\(topic)\" is no topic; it starts with a letter and has 3 to 255 letters, digits and -._~+%")
             }
             return problems
         }
     }
 }
 
+/// Longer pauses than a week are a slip; what is no number at all is one too.
+private func backoffProblems(_ min: Double, _ max: Double) -> [String] {
+    guard min >= 0, min <= max, max <= 604_800 else {
+        return ["the backoff goes from \(min) to \(max) s; it goes up, from 0 s to 7 days"]
+    }
+    return []
+}
+
 extension EventRetryManifest {
     var problems: [String] {
-        var problems: [String] = []
-        if !(minBackoffSeconds >= 0 && minBackoffSeconds <= maxBackoffSeconds) {
-            problems.append("the backoff goes from \(minBackoffSeconds) to \(maxBackoffSeconds) s")
-        }
+        var problems = backoffProblems(minBackoffSeconds, maxBackoffSeconds)
         if !(1...604_800).contains(maxAgeSeconds) {
             problems.append("the age up to which is tried again is \(maxAgeSeconds) s; it is 1 s to 7 days")
         }

@@ -5,7 +5,7 @@ public struct TaskQueue: Sendable {
     public let name: String
     private let firestore: Firestore
 
-    init(name: String, firestore: Firestore) {
+    package init(name: String, firestore: Firestore) {
         self.name = name
         self.firestore = firestore
     }

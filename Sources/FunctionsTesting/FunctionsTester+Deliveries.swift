@@ -40,7 +40,8 @@ extension FunctionsTester {
     public func deadLetters() async throws -> [TestDeadLetter] {
         try await store.deliveries(areDead: true, limit: .max).map {
             TestDeadLetter(
-                function: $0.id.function, eventID: $0.id.event.description, attempts: $0.tries, error: $0.lastError ?? "")
+                function: $0.id.function, eventID: $0.id.event.description, attempts: $0.tries,
+                error: $0.lastError ?? "")
         }
     }
 
@@ -50,7 +51,9 @@ extension FunctionsTester {
         return deliveries
     }
 
-    private var told: [String] { functions.values.filter { $0.trigger.deliveryRetry != nil }.map(\.name).sorted() }
+    private var told: [String] {
+        functions.values.filter { if case .event = $0.handler { true } else { false } }.map(\.name).sorted()
+    }
 
     private func nextDue() async throws -> Timestamp? {
         let counts = try await store.deliveryCounts()
@@ -67,7 +70,9 @@ extension FunctionsTester {
                 ).deliveries
             }
             guard !due.isEmpty else { return deliveries }
-            due.sort { ($0.delivery.id.event, $0.delivery.id.function) < ($1.delivery.id.event, $1.delivery.id.function) }
+            due.sort {
+                ($0.delivery.id.event, $0.delivery.id.function) < ($1.delivery.id.event, $1.delivery.id.function)
+            }
             for stored in due { deliveries.append(try await deliver(stored)) }
         }
     }
@@ -99,14 +104,14 @@ extension FunctionsTester {
     ) -> (stored: DeliveryOutcome, told: TestDelivery.Outcome) {
         let reason = InvocationFailure(ofEvent: error)
         let failure = DeliveryFailure(reason.message, status: reason.code.httpStatus)
-        guard let retry = functions[delivery.id.function]?.trigger.deliveryRetry else { return (.dropped, .dropped) }
-        func seconds(since time: Timestamp) -> Double { Double(now.microseconds - time.microseconds) / 1_000_000 }
-        let pause = retry.pause(
-            afterTries: delivery.tries + 1, age: seconds(since: delivery.created),
-            time: seconds(since: delivery.firstTry ?? start))
-        guard let pause else { return retry.keepsDead ? (.dead(failure), .dead) : (.dropped, .dropped) }
-        let time = Timestamp(microseconds: now.microseconds + Int64(pause * 1_000_000))
-        return (.retry(at: time, failure), .retried(at: time))
+        guard let trigger = functions[delivery.id.function]?.trigger else { return (.dropped, .dropped) }
+        let verdict = RetryPolicy(trigger).verdict(
+            afterFailures: delivery.tries + 1, event: delivery.created, firstTry: delivery.firstTry ?? start, now: now)
+        return switch verdict {
+        case .retry(let time): (.retry(at: time, failure), .retried(at: time))
+        case .dead: (.dead(failure), .dead)
+        case .dropped: (.dropped, .dropped)
+        }
     }
 
     private func end(_ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstTry: Timestamp) async throws {

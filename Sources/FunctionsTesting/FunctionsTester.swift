@@ -28,7 +28,8 @@ public final class FunctionsTester: Sendable {
     ///   - start: the time at which the store's clock starts; the machine's by default. It goes on by itself, and jumps with
     ///     ``advance(by:toleratingFailures:)``.
     /// - Throws: ``TestError`` where the bundle is impossible.
-    public init(_ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil) throws {
+    public init(_ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil) throws
+    {
         let problems = Manifest(bundle.functions).problems
         guard problems.isEmpty else {
             throw TestError(problems.map(\.description).joined(separator: "; "))

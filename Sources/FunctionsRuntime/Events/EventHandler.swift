@@ -20,10 +20,15 @@ package struct EventHandler: Sendable {
         isTransactional = true
         body = { received in
             let input = try read(received)
-            _ = try await TransactionRunner(transport: received.context.invocation.transport).run(
+            let runner = TransactionRunner(
+                transport: received.context.invocation.transport, options: .readWrite(attempts: Self.attempts))
+            _ = try await runner.run(
                 completing: { _ in [] }, { transaction in try await handler(input, transaction) })
         }
     }
+
+    /// Nobody waits for the answer: losing to others is no failure of the event, as long as there is time.
+    private static let attempts = 50
 
     /// Runs the handler on the `DeliveryAttempt` that is the invocation's body.
     ///

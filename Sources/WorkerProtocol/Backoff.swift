@@ -1,19 +1,19 @@
 /// The pauses between tries: they double, then grow by equal steps, up to a bound.
-struct Backoff: Hashable, Sendable {
+package struct Backoff: Hashable, Sendable {
     /// Seconds before the second try.
-    var min: Double
-    var max: Double
+    package var min: Double
+    package var max: Double
     /// How often a pause is twice the one before; nil for always.
-    var doublings: Int?
+    package var doublings: Int?
 
-    init(min: Double, max: Double, doublings: Int? = nil) {
+    package init(min: Double, max: Double, doublings: Int? = nil) {
         self.min = min
         self.max = max
         self.doublings = doublings
     }
 
     /// Seconds to wait once so many tries have failed, one at least.
-    func pause(afterFailures failures: Int) -> Double {
+    package func pause(afterFailures failures: Int) -> Double {
         let step = failures - 1
         let doubled = Swift.min(step, doublings ?? step, 1000)
         var power = min

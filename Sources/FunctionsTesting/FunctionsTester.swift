@@ -25,7 +25,7 @@ public final class FunctionsTester: Sendable {
 
     /// - Parameters:
     ///   - project: the project that references are in.
-    ///   - start: the time at which the store's clock starts; the machine's by default. It goes on by itself, and jumps with
+    ///   - start: the time at which the store's clock starts; the machine's by default. It stands still, but for
     ///     ``advance(by:toleratingFailures:)``.
     /// - Throws: ``TestError`` where the bundle is impossible.
     public init(_ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil) throws

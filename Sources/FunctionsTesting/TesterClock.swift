@@ -2,23 +2,22 @@ import DocumentModel
 import DocumentStore
 import Synchronization
 
-/// The machine's clock, set and moved on as a test wants.
+/// A clock that goes on by a microsecond whenever it is looked at, and else as a test wants: however slow the machine is, a
+/// pause is over when the test says so.
 final class TesterClock: Sendable {
-    /// How far it is ahead, in microseconds.
-    private let offset: Mutex<Int64>
+    private let microseconds: Mutex<Int64>
 
-    init(startingAt start: Timestamp?) {
-        offset = Mutex(start.map { $0.microseconds - Timestamp.now().microseconds } ?? 0)
-    }
+    init(startingAt start: Timestamp?) { microseconds = Mutex((start ?? Timestamp.now()).microseconds) }
 
+    /// Later each time, so that nothing that was committed lies in the future.
     @Sendable func now() -> Timestamp {
-        Timestamp(microseconds: Timestamp.now().microseconds + offset.withLock { $0 })
+        let time = microseconds.withLock { time in
+            time += 1
+            return time
+        }
+        return Timestamp(microseconds: time)
     }
 
     /// Moves it on to a time, unless it is later by now.
-    func advance(to time: Timestamp) {
-        offset.withLock { offset in
-            offset = max(offset, time.microseconds - Timestamp.now().microseconds)
-        }
-    }
+    func advance(to time: Timestamp) { microseconds.withLock { $0 = max($0, time.microseconds) } }
 }

@@ -59,17 +59,26 @@ package struct EventRoutes: Sendable {
         self.maxDepth = maxDepth
     }
 
-    /// The triggers of a change; none is the common answer.
+    /// The triggers of a change, one of each function; none is the common answer.
     func triggers(of change: DocumentChange) -> [DocumentTrigger] {
-        documents.elements(matching: change.path).filter { $0.kind.includes(change) }
+        Self.once(documents.elements(matching: change.path).filter { $0.kind.includes(change) }, \.function)
     }
 
+    /// The functions that are for an event, each once.
     func receivers(of event: CloudEvent) -> [String] {
-        (events[event.type] ?? []).filter { trigger in
+        let triggers = (events[event.type] ?? []).filter { trigger in
             trigger.filters.allSatisfy { name, value in
                 event[attribute: name].map { TextBytes.equal($0, value) } ?? false
             }
-        }.map(\.function)
+        }
+        return Self.once(triggers, \.function).map(\.function)
+    }
+
+    /// A function is told of an event once, whatever number of its triggers the event fits.
+    private static func once<Trigger>(_ triggers: [Trigger], _ function: (Trigger) -> String) -> [Trigger] {
+        guard triggers.count > 1 else { return triggers }
+        var functions: Set<String> = []
+        return triggers.filter { functions.insert(function($0)).inserted }
     }
 
     func hasQueue(_ name: String) -> Bool { queues.contains(name) }

@@ -125,6 +125,19 @@ struct TriggerTests {
         await test.store.shutdown()
     }
 
+    @Test func aFunctionIsToldOnceWhateverNumberOfItsPatternsFit() async throws {
+        let test = try TestStore()
+        test.store.routeEvents(
+            by: EventRoutes(documents: [
+                try .init("f", .written, "a/{id}", isOrdered: true), try .init("f", .created, "{all=**}"),
+            ]))
+        try await test.set("a/b", [:])
+        let lease = try await test.take("f")
+        try await test.end(lease)
+        #expect(try test.outboxRows() == 0)
+        await test.store.shutdown()
+    }
+
     @Test(arguments: EngineKind.allCases) func whatIsImportedOrClearedTellsNobody(kind: EngineKind) async throws {
         let test = try started(kind)
         var taken = StoreImport(test.store)

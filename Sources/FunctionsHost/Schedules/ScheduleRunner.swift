@@ -40,7 +40,8 @@ final class ScheduleRunner: Service {
             }
         }
         self.store = store
-        self.now = now
+        // To what is stored of times: a record is the same before and after a restart.
+        self.now = { now().truncatedToMicroseconds }
         self.alarm = alarm
         self.logger = logger
         (signals, queue) = AsyncStream.makeStream()

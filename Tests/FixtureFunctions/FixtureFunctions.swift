@@ -18,6 +18,7 @@ struct FixtureFunctions: FunctionBundle {
         triggers
         misbehavingTriggers
         pacedTriggers
+        dispatched
         queues
         eventListeners
         senders

@@ -101,6 +101,8 @@ struct DeliveryQueueState: Equatable {
     mutating func opened(now: Timestamp) -> [Action] {
         guard phase == .closed else { return [] }
         phase = .open
+        // What failed or came back before may go well by now.
+        if case .failed = reading { reading = .none }
         return advance(now)
     }
 

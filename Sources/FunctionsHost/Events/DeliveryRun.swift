@@ -89,7 +89,9 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
                 DeliveryFailure(
                     "the process ended before its handler did: \(end)", status: failure.status, wasExecuted: false))
         case (.failed(var failure), .neverStarted):
-            if failure.wasExecuted { failure.message = "no process could be started for the handler" }
+            failure.message =
+                failure.wasExecuted
+                ? "no process could be started for the handler" : "no process was ready for the handler in \(timeout) s"
             failure.wasExecuted = false
             return .failed(failure)
         case (.failed(let failure), _): return .failed(failure)

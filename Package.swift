@@ -139,7 +139,15 @@ let package = Package(
             name: "StoreTortureTests",
             dependencies: ["StoreTorture", "DocumentStore", "DocumentModel", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "FunctionsRuntimeTests", dependencies: ["FunctionsRuntime", "DocumentModel"],
+            name: "FunctionsRuntimeTests",
+            dependencies: [
+                "FunctionsRuntime", "DocumentModel", "WorkerProtocol",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FunctionsTestingTests", dependencies: ["FunctionsTesting", "FunctionsRuntime"],
             swiftSettings: settings),
         .testTarget(
             name: "FunctionsHostTests",

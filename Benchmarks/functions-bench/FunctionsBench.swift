@@ -49,8 +49,9 @@ struct RunCommand: AsyncParsableCommand {
 
     private static let benchmarks: [any Benchmark.Type] = [
         CallableBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self, PurchaseBenchmark.self,
+        EventBenchmark.self,
         DocumentBenchmark.self, QueryBenchmark.self, StoreBenchmark.self, GroupCommitBenchmark.self,
-        ListenerBenchmark.self,
+        ListenerBenchmark.self, DeliveriesBenchmark.self,
     ]
 
     /// Several may go by one name.

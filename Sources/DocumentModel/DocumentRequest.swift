@@ -42,9 +42,10 @@ public enum DocumentRequest: Hashable, Sendable {
     /// - Parameter points: how many places at most; one less than there are to be parts.
     case partition(Query, points: Int, ReadConsistency)
     case begin(TransactionMode)
-    /// - Parameter completing: the answer of a transactional function, which becomes final with this commit and only
-    ///   with it.
-    case commit([Write], transaction: TransactionID?, completing: [UInt8]?)
+    /// - Parameters:
+    ///   - completing: the answer of a transactional function, which becomes final with this commit and only with it.
+    ///   - effects: what it causes besides its writes; for admins alone.
+    case commit([Write], transaction: TransactionID?, completing: [UInt8]?, effects: [Effect] = [])
     /// Writes that stand for themselves: each is applied or refused whatever becomes of the others.
     case batchWrite([Write])
     case rollback(TransactionID)

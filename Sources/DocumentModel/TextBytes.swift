@@ -18,4 +18,12 @@ package enum TextBytes {
         for byte in bytes { all |= byte }
         return all < 0x80
     }
+
+    /// Below, above or 0 as one is before, after or the same as the other.
+    static func order(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Int {
+        var index = 0
+        let count = min(a.count, b.count)
+        while index < count, a[index] == b[index] { index += 1 }
+        return index < count ? Int(a[index]) - Int(b[index]) : a.count - b.count
+    }
 }

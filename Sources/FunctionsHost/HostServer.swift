@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Foundation
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -27,6 +28,7 @@ package final class HostServer: Sendable {
         package var firestore: Int
         /// Nil in production, which has no sign-in of its own.
         package var auth: Int?
+        package var events: Int
     }
 
     let functions: [FunctionManifest]
@@ -34,6 +36,10 @@ package final class HostServer: Sendable {
     private let parts: HostParts
     private let pools: [WorkerPool]
     private let gateway: Gateway
+    private let events: EventService
+    /// Nil where the operator wants no alerts.
+    private let webhook: WebhookSink?
+    private let schedules: ScheduleRunner
     private let logger: Logger
 
     /// Opens the data directory, asks the bundles for their functions and takes the functions port.
@@ -53,11 +59,28 @@ package final class HostServer: Sendable {
             let releases = try await Self.releases(configuration, hostDirectory: hostDirectory)
             let plan = try FunctionPlan(releases, configuration: configuration)
             functions = plan.entries.map(\.manifest)
-            let served = plan.entries.map { entry in
+            let records = try await EventRecords.load(parts.store)
+            let served = try plan.entries.map { entry in
                 ServedFunction(
-                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts))
+                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts),
+                    gate: try FunctionGate(
+                        entry.manifest.name, budget: configuration.functions[entry.manifest.name]?.budget, records,
+                        now: Timestamp.now))
             }
             pools = served.map(\.pool)
+            // Before anybody can write: from then on functions are told.
+            webhook = configuration.alerts.webhook.flatMap { address in
+                URL(string: address).map { url in
+                    WebhookSink(project: configuration.project, logger: logger) { body throws(WebhookError) in
+                        try await WebhookRequest.post(body, to: url)
+                    }
+                }
+            }
+            events = try Self.events(
+                served, records, configuration: configuration, parts: parts, alerts: webhook, logger: logger)
+            schedules = try ScheduleRunner(
+                functions, store: parts.store, now: Timestamp.now, alarm: EventLoopAlarm(parts.group.next()),
+                logger: logger)
             let routes = RouteTable(project: configuration.project, functions: served)
             gateway = try await Self.gateway(configuration, parts: parts, routes: routes, logger: logger)
         } catch {
@@ -70,18 +93,18 @@ package final class HostServer: Sendable {
     ///
     /// - Parameters:
     ///   - gracefulShutdownSignals: which signals begin the shutdown.
-    ///   - onReady: called once all three ports answer.
+    ///   - onReady: called once all ports answer.
     /// - Throws: an error whose description is a sentence for the operator.
     package func run(
         gracefulShutdownSignals: [UnixSignal] = [], onReady: @escaping @Sendable (Addresses) -> Void
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
-        let readiness = Readiness(servers: parts.signIn == nil ? 1 : 2) { ports in
+        let readiness = Readiness(servers: parts.signIn == nil ? 2 : 3) { ports in
             onReady(
                 Addresses(
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
-                    auth: ports["auth"]))
+                    auth: ports["auth"], events: ports["events"] ?? 0))
         }
         if let rules = configuration.rules {
             logger.notice(
@@ -89,8 +112,10 @@ package final class HostServer: Sendable {
                 metadata: ["rules": "\(rules)"])
         }
         var services: [any Service] = parts.keyCaches
+        if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
-        services += [firestoreServer(readiness), gateway, controlServer()]
+        // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
+        services += [firestoreServer(readiness), eventServer(readiness), gateway, schedules, controlServer(), events]
         for pool in pools { pool.begin() }
         let group = ServiceGroup(
             configuration: .init(
@@ -105,6 +130,7 @@ package final class HostServer: Sendable {
         }
         for pool in pools { pool.stop() }
         for pool in pools { await pool.kill() }
+        await events.finish()
         await parts.close()
         try result.get()
     }
@@ -139,13 +165,35 @@ package final class HostServer: Sendable {
         let manifest = entry.manifest
         let limits = WorkerPoolState.Limits(
             concurrency: manifest.concurrency, minInstances: manifest.minInstances,
-            maxInstances: manifest.maxInstances, queue: configuration.limits.queue)
+            maxInstances: manifest.maxInstances,
+            // Events come no faster than they are taken; none is refused for want of a place to wait.
+            queue: manifest.trigger.isForEvents
+                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue)
         let environment = WorkerLaunch.environment(
             configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
         return WorkerPool(
             name: manifest.name, limits: limits,
             launch: WorkerLaunch(executable: entry.release.executable, environment: environment),
             services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
+    }
+
+    private static func events(
+        _ functions: [ServedFunction], _ records: EventRecords, configuration: HostConfiguration, parts: HostParts,
+        alerts: WebhookSink?, logger: Logger
+    ) throws -> EventService {
+        try EventService(
+            functions.map { function in
+                EventService.Function(
+                    manifest: function.manifest, gate: function.gate,
+                    launcher: function.manifest.trigger.isForEvents
+                        ? InvocationLauncher(
+                            function.manifest, pool: function.pool, gate: function.gate, loops: parts.invocationLoops)
+                        : nil)
+            },
+            records: records, maxDepth: configuration.limits.eventDepth,
+            parts: EventService.Parts(
+                store: parts.store, timer: LoopTimer(eventLoop: parts.group.next()), now: Timestamp.now, alerts: alerts,
+                logger: logger))
     }
 
     private static func gateway(
@@ -188,10 +236,23 @@ package final class HostServer: Sendable {
         return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
     }
 
+    private func eventServer(_ readiness: Readiness) -> any Service {
+        let responder = EventREST(
+            project: configuration.project, store: parts.store, queues: functions.taskQueues,
+            mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
+        return server(responder, port: configuration.listen.events, name: "events", readiness)
+    }
+
     private func controlServer() -> any Service {
         let data = DataTopic(service: DataService(parts.store, database: parts.database))
+        let deliveries = DeliveryService(
+            parts.store, database: parts.database, now: Timestamp.now, isRunning: events.isInFlight)
+        let topics: [any ControlTopic] = [
+            data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
+            MetricsTopic(events: events), SchedulesTopic(runner: schedules),
+        ]
         return ControlServer(
-            directory: parts.directory.path, topics: [data], group: parts.group, logger: logger,
+            directory: parts.directory.path, topics: topics, group: parts.group, logger: logger,
             libraryLogger: libraryLogger)
     }
 
@@ -263,6 +324,17 @@ private struct PortService<Application: ApplicationProtocol>: Service {
         } catch {
             throw HostError.listening(on: port, name: name, configuration, error)
         }
+    }
+}
+
+extension [FunctionManifest] {
+    /// The regions of each that takes tasks.
+    fileprivate var taskQueues: [String: [String]] {
+        var queues: [String: [String]] = [:]
+        for function in self {
+            if case .task = function.trigger { queues[function.name] = function.regions }
+        }
+        return queues
     }
 }
 

@@ -1,53 +1,106 @@
-import DocumentModel
+public import DocumentModel
+import DocumentStore
 public import FunctionsRuntime
 import WorkerProtocol
 
 extension FunctionsTester {
-    /// Hands a document trigger a change of a document, as if it had just been committed.
+    /// Hands a document trigger a change of a document, as if it had just been committed. The documents themselves are
+    /// left as they are.
     ///
     /// - Parameters:
-    ///   - path: the document's, such as `users/ada/orders/o1`.
-    ///   - params: what the pattern's wildcards stand for.
+    ///   - path: the document's, such as `users/ada/orders/o1`; it must fit the trigger's pattern.
     ///   - before: its fields before the change; nil where it didn't exist.
     ///   - after: its fields after the change; nil where it no longer exists.
+    ///   - auth: who made the change.
     /// - Throws: what the handler throws.
     public func fire(
-        _ name: String, path: String, params: [String: String] = [:], before: [String: Value]? = nil,
-        after: [String: Value]? = nil
+        _ name: String, path: String, before: [String: Value]? = nil, after: [String: Value]? = nil,
+        auth: EventAuth = EventAuth(.unknown)
     ) async throws {
-        guard case .document(let handler)? = functions[name]?.handler else {
+        guard case .document? = functions[name]?.trigger else {
             throw TestError("there is no document trigger \"\(name)\"")
         }
-        let reference = firestore.document(path)
-        let documentPath = try DocumentPath(path)
-        func snapshot(_ fields: [String: Value]?) -> DocumentSnapshot {
-            let time = Timestamp(microseconds: 0)
-            let document = fields.map {
-                DocumentModel.Document(path: documentPath, fields: $0, createTime: time, updateTime: time)
-            }
-            return DocumentSnapshot(reference: reference, document: document)
+        let path = try DocumentPath(path)
+        let time = now
+        func document(_ fields: [String: Value]?) -> DocumentModel.Document? {
+            fields.map { DocumentModel.Document(path: path, fields: $0, createTime: time, updateTime: time) }
         }
-        let context = context(InvocationHead(executionID: "test", timeLeft: 60_000), body: [], completion: nil) { _ in }
-        let event = DocumentEvent(
-            id: "test", time: Timestamp(microseconds: 0), document: path, params: params,
-            data: Change(before: snapshot(before), after: snapshot(after)), authType: .unknown, authID: nil,
-            firestore: firestore)
-        try await InvocationContext.$current.withValue(context) {
-            try await handler.run(event, transport: context.transport)
-        }
+        try await hand(.document(path, before: document(before), after: document(after)), at: time, by: auth, to: name)
     }
 
     /// Runs a scheduled job now.
     ///
+    /// - Parameter scheduleTime: when the run was due; now by default.
     /// - Throws: what the handler throws.
-    public func run(_ name: String, scheduleTime: Timestamp) async throws {
-        guard case .schedule(let handler)? = functions[name]?.handler else {
+    public func run(_ name: String, scheduleTime: Timestamp? = nil) async throws {
+        guard case .schedule? = functions[name]?.trigger else {
             throw TestError("there is no scheduled job \"\(name)\"")
         }
-        let context = context(InvocationHead(executionID: "test", timeLeft: 60_000), body: [], completion: nil) { _ in }
-        let event = ScheduleEvent(jobName: name, scheduleTime: scheduleTime, firestore: firestore)
-        try await InvocationContext.$current.withValue(context) {
-            try await handler.run(event, transport: context.transport)
+        try await hand(
+            .schedule(job: name, isManual: false), at: scheduleTime ?? now, by: EventAuth(.system), to: name)
+    }
+
+    /// Hands a task function a task, as if its queue had come to it.
+    ///
+    /// - Parameter retryCount: tries that have failed before.
+    /// - Throws: what the handler throws.
+    public func dispatch(
+        _ name: String, _ data: some Encodable, options: TaskOptions = TaskOptions(), retryCount: Int = 0
+    ) async throws {
+        guard case .task? = functions[name]?.trigger else {
+            throw TestError("there is no function \"\(name)\" that takes tasks")
         }
+        let draft = try options.draft(of: data, for: name, at: now)
+        try await hand(.task(draft), at: now, by: EventAuth(.serviceAccount), to: name, retryCount: retryCount)
+    }
+
+    /// Publishes an event and delivers all that is due.
+    ///
+    /// - Throws: ``TestError`` where no function is for it; ``TestDeliveryError`` where a handler fails.
+    @discardableResult
+    public func publish(_ event: CloudEvent, toleratingFailures: Bool = false) async throws -> [TestDelivery] {
+        let isHeard = functions.values.contains { function in
+            guard case .event(let trigger) = function.trigger, trigger.eventType == event.type else { return false }
+            return trigger.filters.allSatisfy { event[attribute: $0.key] == $0.value }
+        }
+        guard isHeard else { throw TestError("no function is for events of type \(event.type) with these attributes") }
+        let commit = DocumentRequest.commit([], transaction: nil, completing: nil, effects: [.publish(event)])
+        if case .failed(let error) = await store.perform(commit) { throw error }
+        return try await deliverAll(toleratingFailures: toleratingFailures)
+    }
+
+    /// Publishes a value as JSON to a topic and delivers all that is due.
+    ///
+    /// - Throws: as ``publish(_:toleratingFailures:)``.
+    @discardableResult
+    public func publish(
+        json value: some Encodable, to topic: String, attributes: [String: String] = [:],
+        toleratingFailures: Bool = false
+    ) async throws -> [TestDelivery] {
+        let message = PubSubMessage(
+            data: try CallableEncoder(root: "message").encode(value), attributes: attributes,
+            messageID: PubSubMessage.makeID(), publishTime: now)
+        let event = try message.event(topic: topic, project: firestore.transport.database.project)
+        return try await publish(event, toleratingFailures: toleratingFailures)
+    }
+
+    /// Runs a function on an event of its own, once.
+    private func hand(
+        _ content: Event.Content, at time: Timestamp, by auth: EventAuth, to name: String, retryCount: Int = 0
+    ) async throws {
+        let event = Event(
+            id: EventID(version: time.microseconds, ordinal: 0), time: time, auth: auth, content: content)
+        let attempt = DeliveryAttempt(event: event.encoded, retryCount: retryCount, executionCount: retryCount)
+        try await run(name, attempt, OperationContext(chain: [name]))
+    }
+
+    /// Runs a function on what a worker would be sent.
+    func run(_ name: String, _ attempt: DeliveryAttempt, _ operations: OperationContext) async throws {
+        guard case .event(let handler)? = functions[name]?.handler else {
+            throw TestError("there is no function \"\(name)\" that is told of events")
+        }
+        let head = InvocationHead(executionID: "test", timeLeft: 60_000)
+        let context = context(head, body: attempt.encoded, operations) { _ in }
+        try await InvocationContext.$current.withValue(context) { try await handler.run(context) }
     }
 }

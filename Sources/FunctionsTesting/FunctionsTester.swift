@@ -12,26 +12,52 @@ import WorkerProtocol
 ///     let answer: Purchase.Answer = try await shop.call("purchase", as: .user("ada"))
 ///
 /// Data and answers pass through JSON as a client's would, and the store is as strict as the embedded one: the same
-/// code on another engine. What only a process can have is not here: time and memory limits, and crashes of its own.
+/// code on another engine. What functions cause waits in its outbox until ``deliverAll(toleratingFailures:)`` or
+/// ``advance(by:toleratingFailures:)`` tells the functions that are to be told. What only a process can have is not here:
+/// time and memory limits, and crashes of its own.
 public final class FunctionsTester: Sendable {
     /// The documents, as admin.
     public let firestore: Firestore
     let functions: [String: Function]
-    private let store: DocumentStore
+    let store: DocumentStore
+    let clock: TesterClock
     private let database: DatabaseID
 
-    /// - Parameter project: the project that references are in.
+    /// - Parameters:
+    ///   - project: the project that references are in.
+    ///   - start: the time at which the store's clock starts; the machine's by default. It stands still, but for
+    ///     ``advance(by:toleratingFailures:)``.
     /// - Throws: ``TestError`` where the bundle is impossible.
-    public init(_ bundle: some FunctionBundle, project: String = "demo-test") throws {
+    public init(_ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil) throws
+    {
         let problems = Manifest(bundle.functions).problems
         guard problems.isEmpty else {
             throw TestError(problems.map(\.description).joined(separator: "; "))
         }
         functions = Dictionary(bundle.functions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         database = DatabaseID(project: project)
-        store = try DocumentStore(engine: MemoryEngine(), now: Timestamp.now)
+        let clock = TesterClock(startingAt: start)
+        self.clock = clock
+        store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
+        store.routeEvents(by: try EventRoutes(functions.values.map(\.manifest)))
         try store.start()
-        firestore = Firestore(transport: StoreTransport(store: store, database: database, completion: nil))
+        firestore = Firestore(
+            transport: StoreTransport(store: store, database: database, clock: clock, context: OperationContext()))
+    }
+
+    /// The time as the store has it.
+    public var now: Timestamp { clock.now() }
+
+    /// The documents as triggers see a user's changes: their events tell of that user. No rules apply.
+    public func firestore(as caller: TestCaller) -> Firestore {
+        Firestore(transport: transport(OperationContext(auth: EventAuth(.appUser, id: caller.uid))))
+    }
+
+    /// A queue, to enqueue tasks as functions do.
+    public func taskQueue(_ name: String) -> TaskQueue { TaskQueue(name: name, firestore: firestore) }
+
+    private func transport(_ context: OperationContext) -> StoreTransport {
+        StoreTransport(store: store, database: database, clock: clock, context: context)
     }
 
     /// Calls a callable function.
@@ -65,7 +91,7 @@ public final class FunctionsTester: Sendable {
             : nil
         var head = InvocationHead(executionID: "test", timeLeft: 60_000, streams: true)
         head.auth = caller.map { .init(id: $0.uid, claims: ByteBuffer(bytes: $0.claimsJSON)) }
-        let context = self.context(head, body: body, completion: completion) { chunk in
+        let context = self.context(head, body: body, OperationContext(completion: completion)) { chunk in
             onChunk(try CallableDecoder(root: "chunk").decode(Chunk.self, from: Array(chunk.readableBytesView)))
         }
         do {
@@ -89,7 +115,7 @@ public final class FunctionsTester: Sendable {
         let head = InvocationHead(
             executionID: "test", timeLeft: 60_000, method: method, target: target, headers: headers.block)
         let streamed = StreamedBody()
-        let context = self.context(head, body: body, completion: nil) { streamed.append($0) }
+        let context = self.context(head, body: body, OperationContext()) { streamed.append($0) }
         do {
             return try await InvocationContext.$current.withValue(context) {
                 let response = try await handler(HTTPRequest(context: context))
@@ -106,12 +132,12 @@ public final class FunctionsTester: Sendable {
     }
 
     func context(
-        _ head: InvocationHead, body: [UInt8], completion: CompletionKey?,
+        _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
         sendChunk: @escaping @Sendable (ByteBuffer) async throws -> Void
     ) -> InvocationContext {
         InvocationContext(
             head: head, body: ByteBuffer(bytes: body), deadline: .now + .milliseconds(Int64(head.timeLeft)),
-            transport: StoreTransport(store: store, database: database, completion: completion),
+            transport: transport(operations),
             logger: Logger(label: "test"), sendChunk: sendChunk)
     }
 }

@@ -8,10 +8,14 @@ import Synchronization
 struct StoreTransport: DocumentTransport {
     let store: DocumentStore
     let database: DatabaseID
-    let completion: CompletionKey?
+    let clock: TesterClock
+    /// In whose name they are done.
+    let context: OperationContext
+
+    var now: Timestamp { clock.now() }
 
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
-        let response = await store.perform(request, in: OperationContext(completion: completion))
+        let response = await store.perform(request, in: context)
         if case .failed(let error) = response { throw error }
         return response
     }

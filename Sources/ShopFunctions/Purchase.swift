@@ -37,7 +37,10 @@ struct Purchase {
                     id: item.product.documentID, name: product.name, desc: product.desc, price: product.price,
                     owner: product.owner, imageURL: product.imageURL, quantity: item.quantity))
         }
+        var sum = Amount()
+        for line in lines { try sum.add(line) }
         let order = user.collection("orders").document()
+        try transaction.enqueue(Receipt.Request(uid: buyer, orderID: order.documentID), to: "sendReceipt")
         try transaction.setData(from: Order(snapshotProducts: lines), forDocument: order)
         for item in cart.documents { try transaction.deleteDocument(item.reference) }
         return Answer(orderID: order.documentID)

@@ -1,6 +1,7 @@
 import FunctionsRuntime
 
-/// The shop's backend: a purchase that takes a cart, stock and order in one transaction, and a catalog.
+/// The shop's backend: a purchase that takes a cart, stock and order in one transaction, what follows from it, and a
+/// catalog.
 @main
 struct ShopFunctions: FunctionBundle {
     var functions: [Function] {
@@ -10,6 +11,28 @@ struct ShopFunctions: FunctionBundle {
         }
         onRequest("catalog", .region(.asiaNortheast1), .cors(.any)) { request in
             try await Catalog(request).page()
+        }
+        onDocumentCreated(
+            "recordSale", document: "users/{userID}/orders/{orderID}", .region(.asiaNortheast1), .retry()
+        ) { event, transaction in
+            try Sales.record(try event.data.data(as: Order.self), in: transaction)
+        }
+        onTaskDispatched("sendReceipt", .region(.asiaNortheast1), .retry(TaskRetry(maxAttempts: 10))) {
+            (request: TaskRequest<Receipt.Request>, transaction: Transaction) in
+            try await Receipt.send(request.data, in: transaction)
+        }
+        onDocumentUpdated(
+            "syncOwner", document: "users/{userID}", .region(.asiaNortheast1), .timeout(.seconds(540)), .retry()
+        ) { event in
+            guard event.data.before.get("name") != event.data.after.get("name") else { return }
+            try await OwnerSync(user: event.data.after.reference).run()
+        }
+        onSchedule(
+            "expireCarts", schedule: "every day 03:00", .region(.asiaNortheast1), .timeZone("Asia/Tokyo"),
+            .timeout(.seconds(1800)), .retry(ScheduleRetry(count: 3))
+        ) { event in
+            let removed = try await CartExpiry(event.firestore, now: event.scheduleTime).run()
+            event.logger.info("old cart items were removed", metadata: ["count": "\(removed)"])
         }
     }
 }

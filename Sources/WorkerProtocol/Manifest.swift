@@ -55,6 +55,8 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     case http(HTTPTrigger)
     case document(DocumentTrigger)
     case schedule(ScheduleTrigger)
+    case task(TaskTrigger)
+    case event(EventTrigger)
 
     package struct CallableTrigger: Codable, Equatable, Sendable {
         package var cors: CORSPolicy
@@ -83,12 +85,27 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     package struct DocumentTrigger: Codable, Equatable, Sendable {
         package var eventType: DocumentEventType
         package var document: String
-        package var retry: Bool
+        /// Nil where an event whose handler fails is dropped.
+        package var retry: EventRetryManifest?
+        /// Whether the changes of one document are handled one at a time, in the order of their commits.
+        package var isOrdered: Bool
+        /// Whether the function wants the type of events that tell who made the change. Ours all do.
+        package var hasAuthContext: Bool
 
-        package init(eventType: DocumentEventType, document: String, retry: Bool) {
+        package init(
+            eventType: DocumentEventType, document: String, retry: EventRetryManifest? = nil, isOrdered: Bool = false,
+            hasAuthContext: Bool = false
+        ) {
             self.eventType = eventType
             self.document = document
             self.retry = retry
+            self.isOrdered = isOrdered
+            self.hasAuthContext = hasAuthContext
+        }
+
+        /// `google.cloud.firestore.document.v1.created`, or with `.withAuthContext` behind it.
+        package var cloudEventType: String {
+            "google.cloud.firestore.document.v1." + eventType.rawValue + (hasAuthContext ? ".withAuthContext" : "")
         }
     }
 
@@ -100,10 +117,13 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
         package var minBackoffSeconds: Int
         package var maxBackoffSeconds: Int
         package var maxDoublings: Int
+        package var missedRuns: MissedRunsManifest
+        /// Whether a run may begin while the one before goes on.
+        package var overlaps: Bool
 
         package init(
             schedule: String, timeZone: String, retryCount: Int, maxRetrySeconds: Int, minBackoffSeconds: Int,
-            maxBackoffSeconds: Int, maxDoublings: Int
+            maxBackoffSeconds: Int, maxDoublings: Int, missedRuns: MissedRunsManifest = .once, overlaps: Bool = false
         ) {
             self.schedule = schedule
             self.timeZone = timeZone
@@ -112,8 +132,79 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
             self.minBackoffSeconds = minBackoffSeconds
             self.maxBackoffSeconds = maxBackoffSeconds
             self.maxDoublings = maxDoublings
+            self.missedRuns = missedRuns
+            self.overlaps = overlaps
         }
     }
+
+    /// A queue of tasks.
+    package struct TaskTrigger: Codable, Equatable, Sendable {
+        /// Tries in all; -1 for no bound.
+        package var maxAttempts: Int
+        /// The time in which to try; 0 for no bound.
+        package var maxRetrySeconds: Int
+        package var minBackoffSeconds: Double
+        package var maxBackoffSeconds: Double
+        package var maxDoublings: Int
+        package var maxConcurrentDispatches: Int
+        package var maxDispatchesPerSecond: Double
+
+        package init(
+            maxAttempts: Int = 3, maxRetrySeconds: Int = 0, minBackoffSeconds: Double = 0.1,
+            maxBackoffSeconds: Double = 3600, maxDoublings: Int = 16, maxConcurrentDispatches: Int = 1000,
+            maxDispatchesPerSecond: Double = 500
+        ) {
+            self.maxAttempts = maxAttempts
+            self.maxRetrySeconds = maxRetrySeconds
+            self.minBackoffSeconds = minBackoffSeconds
+            self.maxBackoffSeconds = maxBackoffSeconds
+            self.maxDoublings = maxDoublings
+            self.maxConcurrentDispatches = maxConcurrentDispatches
+            self.maxDispatchesPerSecond = maxDispatchesPerSecond
+        }
+    }
+
+    /// Events by type, and by attributes that must be equal.
+    package struct EventTrigger: Codable, Equatable, Sendable {
+        package var eventType: String
+        package var filters: [String: String]
+        package var retry: EventRetryManifest?
+
+        package init(eventType: String, filters: [String: String] = [:], retry: EventRetryManifest? = nil) {
+            self.eventType = eventType
+            self.filters = filters
+            self.retry = retry
+        }
+    }
+}
+
+/// How an event whose handler fails is tried again: with pauses that double, until it is too old.
+package struct EventRetryManifest: Codable, Equatable, Sendable {
+    package var minBackoffSeconds: Double
+    package var maxBackoffSeconds: Double
+    /// Counted from the event; then it becomes a dead letter.
+    package var maxAgeSeconds: Int
+    /// Nil for as many as the age allows.
+    package var maxAttempts: Int?
+
+    package init(
+        minBackoffSeconds: Double = 10, maxBackoffSeconds: Double = 600, maxAgeSeconds: Int = 86_400,
+        maxAttempts: Int? = nil
+    ) {
+        self.minBackoffSeconds = minBackoffSeconds
+        self.maxBackoffSeconds = maxBackoffSeconds
+        self.maxAgeSeconds = maxAgeSeconds
+        self.maxAttempts = maxAttempts
+    }
+}
+
+/// What becomes of a job's runs that were due while the host was down, or while the run before went on.
+package enum MissedRunsManifest: Codable, Hashable, Sendable {
+    /// One run, for the last of them.
+    case once
+    case skip
+    /// Each of them, the latest so many at most.
+    case all(max: Int)
 }
 
 /// Which origins' pages may call a function from a browser.
@@ -135,7 +226,4 @@ package enum CORSPolicy: Codable, Equatable, Sendable {
 /// The CloudEvents types of document changes, less their common prefix.
 package enum DocumentEventType: String, Codable, Equatable, Sendable {
     case created, updated, deleted, written
-
-    /// `google.cloud.firestore.document.v1.created`
-    package var cloudEventType: String { "google.cloud.firestore.document.v1." + rawValue }
 }

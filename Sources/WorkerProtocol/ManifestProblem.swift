@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// What makes a manifest impossible to serve: which function, what, and what would be right.
 package struct ManifestProblem: Error, Equatable, CustomStringConvertible {
     package var function: String
@@ -85,14 +87,16 @@ extension TriggerManifest {
         case .http: "an HTTP function"
         case .document: "a document trigger"
         case .schedule: "a scheduled job"
+        case .task: "a task queue"
+        case .event: "an event function"
         }
     }
 
     var maxTimeoutSeconds: Int {
         switch self {
         case .callable, .http: 3600
-        case .document: 540
-        case .schedule: 1800
+        case .document, .event: 540
+        case .schedule, .task: 1800
         }
     }
 
@@ -106,7 +110,9 @@ extension TriggerManifest {
         case .http:
             return []
         case .document(let trigger):
-            return DocumentPattern.problem(trigger.document).map { [$0] } ?? []
+            var problems = trigger.retry?.problems ?? []
+            do { _ = try DocumentPattern(trigger.document) } catch { problems.append(error.description) }
+            return problems
         case .schedule(let trigger):
             var problems: [String] = []
             if trigger.schedule.allSatisfy(\.isWhitespace) { problems.append("the schedule is empty") }
@@ -116,37 +122,69 @@ extension TriggerManifest {
             if trigger.minBackoffSeconds > trigger.maxBackoffSeconds || trigger.minBackoffSeconds < 0 {
                 problems.append("the backoff goes from \(trigger.minBackoffSeconds) to \(trigger.maxBackoffSeconds) s")
             }
+            if trigger.maxRetrySeconds < 0 { problems.append("maxRetrySeconds is \(trigger.maxRetrySeconds)") }
+            if !(0...16).contains(trigger.maxDoublings) {
+                problems.append("maxDoublings is \(trigger.maxDoublings); it is 0 to 16")
+            }
+            if case .all(let max) = trigger.missedRuns, !(1...1000).contains(max) {
+                problems.append("missed runs to make up for are \(max); it is 1 to 1000")
+            }
+            return problems
+        case .task(let trigger):
+            var problems: [String] = []
+            if trigger.maxAttempts != -1, !(1...10_000).contains(trigger.maxAttempts) {
+                problems.append("maxAttempts is \(trigger.maxAttempts); it is 1 to 10000, or -1 for no bound")
+            }
+            if trigger.maxRetrySeconds < 0 { problems.append("maxRetrySeconds is \(trigger.maxRetrySeconds)") }
+            problems += backoffProblems(trigger.minBackoffSeconds, trigger.maxBackoffSeconds)
+            if !(0...64).contains(trigger.maxDoublings) {
+                problems.append("maxDoublings is \(trigger.maxDoublings); it is 0 to 64")
+            }
+            if !(1...5000).contains(trigger.maxConcurrentDispatches) {
+                problems.append("maxConcurrentDispatches is \(trigger.maxConcurrentDispatches); it is 1 to 5000")
+            }
+            if !(trigger.maxDispatchesPerSecond > 0 && trigger.maxDispatchesPerSecond <= 500) {
+                problems.append(
+                    "maxDispatchesPerSecond is \(trigger.maxDispatchesPerSecond); it is more than 0 and at most 500")
+            }
+            return problems
+        case .event(let trigger):
+            var problems = trigger.retry?.problems ?? []
+            if trigger.eventType.allSatisfy(\.isWhitespace) { problems.append("the event type is empty") }
+            for name in trigger.filters.keys.sorted() {
+                if !CloudEvent.isAttributeName(name) {
+                    problems.append(
+                        "\"\(name)\" is no attribute of an event; its name has lower-case letters and digits alone")
+                } else if ["type", "id", "time", "data", "specversion"].contains(name) {
+                    problems.append("events aren't chosen by their \(name); filter by source, subject or extensions")
+                }
+            }
+            if trigger.eventType == PubSubMessage.eventType, let topic = trigger.filters[PubSubMessage.topicAttribute],
+                !PubSubMessage.isTopicName(topic)
+            {
+                problems.append(
+                    "\"\(topic)\" is no topic; it starts with a letter and has 3 to 255 letters, digits and -._~+%")
+            }
             return problems
         }
     }
 }
 
-/// What a document trigger's pattern may look like.
-enum DocumentPattern {
-    /// Why this is no pattern; nil where it is one.
-    static func problem(_ pattern: String) -> String? {
-        let segments = pattern.split(separator: "/", omittingEmptySubsequences: false)
-        guard !pattern.isEmpty, !segments.contains(where: \.isEmpty) else {
-            return "the pattern \"\(pattern)\" has an empty segment; write users/{userID}"
+/// Longer pauses than a week are a slip; what is no number at all is one too.
+private func backoffProblems(_ min: Double, _ max: Double) -> [String] {
+    guard min >= 0, min <= max, max <= 604_800 else {
+        return ["the backoff goes from \(min) to \(max) s; it goes up, from 0 s to 7 days"]
+    }
+    return []
+}
+
+extension EventRetryManifest {
+    var problems: [String] {
+        var problems = backoffProblems(minBackoffSeconds, maxBackoffSeconds)
+        if !(1...604_800).contains(maxAgeSeconds) {
+            problems.append("the age up to which is tried again is \(maxAgeSeconds) s; it is 1 s to 7 days")
         }
-        var names: Set<Substring> = []
-        var manyCount = 0
-        for segment in segments {
-            if segment == "**" || segment.hasSuffix("=**}") { manyCount += 1 }
-            guard segment.contains("{") || segment.contains("}") else { continue }
-            let inner = segment.dropFirst().dropLast()
-            let name = inner.hasSuffix("=**") ? inner.dropLast(3) : inner.hasSuffix("=*") ? inner.dropLast(2) : inner
-            guard segment.hasPrefix("{"), segment.hasSuffix("}"), !name.isEmpty,
-                name.utf8.allSatisfy({
-                    (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
-                })
-            else { return "the segment \"\(segment)\" of \"\(pattern)\" is no wildcard; write {name} or {name=**}" }
-            guard names.insert(name).inserted else { return "the pattern \"\(pattern)\" captures {\(name)} twice" }
-        }
-        guard manyCount <= 1 else { return "the pattern \"\(pattern)\" has more than one ** wildcard" }
-        guard manyCount == 1 || segments.count % 2 == 0 else {
-            return "the pattern \"\(pattern)\" names a collection; a document's has an even number of segments"
-        }
-        return nil
+        if let maxAttempts, maxAttempts < 1 { problems.append("maxAttempts is \(maxAttempts); it is at least 1") }
+        return problems
     }
 }

@@ -6,6 +6,10 @@ extension TriggerManifest {
         case .http: "HTTP at " + urls.joined(separator: ", ")
         case .document(let trigger): "document \(trigger.document) \(trigger.eventType.rawValue)"
         case .schedule(let trigger): "schedule \"\(trigger.schedule)\" (\(trigger.timeZone))"
+        case .task: "tasks"
+        case .event(let trigger):
+            "event \(trigger.eventType)"
+                + trigger.filters.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         }
     }
 }

@@ -8,11 +8,12 @@ struct DataCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract:
-            "Looks through the file, the documents, their indexes and the log. Exits with 2 where it finds problems.")
+            "Looks through the file, the documents, their indexes, the log and deliveries. Exits with 2 where it finds problems."
+    )
 
     @OptionGroup var options: DataOptions
 
-    @Flag(help: "Make the indexes anew where they are wrong.")
+    @Flag(help: "Make the indexes, and what says when deliveries are due, anew where they are wrong.")
     var repair = false
 
     func run() async throws {
@@ -33,11 +34,14 @@ struct DataCheckCommand: AsyncParsableCommand {
 
     private func sentence(_ outcome: DataOutcome) -> String {
         var text = "checked \(outcome["documents"]) documents, \(outcome["entries"]) index entries, "
-        text += "\(outcome["changes"]) changes in the log and \(outcome["completions"]) kept answers: "
+        text += "\(outcome["changes"]) changes in the log, \(outcome["completions"]) kept answers and "
+        text += "\(outcome["deliveries"]) deliveries: "
         let problems = outcome["problems"]
         text += problems == 0 ? "all is well" : "\(problems) problem\(problems == 1 ? "" : "s")"
-        if let repaired = outcome.numbers["repaired"] { text += "; \(repaired) went away with the indexes made anew" }
-        if outcome["repairable"] == 1, problems > 0, !repair { text += "; --repair makes the indexes anew" }
+        if let repaired = outcome.numbers["repaired"] { text += "; \(repaired) went away with the repair" }
+        if outcome["repairable"] == 1, problems > 0, !repair {
+            text += "; --repair puts right what follows from the rest"
+        }
         if outcome["skippedIndexes"] == 1 { text += "; indexes are being built and were not looked at" }
         return text
     }

@@ -54,6 +54,13 @@ final class DataReport {
         write((isJSON ? Self.json(members) : sentence) + "\n", to: results)
     }
 
+    /// What the host answered: lines for people, the answer itself for programs.
+    func answer(_ lines: [String], _ answer: any Encodable & Sendable) {
+        closeLine()
+        let text = isJSON ? Self.text(AnyEncodable(answer)) + "\n" : lines.map { $0 + "\n" }.joined()
+        write(text, to: results)
+    }
+
     func fail(_ error: any Error) {
         closeLine()
         let document = error as? DocumentError ?? (error as? StorageError)?.documentError
@@ -76,10 +83,13 @@ final class DataReport {
     private func write(_ text: String, to handle: FileHandle) { try? handle.write(contentsOf: Data(text.utf8)) }
 
     private static func json(_ members: [String: any Encodable & Sendable]) -> String {
+        text(members.mapValues(AnyEncodable.init))
+    }
+
+    private static func text(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(members.mapValues(AnyEncodable.init))).map { String(decoding: $0, as: UTF8.self) }
-            ?? "{}"
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
     static func size(_ bytes: Int) -> String {

@@ -5,6 +5,9 @@ struct FunctionsHostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions-host",
         abstract: "Serves Swift cloud functions to Firebase clients.",
-        subcommands: [ServeCommand.self, DataCommand.self],
+        subcommands: [
+            ServeCommand.self, DataCommand.self, SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
+            ResumeCommand.self, MetricsCommand.self,
+        ],
         defaultSubcommand: ServeCommand.self)
 }

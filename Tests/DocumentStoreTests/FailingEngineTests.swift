@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// An engine whose batches can be made to fail at their end, as on a full disk.
-private final class FailingEngine: StorageEngine {
+final class FailingEngine: StorageEngine {
     let inner = MemoryEngine()
     let fails = Mutex(false)
     let batches = Atomic<Int>(0)

@@ -40,8 +40,14 @@ struct FullDiskTests {
     private func store(_ disk: SmallDisk) throws -> DocumentStore {
         let engine = try SQLiteEngine(file: disk.path + "/documents.db")
         let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        store.routeEvents(by: EventRoutes(documents: [try .init("told", .created, "c/{id}")]))
         try store.start()
         return store
+    }
+
+    /// How many documents a function is to be told of.
+    private func deliveries(_ store: DocumentStore) async throws -> Int {
+        try await store.deliveryCounts().first?.pending ?? 0
     }
 
     private func close(_ store: DocumentStore) async throws {
@@ -91,6 +97,7 @@ struct FullDiskTests {
         // Reads go on, and what doesn't fit now is refused each time.
         #expect(try await count(store, upTo: acknowledged + 1) == acknowledged)
         #expect(try await set(acknowledged, in: store)?.code == .unavailable)
+        #expect(try await deliveries(store) == acknowledged)
         // A store that is opened on the full disk reads as well.
         try await close(store)
         let reopened = try self.store(disk)
@@ -99,6 +106,7 @@ struct FullDiskTests {
         try FileManager.default.removeItem(atPath: filler)
         for i in acknowledged..<acknowledged + 5 { #expect(try await set(i, in: reopened) == nil) }
         #expect(try await count(reopened, upTo: acknowledged + 5) == acknowledged + 5)
+        #expect(try await deliveries(reopened) == acknowledged + 5)
         let result = try reopened.check(report: { Issue.record("\($0)") }, progress: { _ in })
         #expect(result.problems == 0)
         try await close(reopened)

@@ -13,10 +13,10 @@ struct SQLiteEngineTests {
         }
     }
 
-    @Test func aFileOfTheFirstVersionIsBroughtUpWithAllItHolds() throws {
+    @Test(arguments: [1, 2]) func anOlderFileIsBroughtUpWithAllItHolds(version: Int) throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("documents.db")
-        // As the first version made it, its connection closed.
+        // As that version made it, its connection closed.
         let queue = try DatabaseQueue(path: file)
         try queue.writeWithoutTransaction { database in
             try database.execute(
@@ -35,6 +35,14 @@ struct SQLiteEngineTests {
                     PRAGMA application_id = 0x666E7374;
                     PRAGMA user_version = 1;
                     """)
+            guard version == 2 else { return }
+            try database.execute(
+                sql: """
+                    CREATE TABLE changes (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+                    INSERT INTO grdb_migrations VALUES ('2 changes');
+                    INSERT INTO changes VALUES (x'06', x'10');
+                    PRAGMA user_version = 2;
+                    """)
         }
         try queue.close()
         for _ in 1...2 {
@@ -44,12 +52,15 @@ struct SQLiteEngineTests {
                 #expect(try reader.get(.index, [2]) == [12])
                 #expect(try reader.get(.completions, [3]) == [13])
                 #expect(try reader.get(.meta, [4]) == [14])
+                #expect(try reader.get(.changes, [6]) == (version == 2 ? [16] : nil))
             }
-            try engine.write { try $0.put(.changes, [5], [15]) }
+            try engine.write { writer in
+                for table in [StorageTable.changes, .events, .deliveries] { try writer.put(table, [5], [15]) }
+            }
             try engine.close()
         }
-        let version = try DatabaseQueue(path: file).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
-        #expect(version == SQLiteSchema.version)
+        let newest = try DatabaseQueue(path: file).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+        #expect(newest == SQLiteSchema.version)
     }
 
     private func filled() throws -> (TemporaryDirectory, String) {

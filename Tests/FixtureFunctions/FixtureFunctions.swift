@@ -15,6 +15,14 @@ struct FixtureFunctions: FunctionBundle {
         wellBehaved
         streaming
         misbehaving
+        triggers
+        misbehavingTriggers
+        pacedTriggers
+        dispatched
+        queues
+        eventListeners
+        senders
+        stamp
         onDocumentCreated("created", document: "fixtures/{id}") { event in _ = event.params["id"] }
         onDocumentWritten("written", document: "fixtures/{id=**}", .retry()) { event in _ = event.data.after.exists }
         onSchedule("nightly", schedule: "0 3 * * *", .timeZone("Asia/Tokyo")) { event in _ = event.scheduleTime }

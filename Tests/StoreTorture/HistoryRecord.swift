@@ -48,7 +48,7 @@ package struct HistoryRecord: Sendable {
                 response: try DocumentResponse(decoding: reader.blob()),
                 time: try reader.optional { reader throws(DecodingFailure) in try reader.timestamp() })
         }
-        guard case .commit(let writes, _, _) = try DocumentRequest(decoding: reader.blob()) else {
+        guard case .commit(let writes, _, _, _) = try DocumentRequest(decoding: reader.blob()) else {
             throw DecodingFailure("\(document.path) holds no writes")
         }
         self.writes = writes

@@ -5,14 +5,15 @@ import Synchronization
 
 /// Works on the store in a directory until it is killed, and says on standard output what was acknowledged.
 ///
-/// Arguments: the directory, the name of the round, the seed, how many clients, and what goes on beside them. Each line of the output is `ready`, or
-/// `ack`, the name of a record and the commit's time in microseconds.
+/// Arguments: the directory, the name of the round, the seed, how many clients, and what goes on beside them; with
+/// `events` among that the clients are those of ``EventLoad``. Each line of the output is `ready`, or `ack`, the name of
+/// a record or an order and the commit's time in microseconds.
 @main
 struct StoreTorture {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 5, let seed = UInt64(arguments[3]), let clients = Int(arguments[4]) else {
-            say("usage: StoreTorture DIRECTORY ROUND SEED CLIENTS [indexes] [backups] [compaction]")
+            say("usage: StoreTorture DIRECTORY ROUND SEED CLIENTS [events] [indexes] [backups] [compaction]")
             exit(2)
         }
         let start = ContinuousClock.now
@@ -21,10 +22,7 @@ struct StoreTorture {
             now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) },
             elapsed: { start.duration(to: .now) })
         try store.start()
-        let workload = Workload(store: store, name: arguments[2], seed: seed) { path, time in
-            say("ack \(path.id) \(time.microseconds)")
-        }
-        try await workload.prepare()
+        let work = try await load(arguments, on: store, seed: seed)
         say("ready")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for work in arguments[5...].compactMap(SideWork.init) {
@@ -32,12 +30,26 @@ struct StoreTorture {
             }
             let parent = getppid()
             group.addTask {
-                try await workload.run(clients: clients) { getppid() != parent }
+                try await work(clients) { getppid() != parent }
                 // Whoever would have killed it has gone.
                 exit(3)
             }
             try await group.waitForAll()
         }
+    }
+
+    /// What the clients do.
+    private static func load(
+        _ arguments: [String], on store: DocumentStore, seed: UInt64
+    ) async throws -> @Sendable (_ clients: Int, _ isOver: @escaping @Sendable () -> Bool) async throws -> Void {
+        let acknowledged: @Sendable (String, Timestamp) -> Void = { say("ack \($0) \($1.microseconds)") }
+        if arguments.contains("events") {
+            let load = try EventLoad(store: store, name: arguments[2], seed: seed, acknowledged: acknowledged)
+            return { try await load.run(clients: $0, isOver: $1) }
+        }
+        let workload = Workload(store: store, name: arguments[2], seed: seed) { acknowledged($0.id, $1) }
+        try await workload.prepare()
+        return { try await workload.run(clients: $0, isOver: $1) }
     }
 
     /// Writes a line at once, so that a kill can't take back what was said.

@@ -43,25 +43,65 @@ import Testing
         Case("min over max", "minInstances is 11, more than maxInstances, 10") { $0.minInstances = 11 },
         Case("event too slow", "for a document trigger it is 1 to 540 s") {
             $0.timeoutSeconds = 541
-            $0.trigger = .document(.init(eventType: .created, document: "users/{id}", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users/{id}"))
         },
         Case("pattern of a collection", "names a collection") {
-            $0.trigger = .document(.init(eventType: .created, document: "users", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users"))
         },
         Case("two captures of one name", "captures {id} twice") {
-            $0.trigger = .document(.init(eventType: .created, document: "users/{id}/orders/{id}", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users/{id}/orders/{id}"))
         },
         Case("empty segment", "has an empty segment") {
-            $0.trigger = .document(.init(eventType: .created, document: "users//{id}/x", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users//{id}/x"))
         },
         Case("half a wildcard", "is no wildcard") {
-            $0.trigger = .document(.init(eventType: .created, document: "users/{id", retry: false))
+            $0.trigger = .document(.init(eventType: .created, document: "users/{id"))
         },
         Case("empty schedule", "the schedule is empty") {
             $0.trigger = .schedule(
                 .init(
                     schedule: " ", timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0, minBackoffSeconds: 5,
                     maxBackoffSeconds: 3600, maxDoublings: 5))
+        },
+        Case("retry that shrinks", "the backoff goes from 10.0 to 5.0 s") {
+            $0.trigger = .document(
+                .init(
+                    eventType: .created, document: "a/{b}", retry: .init(minBackoffSeconds: 10, maxBackoffSeconds: 5)))
+        },
+        Case("retry without end", "the backoff goes from 10.0 to inf s") {
+            $0.trigger = .event(.init(eventType: "t", retry: .init(maxBackoffSeconds: .infinity)))
+        },
+        Case("retry of no time", "the age up to which is tried again is 0 s") {
+            $0.trigger = .event(.init(eventType: "t", retry: .init(maxAgeSeconds: 0)))
+        },
+        Case("no attempt", "maxAttempts is 0") {
+            $0.trigger = .event(.init(eventType: "t", retry: .init(maxAttempts: 0)))
+        },
+        Case("no event type", "the event type is empty") { $0.trigger = .event(.init(eventType: " ")) },
+        Case("filter that is no attribute", "\"orderID\" is no attribute of an event") {
+            $0.trigger = .event(.init(eventType: "t", filters: ["orderID": "1"]))
+        },
+        Case("filter by id", "events aren't chosen by their id") {
+            $0.trigger = .event(.init(eventType: "t", filters: ["id": "1"]))
+        },
+        Case("no topic", "\"or\" is no topic") {
+            $0.trigger = .event(
+                .init(eventType: "google.cloud.pubsub.topic.v1.messagePublished", filters: ["topic": "or"]))
+        },
+        Case("task of no try", "maxAttempts is 0") { $0.trigger = .task(.init(maxAttempts: 0)) },
+        Case("task that is no number", "the backoff goes from nan") {
+            $0.trigger = .task(.init(minBackoffSeconds: .nan))
+        },
+        Case("too many doublings", "maxDoublings is 65") { $0.trigger = .task(.init(maxDoublings: 65)) },
+        Case("no dispatches", "maxConcurrentDispatches is 0") {
+            $0.trigger = .task(.init(maxConcurrentDispatches: 0))
+        },
+        Case("too many dispatches", "maxDispatchesPerSecond is 501") {
+            $0.trigger = .task(.init(maxDispatchesPerSecond: 501))
+        },
+        Case("task too slow", "for a task queue it is 1 to 1800 s") {
+            $0.timeoutSeconds = 1801
+            $0.trigger = .task(.init())
         },
     ]
 

@@ -31,9 +31,11 @@ final class ChildProcess: Sendable {
 
     /// Waits until it has printed what is looked for, or answers, or whatever `isReady` tells.
     ///
-    /// - Throws: ``LoadError`` with the end of its output where it ends before or takes longer than 60 seconds.
-    func wait<Value>(for what: String, until isReady: () async throws -> Value?) async throws -> Value {
-        let deadline = ContinuousClock.now + .seconds(60)
+    /// - Throws: ``LoadError`` with the end of its output where it ends before or takes longer.
+    func wait<Value>(
+        for what: String, within time: Duration = .seconds(60), until isReady: () async throws -> Value?
+    ) async throws -> Value {
+        let deadline = ContinuousClock.now + time
         while true {
             if let value = try await isReady() { return value }
             guard process.isRunning, ContinuousClock.now < deadline else {

@@ -16,11 +16,12 @@ extension DocumentRequest {
         case .begin(.readOnly(let time)):
             writer.write(byte: 4)
             writer.write(optional: time) { $0.write($1) }
-        case .commit(let writes, let transaction, let result):
+        case .commit(let writes, let transaction, let result, let effects):
             writer.write(byte: 5)
             writer.write(writes) { $0.write($1) }
             writer.write(transaction)
             writer.write(optional: result) { $0.write(blob: $1) }
+            writer.write(effects) { $1.write(to: &$0) }
         case .rollback(let transaction):
             writer.write(byte: 6)
             writer.write(fixed: transaction.rawValue)
@@ -64,7 +65,8 @@ extension DocumentRequest {
             let writes = try reader.writes()
             let transaction = try reader.transaction()
             let result = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
-            self = .commit(writes, transaction: transaction, completing: result)
+            let effects = try reader.list { reader throws(DecodingFailure) in try Effect(from: &reader) }
+            self = .commit(writes, transaction: transaction, completing: result, effects: effects)
         case 6: self = .rollback(TransactionID(rawValue: try reader.fixed()))
         case 7:
             let query = try reader.query()

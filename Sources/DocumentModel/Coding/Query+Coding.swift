@@ -65,10 +65,10 @@ extension ByteReader {
         }
     }
 
-    /// A number of documents, as offset and limit are: unlike a length it may exceed what is left.
-    mutating func size() throws(DecodingFailure) -> Int {
+    /// A number of things, as offset and limit are: unlike a length it may exceed what is left.
+    package mutating func size() throws(DecodingFailure) -> Int {
         let value = try varint()
-        guard value <= UInt64(Int32.max) else { throw DecodingFailure("a number of documents is out of range") }
+        guard value <= UInt64(Int32.max) else { throw DecodingFailure("a number is out of range") }
         return Int(value)
     }
 

@@ -6,10 +6,14 @@ package struct CheckResult: Hashable, Sendable {
     package var entries = 0
     package var changes = 0
     package var completions = 0
+    package var deliveries = 0
+    package var events = 0
     /// All, those that were not told one by one too.
     package var problems = 0
     /// Whether there are problems that go away when the indexes are made anew.
     package var isRepairable = false
+    /// Whether there are some that ``DocumentStore/repairOutbox()`` puts right.
+    package var isOutboxRepairable = false
     /// Indexes were being built, so that their entries were not looked at.
     package var skippedIndexes = false
 }
@@ -53,6 +57,7 @@ struct StoreCheck {
         if !result.skippedIndexes { try checkNumberOfEntries() }
         try checkChanges()
         try checkCompletions()
+        try checkOutbox()
     }
 
     private mutating func note(_ problem: String, repairable: Bool = false) throws {
@@ -221,5 +226,29 @@ struct StoreCheck {
         if expiries != result.completions {
             try note("\(result.completions) answers are kept for callers, and \(expiries) are to be removed one day")
         }
+    }
+
+    // MARK: Deliveries and their events
+
+    private mutating func checkOutbox() throws {
+        let audit = OutboxAudit(storage: storage, now: Timestamp(microseconds: version))
+        var check = self
+        func take(_ findings: [OutboxFinding]) throws {
+            for finding in findings {
+                if !finding.mends.isEmpty { check.result.isOutboxRepairable = true }
+                try check.note(finding.problem)
+            }
+        }
+        try storage.scan(.deliveries, Self.everything, reverse: false) { key, row in
+            if key.first == 1 || key.first == 3 { check.result.deliveries += 1 }
+            try take(try audit.findings(key, row))
+            return true
+        }
+        try storage.scan(.events, Self.everything, reverse: false) { key, row in
+            check.result.events += 1
+            try take(try audit.findings(ofEvent: key, row))
+            return true
+        }
+        self = check
     }
 }

@@ -74,7 +74,8 @@ extension DocumentStore {
         var size = rest.count
         while !rest.isEmpty {
             let part = Array(rest.prefix(size))
-            switch await perform(.commit(part, transaction: nil, completing: nil)) {
+            let request = DocumentRequest.commit(part, transaction: nil, completing: nil)
+            switch await perform(request, in: OperationContext(firesEvents: false)) {
             case .committed:
                 told(part.count)
                 rest = rest.dropFirst(size)

@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID = 0x666E_7374
 
     /// The version that the last migration leads to. A file with a higher one is refused.
-    static let version = 2
+    static let version = 3
 
     /// Named and append-only: a migration that has shipped is never changed.
     static var migrator: DatabaseMigrator {
@@ -29,6 +29,14 @@ enum SQLiteSchema {
                 sql: """
                     CREATE TABLE changes (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
                     PRAGMA user_version = 2;
+                    """)
+        }
+        migrator.registerMigration("3 outbox") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE events (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);
+                    CREATE TABLE deliveries (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+                    PRAGMA user_version = 3;
                     """)
         }
         return migrator

@@ -60,14 +60,16 @@ extension StorageTable {
         case .completions: "completions"
         case .meta: "meta"
         case .changes: "changes"
+        case .events: "events"
+        case .deliveries: "deliveries"
         }
     }
 
     /// Whether values stand apart from the keys, as ``SQLiteSchema`` has it.
     var hasRowIDs: Bool {
         switch self {
-        case .documents, .changes: true
-        case .index, .completions, .meta: false
+        case .documents, .changes, .events: true
+        case .index, .completions, .meta, .deliveries: false
         }
     }
 }

@@ -1,6 +1,6 @@
 /// The closed set of tables an engine keeps.
 package enum StorageTable: Int, CaseIterable, Sendable {
-    case documents, index, completions, meta, changes
+    case documents, index, completions, meta, changes, events, deliveries
 }
 
 /// Keys from `lower` up to but without `upper`; without an upper bound to the table's end.

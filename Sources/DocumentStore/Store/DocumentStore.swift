@@ -17,6 +17,7 @@ package final class DocumentStore: Sendable {
     let listeners: ListenerHub
     let signal: CommitSignal
     let costlyQueries = CostlyQueryLog()
+    let outbox = Outbox()
     private let threads = Mutex(StoreThreads())
 
     /// - Parameters:

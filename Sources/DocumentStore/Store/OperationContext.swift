@@ -1,3 +1,5 @@
+package import DocumentModel
+
 /// Whose work is done once only, however often it is asked for.
 package struct CompletionKey: Hashable, Sendable {
     /// What the key is unique in: a function and a user.
@@ -23,12 +25,26 @@ package struct OperationContext: Sendable {
     package var completion: CompletionKey?
     /// What the user may do; nil for an admin.
     package var policy: (any AccessPolicy)?
+    /// Who functions are told made the change.
+    package var auth: EventAuth
+    /// The functions whose handling of events led here, the first one first.
+    package var chain: [String]
+    /// The delivery that is worked on: commits count only while its lease does, and one with an answer ends it.
+    package var delivery: DeliveryLease?
+    /// Whether functions are told of changes; what is imported or cleared is none.
+    package var firesEvents: Bool
 
     package init(
-        owner: UInt64? = nil, completion: CompletionKey? = nil, policy: (any AccessPolicy)? = nil
+        owner: UInt64? = nil, completion: CompletionKey? = nil, policy: (any AccessPolicy)? = nil,
+        auth: EventAuth = EventAuth(.serviceAccount), chain: [String] = [], delivery: DeliveryLease? = nil,
+        firesEvents: Bool = true
     ) {
         self.owner = owner
         self.completion = completion
         self.policy = policy
+        self.auth = auth
+        self.chain = chain
+        self.delivery = delivery
+        self.firesEvents = firesEvents
     }
 }

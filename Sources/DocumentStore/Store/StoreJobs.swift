@@ -27,4 +27,5 @@ enum WriteJob: Sendable {
     /// Gives up the turns of transactions that ended, and what their owner waits for.
     case release(owner: UInt64, [TransactionID])
     case indexes(IndexJob)
+    case outbox(OutboxJob)
 }

@@ -18,7 +18,7 @@ extension StoreWriter {
                     results.append(.failure(Self.batchIsFull))
                     continue
                 }
-                let response = try commit([write], nil, completing: nil, operation.context, storage)
+                let response = try commit([write], nil, completing: nil, [], operation.context, storage)
                 switch response {
                 case .committed(let result): results.append(contentsOf: result.writeResults.map { .success($0) })
                 case .failed(let error): results.append(.failure(error))

@@ -7,8 +7,8 @@ extension StoreWriter {
     /// - Returns: the answer, for when the batch is durable. A refused commit leaves no trace in the batch.
     /// - Throws: where storing failed half-way, and the batch must not be kept.
     func commit(
-        _ writes: [Write], _ id: TransactionID?, completing answer: [UInt8]?, _ context: OperationContext,
-        _ storage: any StorageWriter
+        _ writes: [Write], _ id: TransactionID?, completing answer: [UInt8]?, _ effects: [Effect],
+        _ context: OperationContext, _ storage: any StorageWriter
     ) throws -> DocumentResponse {
         var transaction: OpenTransaction?
         do {
@@ -24,11 +24,12 @@ extension StoreWriter {
                 finish(transaction)
                 return earlier
             }
-            if transaction?.isReadOnly ?? false, !writes.isEmpty {
+            let delivery = try delivery(of: context, completing: answer != nil, storage)
+            if transaction?.isReadOnly ?? false, !(writes.isEmpty && effects.isEmpty) {
                 throw DocumentError.invalidArgument("a read-only transaction can't write")
             }
             // What only reads has seen one state, and needs no more than that.
-            if let transaction, !writes.isEmpty,
+            if let transaction, !(writes.isEmpty && effects.isEmpty),
                 let conflict = store.transactions.withLock({ $0.conflict(of: transaction) })
             {
                 throw conflict
@@ -42,8 +43,12 @@ extension StoreWriter {
                 throw DocumentError(
                     .aborted, "another transaction has its turn on the same documents; try the transaction again")
             }
+            try check(effects, context, at: now, storage)
             let completion = key.flatMap { key in answer.map { (key, $0) } }
-            let response = try apply(computation, documents, version, completion, now, storage)
+            let response = try apply(computation, documents, version, completion, now, storage) {
+                try putEvents(
+                    of: computation.changes, effects, completing: delivery, version, context, now, storage)
+            }
             finish(transaction)
             return response
         } catch let failure as BatchFailure {
@@ -60,7 +65,8 @@ extension StoreWriter {
 
     private func apply(
         _ computation: WriteComputation, _ documents: StoredDocuments, _ version: Int64,
-        _ completion: (key: CompletionKey, answer: [UInt8])?, _ now: Timestamp, _ storage: any StorageWriter
+        _ completion: (key: CompletionKey, answer: [UInt8])?, _ now: Timestamp, _ storage: any StorageWriter,
+        beside: () throws -> Void
     ) throws(BatchFailure) -> DocumentResponse {
         var applied: [RecentChanges.Entry] = []
         do {
@@ -78,6 +84,7 @@ extension StoreWriter {
             if let completion {
                 try CompletionRecord.store(completion.answer, for: completion.key, in: storage, at: now)
             }
+            try beside()
         } catch {
             throw BatchFailure(underlying: error)
         }
@@ -109,4 +116,10 @@ extension StoreWriter {
 /// Storing failed between a commit's first change and its last.
 private struct BatchFailure: Error {
     var underlying: any Error
+}
+
+extension DocumentError {
+    /// Not to be tried again: somebody else is told of the event, or nobody any more.
+    static let leaseEnded = DocumentError(
+        .failedPrecondition, "the event was taken back from this worker, whose time for it was over")
 }

@@ -25,6 +25,9 @@ final class StoreWriter: @unchecked Sendable {
     var batchBytes = 0
     /// Answers of the open batch, held back until it is durable.
     private var answers: [(completion: @Sendable (DocumentResponse) -> Void, response: DocumentResponse)] = []
+    var outboxBatch = OutboxBatch()
+    /// Deliveries that nobody may lease until the open batch is durable, as it changes them by hand.
+    var heldDeliveries: [DeliveryID: DeliveryLease] = [:]
     /// Reads of a state that no snapshot holds yet, which can be done once the open batch is durable.
     private var settled: [StoreOperation] = []
     private var sweptAt: Duration?
@@ -94,6 +97,7 @@ final class StoreWriter: @unchecked Sendable {
             durableHistory = history
             // Listeners are told before the answer, so that whoever has it knows that they are.
             publish()
+            publishOutbox()
             for answer in answers { answer.completion(answer.response) }
             answers = []
             for operation in settled { readAgain(operation) }
@@ -123,11 +127,13 @@ final class StoreWriter: @unchecked Sendable {
         settled = []
         for answer in answers { answer.completion(.failed(error)) }
         answers = []
+        failOutbox(error)
         for job in rest {
             switch job {
             case .operation(let operation): operation.completion(.failed(error))
             case .release(let owner, let ended): turns.release(owner: owner, ended)
             case .indexes(let job): job.fail(error)
+            case .outbox(let job): job.completion(.failure(error))
             }
         }
     }
@@ -137,6 +143,7 @@ final class StoreWriter: @unchecked Sendable {
         switch job {
         case .release(let owner, let ended): turns.release(owner: owner, ended)
         case .indexes(let job): try work(on: job, storage)
+        case .outbox(let job): try work(on: job, storage)
         case .operation(let operation):
             switch operation.request {
             // Seen at that time, nothing may happen up to it any more.
@@ -150,11 +157,11 @@ final class StoreWriter: @unchecked Sendable {
             case .begin: begin(operation, storage)
             // Tells nothing of the batch, so it is true whatever becomes of that.
             case .rollback(let id): operation.completion(rollBack(id, operation.context))
-            case .commit(let writes, let transaction, let answer):
+            case .commit(let writes, let transaction, let answer, let effects):
                 let response: DocumentResponse
                 do {
                     response = try commit(
-                        writes, transaction, completing: answer, operation.context, storage)
+                        writes, transaction, completing: answer, effects, operation.context, storage)
                 } catch {
                     answers.append((operation.completion, .failed(DocumentError(from: error))))
                     throw error
@@ -203,5 +210,7 @@ final class StoreWriter: @unchecked Sendable {
             return table.oldestRead ?? durableVersion
         }
         try CompletionRecord.sweep(storage, at: store.now())
+        // The next batch goes on.
+        if try storage.sweepNames(at: store.now()) { self.sweptAt = nil }
     }
 }

@@ -2,13 +2,17 @@
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
-        "environments",
+        "alerts", "environments",
     ]
-    static let listen = ["host", "functions", "firestore", "auth"]
+    static let listen = ["host", "functions", "firestore", "auth", "events"]
     static let store = ["engine", "historySeconds", "historyMiB"]
     static let bundle = ["name", "product", "executable"]
-    static let function = ["region", "memory", "timeout", "minInstances", "maxInstances", "concurrency", "cpu"]
+    static let function = [
+        "region", "memory", "timeout", "minInstances", "maxInstances", "concurrency", "cpu", "budget",
+    ]
+    static let budget = ["invocationsPerDay", "computeSecondsPerDay", "warnAt"]
     static let limits = ["requestBody", "queue", "connections", "shutdownGrace", "eventDepth"]
+    static let alerts = ["webhook"]
 
     /// Keys that make sense once for a whole file, not for one of its environments.
     static let fileOnly = ["$schema", "environments"]

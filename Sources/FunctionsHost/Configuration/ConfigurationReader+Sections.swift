@@ -12,7 +12,7 @@ extension ConfigurationReader {
             }
         }
         let ports: [(String, WritableKeyPath<HostConfiguration.Listen, Int>)] = [
-            ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth),
+            ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth), ("events", \.events),
         ]
         for (key, field) in ports {
             if let node = object[key], let port = integer(node, 0...65535, "a port") { listen[keyPath: field] = port }
@@ -143,6 +143,7 @@ extension ConfigurationReader {
         overrides.maxInstances = object["maxInstances"].flatMap { integer($0, 1...1000, "a number of instances") }
         overrides.concurrency = object["concurrency"].flatMap { integer($0, 1...1000, "a number of invocations") }
         overrides.cpu = object["cpu"].flatMap { integer($0, 1...8, "a number of processors") }
+        overrides.budget = object["budget"].flatMap { budget($0, key: "\(key).budget") }
         if let least = overrides.minInstances, let most = overrides.maxInstances, least > most,
             let node = object["minInstances"]
         {

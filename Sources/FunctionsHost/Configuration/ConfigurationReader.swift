@@ -91,6 +91,7 @@ struct ConfigurationReader {
         if let bundles = object["bundles"] { configuration.bundles = self.bundles(bundles) }
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
+        if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
         return configuration
     }
 

@@ -19,6 +19,7 @@ package struct HostConfiguration: Hashable, Sendable {
     /// only with the bundles' manifests: see ``problem(at:_:)``.
     package var functions: [String: FunctionOverrides]
     package var limits: Limits
+    package var alerts: Alerts
     /// Where each key stands in the file.
     package var places: ConfigurationPlaces
 
@@ -26,7 +27,7 @@ package struct HostConfiguration: Hashable, Sendable {
         project: String, mode: Mode, data: String, listen: Listen = Listen(), store: Store = Store(),
         rules: String? = nil, indexes: String? = nil, bundles: [Bundle] = [],
         functions: [String: FunctionOverrides] = [:],
-        limits: Limits = Limits(), places: ConfigurationPlaces
+        limits: Limits = Limits(), alerts: Alerts = Alerts(), places: ConfigurationPlaces
     ) {
         self.project = project
         self.mode = mode
@@ -38,6 +39,7 @@ package struct HostConfiguration: Hashable, Sendable {
         self.bundles = bundles
         self.functions = functions
         self.limits = limits
+        self.alerts = alerts
         self.places = places
     }
 
@@ -52,6 +54,8 @@ package struct HostConfiguration: Hashable, Sendable {
         package var functions = 5001
         package var firestore = 8080
         package var auth = 9099
+        /// Where tasks are enqueued and events published.
+        package var events = 9299
 
         package init() {}
     }
@@ -97,6 +101,26 @@ package struct HostConfiguration: Hashable, Sendable {
         package var maxInstances: Int?
         package var concurrency: Int?
         package var cpu: Int?
+        package var budget: Budget?
+
+        package init() {}
+    }
+
+    /// What a function may use in a day; beyond it the function is paused. One of the bounds is there.
+    package struct Budget: Hashable, Sendable {
+        package var invocationsPerDay: Int?
+        /// The time its invocations take, added up.
+        package var computeSecondsPerDay: Int?
+        /// The share at which it is warned of.
+        package var warnAt = 0.8
+
+        package init() {}
+    }
+
+    /// Where the operator is told of what needs a look.
+    package struct Alerts: Hashable, Sendable {
+        /// An http or https URL that is sent JSON.
+        package var webhook: String?
 
         package init() {}
     }

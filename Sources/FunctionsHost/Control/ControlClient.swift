@@ -55,29 +55,32 @@ struct ControlClient: Sendable {
         }
     }
 
-    /// Has the host do something.
+    /// Sends a request and hands over the lines of its answer.
     ///
-    /// - Throws: `DocumentError` as the host says it, or as `unavailable` where the host ends or isn't understood.
-    func perform(
-        _ request: DataRequest, input: some AsyncSequence<[UInt8], any Error> & Sendable,
-        tell: (DataEvent) async throws -> Void
-    ) async throws -> DataOutcome {
-        let sendsInput = if case .importDocuments = request { true } else { false }
+    /// - Parameters:
+    ///   - path: below the version, with its query.
+    ///   - input: the request's body; nil for none.
+    /// - Throws: what `tell` throws, `unavailable` where the host breaks off, or `unimplemented` where it doesn't know the
+    ///   path.
+    func exchange(
+        _ path: String, input: (some AsyncSequence<[UInt8], any Error> & Sendable)?,
+        tell: ([UInt8]) async throws -> Void
+    ) async throws {
         let head = HTTPRequestHead(
-            version: .http1_1, method: .POST, uri: "/\(ControlServer.version)/\(DataWire.path(request))",
+            version: .http1_1, method: .POST, uri: "/\(ControlServer.version)/\(path)",
             headers: [
                 "Host": "control", "Connection": "close",
-                sendsInput ? "Transfer-Encoding" : "Content-Length": sendsInput ? "chunked" : "0",
+                input == nil ? "Content-Length" : "Transfer-Encoding": input == nil ? "0" : "chunked",
             ])
         let failure = InputFailure()
         do {
-            return try await connection.executeThenClose { inbound, outbound in
+            try await connection.executeThenClose { inbound, outbound in
                 // What is still to be sent is of no use once the answer is there.
-                async let _ = Self.send(head, sendsInput ? input : nil, over: outbound) { error in
+                async let _ = Self.send(head, input, over: outbound) { error in
                     failure.error.withLock { $0 = error }
                     connection.channel.close(promise: nil)
                 }
-                return try await Self.answer(to: request, from: inbound, tell)
+                try await Self.lines(of: inbound, tell)
             }
         } catch {
             if let cause = failure.error.withLock({ $0 }) { throw cause }
@@ -85,6 +88,34 @@ struct ControlClient: Sendable {
             throw DocumentError(.unavailable, "the running host broke off: \(error)")
         }
     }
+
+    /// Has the host do something with the data.
+    ///
+    /// - Throws: `DocumentError` as the host says it, or as `unavailable` where the host ends or isn't understood.
+    func perform(
+        _ request: DataRequest, input: some AsyncSequence<[UInt8], any Error> & Sendable,
+        tell: (DataEvent) async throws -> Void
+    ) async throws -> DataOutcome {
+        let sendsInput = if case .importDocuments = request { true } else { false }
+        let isExport = if case .export = request { true } else { false }
+        var outcome: DataOutcome?
+        var exported = ExportTail()
+        try await exchange(DataWire.path(request), input: sendsInput ? input : nil) { line in
+            switch try DataWire.read(line, isExport: isExport) {
+            case .error(let error): throw error
+            case .outcome(let found): outcome = found
+            case .event(let event):
+                if isExport { exported.note(line) }
+                try await tell(event)
+            }
+        }
+        if isExport { outcome = exported.outcome }
+        guard let outcome else { throw Self.brokeOff }
+        return outcome
+    }
+
+    static let brokeOff = DocumentError(
+        .unavailable, "the running host broke off before it was done; look at its log")
 
     /// - Parameter failed: told where the input can't be read.
     private static func send(
@@ -108,15 +139,10 @@ struct ControlClient: Sendable {
         try await outbound.write(.end(nil))
     }
 
-    private static func answer(
-        to request: DataRequest, from inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>,
-        _ tell: (DataEvent) async throws -> Void
-    ) async throws -> DataOutcome {
-        var isExport = false
-        if case .export = request { isExport = true }
+    private static func lines(
+        of inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, _ tell: ([UInt8]) async throws -> Void
+    ) async throws {
         var lines = LineBuffer()
-        var outcome: DataOutcome?
-        var exported = ExportTail()
         for try await part in inbound {
             switch part {
             case .head(let head):
@@ -126,21 +152,11 @@ struct ControlClient: Sendable {
                 }
             case .body(let piece):
                 lines.append(piece.readableBytesView)
-                while let line = try lines.next() {
-                    switch try DataWire.read(line, isExport: isExport) {
-                    case .error(let error): throw error
-                    case .outcome(let found): outcome = found
-                    case .event(let event):
-                        if isExport { exported.note(line) }
-                        try await tell(event)
-                    }
-                }
-            case .end:
-                if isExport { outcome = exported.outcome }
-                if let outcome { return outcome }
+                while let line = try lines.next() { try await tell(line) }
+            case .end: return
             }
         }
-        throw DocumentError(.unavailable, "the running host broke off before it was done; look at its log")
+        throw brokeOff
     }
 }
 

@@ -21,30 +21,20 @@ enum DataWire {
 
     /// - Throws: `invalidArgument` for what this host doesn't know.
     static func request(_ verb: String, query: String?) throws(DocumentError) -> DataRequest {
-        var parameters: [(name: String, value: String)] = []
-        for pair in (query ?? "").split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1)
-            guard let name = parts.first, let value = PercentEncoding.decoded(parts.count == 2 ? parts[1] : "") else {
-                throw .invalidArgument("the query \(pair) can't be read")
-            }
-            parameters.append((String(name), value))
-        }
-        func value(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+        let parameters = try ControlParameters(query: query)
         switch verb {
         case "backup":
-            guard let file = value("file"), file.hasPrefix("/") else {
+            guard let file = parameters["file"], file.hasPrefix("/") else {
                 throw .invalidArgument("a backup needs the absolute path of its file")
             }
-            return .backUp(file: file, replacing: value("replace") == "true")
+            return .backUp(file: file, replacing: parameters.has("replace"))
         case "export":
             var collections: [CollectionPath] = []
-            for parameter in parameters where parameter.name == "collection" {
-                collections.append(try CollectionPath(parameter.value))
-            }
+            for path in parameters.all("collection") { collections.append(try CollectionPath(path)) }
             return .export(collections)
-        case "import": return .importDocuments(clearing: value("clear") == "true")
-        case "check": return .check(repairing: value("repair") == "true")
-        case "compact": return .compact(whole: value("whole") == "true")
+        case "import": return .importDocuments(clearing: parameters.has("clear"))
+        case "check": return .check(repairing: parameters.has("repair"))
+        case "compact": return .compact(whole: parameters.has("whole"))
         case "clear": return .clear
         default: throw .invalidArgument("this host doesn't know \"data \(verb)\"")
         }
@@ -100,14 +90,10 @@ enum DataWire {
     /// - Parameter isExport: then a line that isn't an error is the export's.
     /// - Throws: `internal` for a line that no host of this version writes.
     static func read(_ line: [UInt8], isExport: Bool) throws(DocumentError) -> Line {
-        if isExport, !line.starts(with: "{\"error\":".utf8) { return .event(.lines(line + [UInt8(ascii: "\n")])) }
+        if let error = try error(line) { return .error(error) }
+        if isExport { return .event(.lines(line + [UInt8(ascii: "\n")])) }
         do throws(JSONProblem) {
             let root = try JSONParser.parse(line)
-            if let error = root["error"] {
-                let status = try error["status"]?.string() ?? ""
-                let known = (0...UInt8.max).lazy.compactMap(StatusCode.init(rawValue:)).first { $0.wireName == status }
-                return .error(DocumentError(known ?? .unknown, try error["message"]?.string() ?? ""))
-            }
             if let outcome = root["outcome"] {
                 var numbers: [String: Int] = [:]
                 for member in try outcome.members() { numbers[member.key] = Int(try member.value.integer()) }
@@ -118,6 +104,19 @@ enum DataWire {
                 return .event(.progress(done: Int(try done.integer()), total: try root["total"].map(Self.integer)))
             }
             throw root.problem("an unknown line")
+        } catch {
+            throw DocumentError(.internal, "the host's answer can't be read: \(error.message)")
+        }
+    }
+
+    /// The error that a line tells; nil where it tells something else.
+    static func error(_ line: [UInt8]) throws(DocumentError) -> DocumentError? {
+        guard line.starts(with: "{\"error\":".utf8) else { return nil }
+        do throws(JSONProblem) {
+            let error = try JSONParser.parse(line)["error"]
+            let status = try error?["status"]?.string() ?? ""
+            let known = (0...UInt8.max).lazy.compactMap(StatusCode.init(rawValue:)).first { $0.wireName == status }
+            return DocumentError(known ?? .unknown, try error?["message"]?.string() ?? "")
         } catch {
             throw DocumentError(.internal, "the host's answer can't be read: \(error.message)")
         }

@@ -130,10 +130,13 @@ package struct DataService: Sendable {
         try await store.indexesAreDone(until: cancellation)
         var result = try await checkOnce(cancellation, tell)
         var outcome = [String: Int]()
-        if repairing, result.isRepairable {
+        if repairing, result.isRepairable || result.isOutboxRepairable {
             let before = result.problems
-            try await store.rebuildIndexes(until: cancellation)
-            try await store.indexesAreDone(until: cancellation)
+            if result.isOutboxRepairable { try await store.repairOutbox() }
+            if result.isRepairable {
+                try await store.rebuildIndexes(until: cancellation)
+                try await store.indexesAreDone(until: cancellation)
+            }
             result = try await checkOnce(cancellation, tell)
             outcome["repaired"] = before - result.problems
         }
@@ -141,8 +144,10 @@ package struct DataService: Sendable {
         outcome["entries"] = result.entries
         outcome["changes"] = result.changes
         outcome["completions"] = result.completions
+        outcome["deliveries"] = result.deliveries
+        outcome["events"] = result.events
         outcome["problems"] = result.problems
-        outcome["repairable"] = result.isRepairable ? 1 : 0
+        outcome["repairable"] = result.isRepairable || result.isOutboxRepairable ? 1 : 0
         outcome["skippedIndexes"] = result.skippedIndexes ? 1 : 0
         return DataOutcome(outcome)
     }

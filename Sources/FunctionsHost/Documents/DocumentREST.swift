@@ -93,13 +93,13 @@ package struct DocumentREST: HTTPResponder {
         return try RESTBody(buffer)
     }
 
-    private static func json(_ bytes: [UInt8], status: HTTPResponse.Status) -> Response {
+    static func json(_ bytes: [UInt8], status: HTTPResponse.Status) -> Response {
         Response(
             status: status, headers: [.contentType: "application/json; charset=UTF-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    private static func error(_ error: DocumentError) -> Response {
+    static func error(_ error: DocumentError) -> Response {
         var text = JSONText()
         text.raw("{\"error\":{\"code\":")
         text.integer(error.code.httpStatus)

@@ -44,7 +44,8 @@ struct StoreDocumentService: DocumentService {
         case .client(let client):
             OperationContext(
                 owner: UInt64(truncatingIfNeeded: (client?.uid).hashValue) | 1 << 63,
-                policy: ClientAccess(database: database, client: client))
+                policy: ClientAccess(database: database, client: client),
+                auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated))
         }
     }
 }

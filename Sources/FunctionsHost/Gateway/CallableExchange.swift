@@ -108,6 +108,7 @@ final class CallableExchange: Exchange, InvocationClient {
         _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?,
         isConsumed: Bool
     ) {
+        if let refusal = function.gate.admit() { return fail(.refused(refusal, function.manifest.name)) }
         let executionID = ExecutionID.next()
         var head = InvocationHead(
             executionID: executionID, timeLeft: 0, auth: auth, app: app, streams: stream != nil,
@@ -117,6 +118,7 @@ final class CallableExchange: Exchange, InvocationClient {
             id: loop.invocations.nextID(), pool: function.pool, head: head, body: data,
             deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)),
             completionKey: completionKey(data, uid: auth?.id), client: self)
+        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate) }
         self.invocation = invocation
         stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
         loop.invocations.submit(invocation)

@@ -30,10 +30,10 @@ enum FunctionsDocument {
         case .document(let trigger):
             """
                 eventTrigger:
-                  eventType: \(trigger.eventType.cloudEventType)
+                  eventType: \(trigger.cloudEventType)
                   eventFilters: {database: "(default)", namespace: "(default)"}
                   eventFilterPathPatterns: {document: \(quoted(trigger.document))}
-                  retry: \(trigger.retry)
+                  retry: \(trigger.retry != nil)
 
             """
         case .schedule(let trigger):
@@ -49,7 +49,33 @@ enum FunctionsDocument {
                     maxDoublings: \(trigger.maxDoublings)
 
             """
+        case .task(let trigger):
+            """
+                taskQueueTrigger:
+                  rateLimits:
+                    maxConcurrentDispatches: \(trigger.maxConcurrentDispatches)
+                    maxDispatchesPerSecond: \(number(trigger.maxDispatchesPerSecond))
+                  retryConfig:
+                    maxAttempts: \(trigger.maxAttempts)
+                    maxRetrySeconds: \(trigger.maxRetrySeconds)
+                    minBackoffSeconds: \(number(trigger.minBackoffSeconds))
+                    maxBackoffSeconds: \(number(trigger.maxBackoffSeconds))
+                    maxDoublings: \(trigger.maxDoublings)
+
+            """
+        case .event(let trigger):
+            """
+                eventTrigger:
+                  eventType: \(quoted(trigger.eventType))
+                  eventFilters: {\(filters(trigger.filters))}
+                  retry: \(trigger.retry != nil)
+
+            """
         }
+    }
+
+    private static func filters(_ filters: [String: String]) -> String {
+        filters.sorted { $0.key < $1.key }.map { "\(quoted($0.key)): \(quoted($0.value))" }.joined(separator: ", ")
     }
 
     /// A double-quoted scalar, whose escapes are JSON's.

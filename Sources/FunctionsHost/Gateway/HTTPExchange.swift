@@ -45,6 +45,9 @@ final class HTTPExchange: Exchange, InvocationClient {
         guard !hasLeft else { return }
         if case .unavailable = tokens.idToken { return invocationEnded(.failure(.keysUnavailable)) }
         let function = request.match.function
+        if let refusal = function.gate.admit() {
+            return invocationEnded(.failure(.refused(refusal, function.manifest.name)))
+        }
         var head = InvocationHead(executionID: ExecutionID.next(), timeLeft: 0)
         // The header may be used for anything here: a token that is none of ours is not this function's caller.
         if case .valid(let identity, _) = tokens.idToken { head.auth = identity } else { head.auth = session() }
@@ -55,6 +58,7 @@ final class HTTPExchange: Exchange, InvocationClient {
         let invocation = Invocation(
             id: loop.invocations.nextID(), pool: function.pool, head: head, body: request.body,
             deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil, client: self)
+        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate) }
         self.invocation = invocation
         loop.invocations.submit(invocation)
     }

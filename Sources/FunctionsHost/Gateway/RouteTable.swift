@@ -4,10 +4,12 @@ import WorkerProtocol
 final class ServedFunction: Sendable {
     let manifest: FunctionManifest
     let pool: WorkerPool
+    let gate: FunctionGate
 
-    init(manifest: FunctionManifest, pool: WorkerPool) {
+    init(manifest: FunctionManifest, pool: WorkerPool, gate: FunctionGate) {
         self.manifest = manifest
         self.pool = pool
+        self.gate = gate
     }
 }
 

@@ -1,42 +1,44 @@
 /// `every N (hours|minutes|mins) [from HH:MM to HH:MM | synchronized]`
 struct IntervalSchedule: Equatable, Sendable {
-    var minutes: Int
-    var anchor: Anchor
-
-    enum Anchor: Equatable, Sendable {
-        /// Counted from the end of the run before.
-        case lastRun
-        /// Counted from midnight, at multiples of the interval.
-        case synchronized
-        /// Counted from the first time of day, up to the second; both in minutes.
-        case window(from: Int, to: Int)
-    }
+    let minutes: Int
+    /// The minutes of each day at which it runs, ascending; nil where the end of the run before decides.
+    let times: [Int64]?
 
     /// - Parameter words: in lower case, beginning with `every` and a number.
     init(_ words: [String]) throws(ScheduleError) {
-        guard words.count >= 3, let count = Int(words[1]), (1...44_640).contains(count) else {
+        guard words.count >= 3, let count = CalendarNames.number(words[1][...]), (1...44_640).contains(count) else {
             throw ScheduleError("write how often, such as \"every 5 minutes\"")
         }
+        let unit: Int
         switch words[2] {
-        case "minutes", "mins", "minute", "min": minutes = count
-        case "hours", "hour": minutes = count * 60
+        case "minutes", "mins", "minute", "min": unit = 1
+        case "hours", "hour": unit = 60
         default: throw ScheduleError("\"\(words[2])\" is no unit; write minutes or hours")
         }
+        let minutes = count * unit
         guard minutes <= 24 * 60 * 31 else { throw ScheduleError("the interval is longer than 31 days") }
+        self.minutes = minutes
         let rest = Array(words.dropFirst(3))
         if rest.isEmpty {
-            anchor = .lastRun
+            times = nil
         } else if rest == ["synchronized"] {
             guard 24 * 60 % minutes == 0 else {
                 throw ScheduleError("a synchronized interval must divide a day, such as 5 minutes or 6 hours")
             }
-            anchor = .synchronized
+            times = Self.times(from: 0, to: 24 * 60 - 1, each: minutes)
         } else if rest.count == 4, rest[0] == "from", rest[2] == "to" {
-            anchor = .window(from: try TimeOfDay.minutes(rest[1]), to: try TimeOfDay.minutes(rest[3]))
+            times = Self.times(
+                from: try TimeOfDay.minutes(rest[1]), to: try TimeOfDay.minutes(rest[3]), each: minutes)
         } else {
             throw ScheduleError(
                 "\"\(rest.joined(separator: " "))\" can't follow; write \"from HH:MM to HH:MM\" or \"synchronized\"")
         }
+    }
+
+    /// The times of day of a window, which may go on after midnight.
+    private static func times(from first: Int, to last: Int, each minutes: Int) -> [Int64] {
+        let end = last < first ? last + 24 * 60 : last
+        return stride(from: first, through: end, by: minutes).map { Int64($0 % (24 * 60)) }.sorted()
     }
 }
 
@@ -49,8 +51,8 @@ struct DaySchedule: Equatable, Sendable {
 
     enum Days: Equatable, Sendable {
         case daysOfMonth(Set<Int>)
-        /// The ordinals (1...5) of weekdays (0 is Sunday) in a month, or in a quarter where `perQuarter`.
-        case weekdays(ordinals: Set<Int>, weekdays: Set<Int>, perQuarter: Bool)
+        /// The ordinals (1...5) of weekdays (0 is Sunday) in a month. A quarter's are those of its first month.
+        case weekdays(ordinals: Set<Int>, weekdays: Set<Int>)
     }
 
     private static let ordinals = [
@@ -79,26 +81,32 @@ struct DaySchedule: Equatable, Sendable {
         let monthText = monthWords?[0] ?? "month"
         months = try Self.months(monthText)
         if dayWords.count == 1, let numbers = try Self.daysOfMonth(dayWords[0]) {
+            guard CalendarNames.hasDay(of: numbers, in: months) else {
+                throw ScheduleError("none of its months has such a day, so it would never run")
+            }
             days = .daysOfMonth(numbers)
             return
         }
         guard dayWords.count == 2 else { throw ScheduleError("its days can't be read; \(Self.form)") }
         let isEvery = dayWords[0] == "every"
-        guard isEvery || split != nil else { throw ScheduleError("it lacks \"of\" and a month; \(Self.form)") }
         let ordinals = isEvery ? Set(1...5) : try Self.list(dayWords[0], "ordinal") { Self.ordinals[$0] }
-        let weekdays: Set<Int> =
-            dayWords[1] == "day"
-            ? Set(0...6)
-            : try Self.list(dayWords[1], "weekday") { word in
-                CalendarNames.weekdays.firstIndex(of: word) ?? Self.longWeekdays.firstIndex(of: word)
-            }
-        days = .weekdays(ordinals: ordinals, weekdays: weekdays, perQuarter: monthText == "quarter")
+        guard dayWords[1] != "day" else {
+            // The first day of a month is its 1st.
+            days = .daysOfMonth(isEvery ? Set(1...31) : ordinals)
+            return
+        }
+        let weekdays = try Self.list(dayWords[1], "weekday") { word in
+            CalendarNames.weekdays.firstIndex(of: word) ?? Self.longWeekdays.firstIndex(of: word)
+        }
+        days = .weekdays(ordinals: ordinals, weekdays: weekdays)
     }
 
     /// Nil where the word names no days of the month at all.
     private static func daysOfMonth(_ word: String) throws(ScheduleError) -> Set<Int>? {
         guard word.first?.isNumber == true, ordinals[String(word.prefix { $0 != "," })] == nil else { return nil }
-        return try list(word, "day of the month") { Int($0).flatMap { (1...31).contains($0) ? $0 : nil } }
+        return try list(word, "day of the month") {
+            CalendarNames.number($0[...]).flatMap { (1...31).contains($0) ? $0 : nil }
+        }
     }
 
     private static func months(_ word: String) throws(ScheduleError) -> Set<Int> {

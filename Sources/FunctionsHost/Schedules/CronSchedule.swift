@@ -1,30 +1,34 @@
 /// A unix-cron schedule: the sets of minutes, hours, days and months in which it runs.
 struct CronSchedule: Equatable, Sendable {
-    var minutes: Set<Int>
-    var hours: Set<Int>
-    var daysOfMonth: Set<Int>
-    var months: Set<Int>
+    let minutes: Set<Int>
+    let hours: Set<Int>
+    /// Both together: minutes of the day, ascending.
+    let times: [Int64]
+    let daysOfMonth: Set<Int>
+    let months: Set<Int>
     /// 0 is Sunday.
-    var daysOfWeek: Set<Int>
-    /// Where both days are restricted a day matches by either of them, as cron has it.
-    var restrictsDaysOfMonth: Bool
-    var restrictsDaysOfWeek: Bool
+    let daysOfWeek: Set<Int>
+    /// Where both days are restricted a day matches by either of them, as cron has it. A field that begins with `*`
+    /// restricts none, so that a day must match `*/2` and the other field both.
+    let restrictsDaysOfMonth: Bool
+    let restrictsDaysOfWeek: Bool
 
     /// - Parameter words: the five fields, in lower case.
     init(_ words: [String]) throws(ScheduleError) {
         minutes = try CronField.minute.values(words[0])
         hours = try CronField.hour.values(words[1])
+        let sortedMinutes = minutes.sorted()
+        times = hours.sorted().flatMap { hour in sortedMinutes.map { Int64(hour * 60 + $0) } }
         daysOfMonth = try CronField.dayOfMonth.values(words[2])
         months = try CronField.month.values(words[3])
         daysOfWeek = Set(try CronField.dayOfWeek.values(words[4]).map { $0 % 7 })
         restrictsDaysOfMonth = !words[2].hasPrefix("*")
         restrictsDaysOfWeek = !words[4].hasPrefix("*")
         // Every month has a day that the schedule can mean, or it would never run.
-        guard restrictsDaysOfWeek || daysOfMonth.contains(where: { day in months.contains { day <= Self.length($0) } })
-        else { throw ScheduleError("no month of the schedule has such a day, so it would never run") }
+        guard restrictsDaysOfWeek || CalendarNames.hasDay(of: daysOfMonth, in: months) else {
+            throw ScheduleError("no month of the schedule has such a day, so it would never run")
+        }
     }
-
-    private static func length(_ month: Int) -> Int { month == 2 ? 29 : [4, 6, 9, 11].contains(month) ? 30 : 31 }
 }
 
 /// One field of a cron expression: `*`, numbers or names, ranges `a-b`, lists, and `/step` behind a range or `*`.
@@ -46,7 +50,7 @@ private struct CronField {
             let parts = item.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             var step = 1
             if parts.count == 2 {
-                guard let given = Int(parts[1]), given >= 1, given <= range.upperBound else {
+                guard let given = CalendarNames.number(parts[1]), given >= 1, given <= range.upperBound else {
                     throw error("\"\(parts[1])\" is no step; write a number from 1 to \(range.upperBound)")
                 }
                 step = given
@@ -59,18 +63,20 @@ private struct CronField {
 
     private func span(_ text: Substring, hasStep: Bool) throws(ScheduleError) -> ClosedRange<Int> {
         // A week has seven days, though Sunday may be written as 0 and as 7.
-        if text == "*" { return range.lowerBound...(name == "day of week" ? 6 : range.upperBound) }
+        let end = name == "day of week" ? 6 : range.upperBound
+        if text == "*" { return range.lowerBound...end }
         let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         let first = try number(ends[0])
-        guard ends.count == 2 else { return first...(hasStep ? range.upperBound : first) }
-        let last = try number(ends[1])
+        guard ends.count == 2 else { return first...(hasStep ? max(first, end) : first) }
+        // A week that ends with Sunday, as in FRI-SUN.
+        let last = ends[1] == "sun" && names.first == "sun" && first > 0 ? 7 : try number(ends[1])
         guard first <= last else { throw error("the range \"\(text)\" runs backwards") }
         return first...last
     }
 
     private func number(_ text: Substring) throws(ScheduleError) -> Int {
         if let index = names.firstIndex(of: String(text)) { return index + firstName }
-        guard let number = Int(text), range.contains(number) else {
+        guard let number = CalendarNames.number(text), range.contains(number) else {
             let alternatives =
                 names.isEmpty ? "" : " or \(names[0].uppercased())-\(names[names.count - 1].uppercased())"
             throw error("\"\(text)\" isn't one of \(range.lowerBound)-\(range.upperBound)\(alternatives)")
@@ -84,4 +90,16 @@ private struct CronField {
 enum CalendarNames {
     static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
     static let weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+
+    /// Whether some of the months can have one of the days.
+    static func hasDay(of days: Set<Int>, in months: Set<Int>) -> Bool {
+        days.contains { day in
+            months.contains { day <= ($0 == 2 ? 29 : [4, 6, 9, 11].contains($0) ? 30 : 31) }
+        }
+    }
+
+    /// A number of digits alone.
+    static func number(_ text: Substring) -> Int? {
+        text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
+    }
 }

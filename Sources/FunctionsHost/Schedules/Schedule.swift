@@ -13,10 +13,18 @@ enum Schedule: Equatable, Sendable {
         guard let first = words.first else { throw ScheduleError("the schedule is empty") }
         if first == "every", words.count >= 2, words[1].first?.isNumber == true {
             self = .interval(try IntervalSchedule(words))
-        } else if words.count == 5, first != "every", !words.contains("of") {
+        } else if words.count == 5, first != "every", !words.contains("of"), !words[4].contains(":") {
             self = .cron(try CronSchedule(words))
         } else {
-            self = .days(try DaySchedule(words))
+            // Lists may have spaces after their commas here.
+            let joined = words.reduce(into: [String]()) { joined, word in
+                if let last = joined.last, last.hasSuffix(",") || word.hasPrefix(",") {
+                    joined[joined.count - 1] = last + word
+                } else {
+                    joined.append(word)
+                }
+            }
+            self = .days(try DaySchedule(joined))
         }
     }
 }
@@ -31,8 +39,9 @@ struct ScheduleError: Error, Equatable, CustomStringConvertible {
 enum TimeOfDay {
     static func minutes(_ text: String) throws(ScheduleError) -> Int {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, (1...2).contains(parts[0].count), parts[1].count == 2, let hour = Int(parts[0]),
-            let minute = Int(parts[1]), (0..<24).contains(hour), (0..<60).contains(minute)
+        guard parts.count == 2, (1...2).contains(parts[0].count), parts[1].count == 2,
+            let hour = CalendarNames.number(parts[0]),
+            let minute = CalendarNames.number(parts[1]), (0..<24).contains(hour), (0..<60).contains(minute)
         else { throw ScheduleError("\"\(text)\" is no time of day; write HH:MM, such as 03:00") }
         return hour * 60 + minute
     }

@@ -21,6 +21,10 @@ final class Invocation {
     /// Under what the answer of a transactional function is kept.
     let completionKey: CompletionKey?
     private(set) weak var client: (any InvocationClient)?
+    /// Who follows it to its real end, where somebody does.
+    var observer: (any InvocationObserver)?
+    /// The event that its handler is told of; nil for a request.
+    var delivery: InvocationDelivery?
     /// The request's body, until it is sent to a worker.
     var body: ByteBuffer
     var state = State.queued
@@ -65,6 +69,37 @@ protocol InvocationClient: AnyObject {
     /// A part of a streamed answer. `taken` is called once the client has it, so that more may be sent.
     func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void)
     func invocationEnded(_ outcome: InvocationOutcome)
+}
+
+/// Who follows an invocation beyond its answer. Called on the invocation's loop.
+protocol InvocationObserver: AnyObject {
+    /// The handler is started.
+    func invocationStarted()
+    /// No process runs the handler any more. The last that is told of an invocation, unless it was never started: then
+    /// its answer may follow.
+    func invocationOver(_ end: HandlerEnd)
+}
+
+/// How it came that no process runs a handler any more.
+enum HandlerEnd {
+    case neverStarted
+    case returned
+    /// Its process ended first.
+    case lost(WorkerEnd)
+}
+
+/// The delivery that an invocation is a try at. Belongs to the invocation's loop.
+final class InvocationDelivery {
+    let lease: DeliveryLease
+    /// The functions whose handling of events led to what the handler does, its own the last.
+    let chain: [String]
+    /// Whether a commit of the handler has ended the delivery.
+    var isDone = false
+
+    init(lease: DeliveryLease, chain: [String]) {
+        self.lease = lease
+        self.chain = chain
+    }
 }
 
 enum InvocationOutcome {

@@ -65,6 +65,7 @@ final class InvocationLoop: @unchecked Sendable {
         invocation.state = .running(link)
         worker.began(invocation.head.executionID)
         link.invoke(invocation)
+        invocation.observer?.invocationStarted()
     }
 
     func fail(_ id: UInt64, _ failure: InvocationFailure) {
@@ -77,11 +78,26 @@ final class InvocationLoop: @unchecked Sendable {
     /// Ends an invocation and tells its client, where that still waits.
     func finish(_ invocation: Invocation, _ outcome: InvocationOutcome) {
         let isWanted = invocation.isWanted
-        invocation.link?.worker.ended(invocation.head.executionID)
+        let link = invocation.link
+        link?.worker.ended(invocation.head.executionID)
         if invocation.openTransactions > 0 { invocation.pool.services.store.release(owner: invocation.id) }
         invocation.state = .ended
         invocations[invocation.id] = nil
         if isWanted { invocation.client?.invocationEnded(outcome) }
+        invocation.observer?.invocationOver(link == nil ? .neverStarted : .returned)
+    }
+
+    /// Ends an invocation whose link is gone. Who follows it learns of its end with that of the process: a process
+    /// without a link may still run the handler.
+    func lost(_ invocation: Invocation, by worker: Worker) {
+        let observer = invocation.observer.map { NIOLoopBound($0, eventLoop: eventLoop) }
+        invocation.observer = nil
+        if let observer {
+            worker.whenGone { [eventLoop] end in
+                eventLoop.execute { observer.value.invocationOver(.lost(end)) }
+            }
+        }
+        finish(invocation, .failure(.internal))
     }
 
     func flushSoon(_ link: WorkerLink) {
@@ -136,6 +152,7 @@ final class InvocationLoop: @unchecked Sendable {
             invocation.pool.withdraw(.init(invocation: invocation.id, loop: index))
             invocation.state = .ended
             invocations[invocation.id] = nil
+            invocation.observer?.invocationOver(.neverStarted)
         case .running(let link):
             invocation.state = .unwanted(link, giveUpAt: giveUpAt)
             if invocation.openTransactions > 0 { invocation.pool.services.store.release(owner: invocation.id) }

@@ -13,6 +13,7 @@ final class Worker: Sendable {
         /// Why the host ends the worker; nil while it doesn't.
         var reason: WorkerEnd?
         var status: ProcessStatus?
+        var onGone: [@Sendable (WorkerEnd) -> Void] = []
     }
 
     let id: WorkerPoolState.WorkerID
@@ -210,10 +211,15 @@ final class Worker: Sendable {
         return true
     }
 
+    /// - Parameter action: called once the process has ended and its links are closed, one of which is still open.
+    func whenGone(_ action: @escaping @Sendable (WorkerEnd) -> Void) { state.withLock { $0.onGone.append(action) } }
+
     private func goneIfOver() {
-        let over: (reason: WorkerEnd, status: ProcessStatus)? = state.withLock { state in
+        typealias Over = (reason: WorkerEnd, status: ProcessStatus, onGone: [@Sendable (WorkerEnd) -> Void])
+        let over: Over? = state.withLock { state in
             guard let status = state.status, state.openLinks == 0 else { return nil }
-            return (state.reason ?? .crash(status), status)
+            defer { state.onGone = [] }
+            return (state.reason ?? .crash(status), status, state.onGone)
         }
         guard let over else { return }
         logger.log(
@@ -222,6 +228,7 @@ final class Worker: Sendable {
                 "worker.end": "\(over.reason)", "worker.cpu": "\(over.status.cpuMicroseconds) µs",
                 "worker.maxResident": "\(over.status.maxResidentKiB) KiB",
             ])
+        for action in over.onGone { action(over.reason) }
         pool.workerGone(self, end: over.reason)
     }
 

@@ -85,7 +85,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
                     "the worker ended before its handler did",
                     metadata: ["execution.id": "\(invocation.head.executionID)"])
             }
-            loop.finish(invocation, .failure(.internal))
+            loop.lost(invocation, by: worker)
         }
         worker.linkClosed()
     }
@@ -177,11 +177,14 @@ extension WorkerLink {
         }
         invocation.pendingOperations += 1
         if request.isBegin { invocation.openTransactions += 1 }
-        let context = OperationContext(owner: id, completion: invocation.completionKey)
+        let delivery = invocation.delivery
+        let context = OperationContext(
+            owner: id, completion: invocation.completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
         let services = worker.pool.services
         services.store.perform(request, in: context) { [self] response in
             let isKeyReused = request.isBegin && response.isInvalidArgument
             let endsTransaction = request.endsTransaction(with: response)
+            let endsDelivery = request.completes(with: response)
             // Encoded on the store's thread: the loop has connections to serve.
             let bytes = response.encoded
             loop.eventLoop.execute {
@@ -193,6 +196,7 @@ extension WorkerLink {
                 }
                 invocation.pendingOperations -= 1
                 if endsTransaction { invocation.openTransactions -= 1 }
+                if endsDelivery { invocation.delivery?.isDone = true }
                 // A beginning has no other argument: the key was used with other data, which is the caller's mistake.
                 if isKeyReused, case .failed(let error) = response, invocation.isWanted {
                     invocation.client?.invocationEnded(
@@ -218,11 +222,18 @@ extension DocumentRequest {
     /// Whether a transaction is over with this answer. One that was refused may be tried again, and is not.
     fileprivate func endsTransaction(with response: DocumentResponse) -> Bool {
         switch (self, response) {
-        case (.begin, .completed), (.commit(_, transaction: .some, _), .committed),
-            (.commit(_, transaction: .some, _), .completed), (.rollback, .rolledBack):
+        case (.begin, .completed), (.commit(_, transaction: .some, _, _), .committed),
+            (.commit(_, transaction: .some, _, _), .completed), (.rollback, .rolledBack):
             true
         default: false
         }
+    }
+}
+
+extension DocumentRequest {
+    /// Whether the handler's work is done with this answer: it was committed as a whole.
+    fileprivate func completes(with response: DocumentResponse) -> Bool {
+        if case (.commit(_, _, .some, _), .committed) = (self, response) { true } else { false }
     }
 }
 

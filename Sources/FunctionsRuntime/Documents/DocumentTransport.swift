@@ -1,9 +1,18 @@
 package import DocumentModel
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What carries document operations to a store: the worker's link, an engine in the same process, or a remote service.
 package protocol DocumentTransport: Sendable {
     /// The database whose documents are reached.
     var database: DatabaseID { get }
+
+    /// The time as the store has it, from which delays are counted.
+    var now: Timestamp { get }
 
     /// Carries one operation out.
     ///
@@ -12,6 +21,8 @@ package protocol DocumentTransport: Sendable {
 }
 
 extension DocumentTransport {
+    package var now: Timestamp { Timestamp(date: Date()) }
+
     func get(
         _ paths: [DocumentPath], transaction: TransactionID? = nil
     ) async throws(DocumentError) -> (documents: [DocumentModel.Document?], readTime: Timestamp) {
@@ -68,8 +79,8 @@ extension DocumentTransport {
         return results
     }
 
-    func commit(_ writes: [Write]) async throws(DocumentError) -> CommitResult {
-        let response = try await send(.commit(writes, transaction: nil, completing: nil))
+    func commit(_ writes: [Write], effects: [Effect] = []) async throws(DocumentError) -> CommitResult {
+        let response = try await send(.commit(writes, transaction: nil, completing: nil, effects: effects))
         guard case .committed(let result) = response, result.writeResults.count == writes.count else {
             throw .unexpected(response, to: "commit")
         }

@@ -1,8 +1,11 @@
 // What authors meet of the shared words. The model's own Document and Query stay behind this module's.
+@_exported public import struct DocumentModel.CloudEvent
 @_exported public import struct DocumentModel.DatabaseID
 @_exported public import struct DocumentModel.DocumentError
+@_exported public import struct DocumentModel.EventAuth
 @_exported public import struct DocumentModel.FieldPath
 @_exported public import struct DocumentModel.GeoPoint
+@_exported public import struct DocumentModel.PubSubMessage
 @_exported public import struct DocumentModel.QueryExplanation
 @_exported public import enum DocumentModel.StatusCode
 @_exported public import struct DocumentModel.Timestamp

@@ -15,6 +15,8 @@ public final class Transaction: Sendable {
 
     private struct State {
         var phase = Phase.reading
+        /// What happens with the commit besides its writes.
+        var effects: [Effect] = []
         /// The abort that a read met: the attempt is lost whatever the body makes of it.
         var lost: DocumentError?
         var documents: [DocumentPath: DocumentModel.Document?] = [:]
@@ -42,11 +44,11 @@ public final class Transaction: Sendable {
     }
 
     /// Closes the transaction and hands over what it has gathered.
-    func end() -> (writes: [Write], lost: DocumentError?) {
+    func end() -> (writes: [Write], effects: [Effect], lost: DocumentError?) {
         state.withLock { state in
             defer { state.phase = .ended }
-            guard case .writing(let writes) = state.phase else { return ([], state.lost) }
-            return (writes, state.lost)
+            guard case .writing(let writes) = state.phase else { return ([], state.effects, state.lost) }
+            return (writes, state.effects, state.lost)
         }
     }
 
@@ -95,6 +97,17 @@ public final class Transaction: Sendable {
         if let error { throw error }
     }
 
+    /// Keeps what is to happen with the commit.
+    func buffer(_ effect: Effect) throws(DocumentError) {
+        guard !isReadOnly else { throw .writeInReadOnly }
+        let isOpen = state.withLock { state in
+            if case .ended = state.phase { return false }
+            state.effects.append(effect)
+            return true
+        }
+        guard isOpen else { throw .transactionEnded }
+    }
+
     private func prepareRead<Known: Sendable>(_ look: (State) -> Known) throws(DocumentError) -> Known {
         let result: Result<Known, DocumentError> = state.withLock { state in
             switch state.phase {
@@ -123,7 +136,7 @@ extension DocumentError {
         .failedPrecondition, "the transaction has ended; use it only inside the function it was handed to")
 
     static let writeInReadOnly = DocumentError(
-        .failedPrecondition, "a read-only transaction writes nothing; run it with .readWrite()")
+        .failedPrecondition, "a read-only transaction writes nothing and enqueues nothing; run it with .readWrite()")
 
     static let readAfterWrite = DocumentError(
         .failedPrecondition, "a transaction reads before it writes; move this read above the first write")

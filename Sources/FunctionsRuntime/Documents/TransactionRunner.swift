@@ -83,14 +83,15 @@ package struct TransactionRunner: Sendable {
 
         let end = transaction.end()
         if let lost = end.lost { return .aborted(transaction.id, lost) }
-        return try await commit(end.writes, of: transaction.id, result: result, answer: answer)
+        return try await commit(end.writes, end.effects, of: transaction.id, result: result, answer: answer)
     }
 
     private func commit<Result: Sendable>(
-        _ writes: [Write], of transaction: TransactionID, result: Result, answer: [UInt8]?
+        _ writes: [Write], _ effects: [Effect], of transaction: TransactionID, result: Result, answer: [UInt8]?
     ) async throws -> Attempt<Result> {
         do {
-            let request = DocumentRequest.commit(writes, transaction: transaction, completing: answer)
+            let request = DocumentRequest.commit(
+                writes, transaction: transaction, completing: answer, effects: effects)
             let response = try await firestore.transport.send(request)
             switch response {
             case .committed(let committed): return .ended(.committed(result, committed))

@@ -1,54 +1,70 @@
 public import DocumentModel
+import WorkerProtocol
 
 /// Something that happened to a document.
 ///
-/// - Parameter Payload: the document created or deleted, or the ``Change`` of one updated or written.
-public struct DocumentEvent<Payload: Sendable>: Sendable {
-    /// The same over all tries of one event, and unique for the function.
-    public let id: String
-    /// When the change was committed.
-    public let time: Timestamp
-    /// The document, relative to its database: `users/ada/orders/o1`.
-    public let document: String
+/// - Parameter Payload: the document created or deleted, or the ``Change`` of one updated or written; typed ones are
+///   ``Document``, ``TypedChange`` and ``WrittenChange``.
+public struct DocumentEvent<Payload: Sendable>: FunctionInput {
+    public let data: Payload
     /// What the pattern's wildcards stand for, by name.
     public let params: [String: String]
-    public let data: Payload
-    /// Who made the change.
-    public let authType: AuthType
-    /// The user's id, where a user made the change.
-    public let authID: String?
-    /// The documents, as admin.
-    public let firestore: Firestore
+    private let change: ChangedDocument
+    private let received: ReceivedEvent
+    private let trigger: DocumentTrigger
 
-    /// Who made a change, as CloudEvents' `authtype` names it.
-    public enum AuthType: String, Sendable, Hashable {
-        case serviceAccount = "service_account"
-        case apiKey = "api_key"
-        case system
-        case unauthenticated
-        case unknown
-        case appUser = "app_user"
-    }
-
-    package init(
-        id: String, time: Timestamp, document: String, params: [String: String], data: Payload, authType: AuthType,
-        authID: String?, firestore: Firestore
+    init(
+        data: Payload, params: [String: String], change: ChangedDocument, received: ReceivedEvent,
+        trigger: DocumentTrigger
     ) {
-        self.id = id
-        self.time = time
-        self.document = document
-        self.params = params
         self.data = data
-        self.authType = authType
-        self.authID = authID
-        self.firestore = firestore
+        self.params = params
+        self.change = change
+        self.received = received
+        self.trigger = trigger
     }
 
-    func mapped<Other>(_ data: Other) -> DocumentEvent<Other> {
-        DocumentEvent<Other>(
-            id: id, time: time, document: document, params: params, data: data,
-            authType: .init(rawValue: authType.rawValue) ?? .unknown, authID: authID, firestore: firestore)
-    }
+    public var context: FunctionContext { received.context }
+
+    /// The same over all tries of one event, and unique for the function. Later events have greater ones.
+    public var id: String { received.id }
+    /// When the change was committed.
+    public var time: Timestamp { received.event.time }
+    /// Which try this is: 1 the first time.
+    public var attempt: Int { received.attempt }
+
+    /// The document, relative to its database: `users/ada/orders/o1`.
+    public var document: String { reference.path }
+    public var reference: DocumentReference { change.reference }
+
+    /// The fields that an update changed, sorted, down to the entries of maps: `address.city`. Nil of a creation and of
+    /// a deletion.
+    public var updateMask: [FieldPath]? { change.updateMask }
+
+    // MARK: Who
+
+    /// Who made the change.
+    public var auth: EventAuth { received.event.auth }
+    public var authType: EventAuth.AuthType { auth.type }
+    /// The user's id, where a user made the change.
+    public var authID: String? { auth.id }
+
+    // MARK: As a CloudEvent
+
+    /// `google.cloud.firestore.document.v1.created` and its kin; with the option ``FunctionOption/withAuthContext()``
+    /// it ends in `.withAuthContext`.
+    public var type: String { trigger.manifest.cloudEventType }
+    /// `//firestore.googleapis.com/projects/P/databases/(default)`
+    public var source: String { "//firestore.googleapis.com/" + databaseID.resourceName }
+    /// `documents/users/ada`
+    public var subject: String { "documents/" + document }
+    public var project: String { databaseID.project }
+    /// The function's region.
+    public var location: String { trigger.region }
+    public var database: String { databaseID.database }
+    public var namespace: String { "(default)" }
+
+    private var databaseID: DatabaseID { firestore.transport.database }
 }
 
 /// A document before and after a change. Before a creation, and after a deletion, the snapshot doesn't exist.
@@ -62,19 +78,14 @@ public struct Change: Sendable {
     }
 }
 
-/// A document trigger's handler, from the change whole.
-package enum DocumentHandler: Sendable {
-    case plain(@Sendable (DocumentEvent<Change>) async throws -> Void)
-    case transactional(@Sendable (DocumentEvent<Change>, Transaction) async throws -> Void)
+/// A document of a type of one's own before and after an update.
+public struct TypedChange<Data: Sendable>: Sendable {
+    public let before: Document<Data>
+    public let after: Document<Data>
+}
 
-    /// Runs the handler; a transactional one in a transaction of its own.
-    package func run(_ event: DocumentEvent<Change>, transport: any DocumentTransport) async throws {
-        switch self {
-        case .plain(let handler):
-            try await handler(event)
-        case .transactional(let handler):
-            _ = try await TransactionRunner(transport: transport).run(
-                completing: { _ in [] }, { transaction in try await handler(event, transaction) })
-        }
-    }
+/// A document of a type of one's own before and after a change: nil before a creation, and after a deletion.
+public struct WrittenChange<Data: Sendable>: Sendable {
+    public let before: Document<Data>?
+    public let after: Document<Data>?
 }

@@ -2,7 +2,8 @@ package import WorkerProtocol
 
 /// A function as a value: its name, what starts it, what it may use and its handler.
 ///
-/// Made by `onCall`, `onRequest`, `onDocumentCreated` and their kin, `onSchedule`; listed by a ``FunctionBundle``.
+/// Made by `onCall`, `onRequest`, `onDocumentCreated` and their kin, `onSchedule`, `onTaskDispatched`,
+/// `onCustomEventPublished` and `onMessagePublished`; listed by a ``FunctionBundle``.
 public struct Function: Sendable {
     /// The last part of the function's URL, and its name in logs. Matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
     public let name: String
@@ -21,15 +22,13 @@ public struct Function: Sendable {
     package enum Handler: Sendable {
         case callable(CallableHandler)
         case http(@Sendable (HTTPRequest) async throws -> HTTPResponse)
-        case document(DocumentHandler)
-        case schedule(ScheduleHandler)
+        case event(EventHandler)
 
         package var isTransactional: Bool {
             switch self {
             case .callable(let handler): handler.isTransactional
             case .http: false
-            case .document(.transactional), .schedule(.transactional): true
-            case .document(.plain), .schedule(.plain): false
+            case .event(let handler): handler.isTransactional
             }
         }
     }

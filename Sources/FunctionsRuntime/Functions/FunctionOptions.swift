@@ -18,9 +18,16 @@ package struct FunctionOptions: Sendable {
     package var consumeAppCheckToken = false
     package var heartbeat: Duration? = .seconds(30)
     package var authPolicy: (@Sendable (AuthData?) -> Bool)?
-    package var retries = false
+    package var retry: EventRetryManifest?
+    package var isOrdered = false
+    package var hasAuthContext = false
+    package var taskRetry = TaskRetry()
+    package var maxConcurrentDispatches = 1000
+    package var maxDispatchesPerSecond = 500.0
     package var timeZone = "UTC"
     package var scheduleRetry = ScheduleRetry()
+    package var missedRuns = MissedRuns.once
+    package var overlaps = false
 
     init<Kind>(_ options: [FunctionOption<Kind>]) {
         for option in options { option.apply(&self) }
@@ -46,14 +53,21 @@ public struct FunctionOption<Kind>: Sendable {
 public enum FunctionKind {
     public enum Callable {}
     public enum HTTP {}
-    public enum Document {}
+    public enum Document: RetriedFunctionKind {}
     public enum Schedule {}
+    public enum TaskQueue {}
+    public enum Event: RetriedFunctionKind {}
 }
+
+/// The kinds of function whose events can be tried again by ``EventRetry``.
+public protocol RetriedFunctionKind {}
 
 public typealias CallableOption = FunctionOption<FunctionKind.Callable>
 public typealias HTTPOption = FunctionOption<FunctionKind.HTTP>
 public typealias DocumentOption = FunctionOption<FunctionKind.Document>
 public typealias ScheduleOption = FunctionOption<FunctionKind.Schedule>
+public typealias TaskQueueOption = FunctionOption<FunctionKind.TaskQueue>
+public typealias EventOption = FunctionOption<FunctionKind.Event>
 
 extension FunctionOption {
     /// Where the function is deployed, and a part of its URL. Default `us-central1`.
@@ -65,7 +79,7 @@ extension FunctionOption {
     public static func memory(_ memory: Memory) -> Self { .init { $0.memory = memory } }
 
     /// How long one invocation may take, to the second. Default 60 s; at most 3600 s for callables and HTTP, 540 s
-    /// for events, 1800 s for schedules. After it the caller is answered DEADLINE_EXCEEDED and the handler cancelled.
+    /// for events, 1800 s for schedules and tasks. After it the caller is answered DEADLINE_EXCEEDED and the handler cancelled.
     public static func timeout(_ timeout: Duration) -> Self { .init { $0.timeout = timeout } }
 
     /// CPUs of one instance. Default 1 up to 2 GiB of memory, 2 up to 8 GiB, else 4.
@@ -123,16 +137,17 @@ extension FunctionOption where Kind == FunctionKind.HTTP {
     public static func cors(_ cors: CORS) -> Self { .init { $0.cors = cors.policy } }
 }
 
-extension FunctionOption where Kind == FunctionKind.Document {
-    /// Whether an event whose handler fails is tried again: from 10 s to 600 s apart, for 24 hours. Default false: the
-    /// event is dropped.
-    public static func retry(_ retry: Bool = true) -> Self { .init { $0.retries = retry } }
-}
-
 extension FunctionOption where Kind == FunctionKind.Schedule {
     /// The zone whose wall clock the schedule means, such as `Asia/Tokyo`. Default UTC.
     public static func timeZone(_ identifier: String) -> Self { .init { $0.timeZone = identifier } }
 
     /// How a failed run is tried again. Default: not.
     public static func retry(_ retry: ScheduleRetry) -> Self { .init { $0.scheduleRetry = retry } }
+
+    /// What becomes of runs that were due while the host was down, the function paused, or the run before going on.
+    /// Default: once.
+    public static func missedRuns(_ missedRuns: MissedRuns) -> Self { .init { $0.missedRuns = missedRuns } }
+
+    /// Whether a run may begin while the one before goes on or waits for its next try. Default false: it is missed then.
+    public static func overlap(_ overlaps: Bool = true) -> Self { .init { $0.overlaps = overlaps } }
 }

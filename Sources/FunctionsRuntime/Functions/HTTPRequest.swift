@@ -1,35 +1,36 @@
-public import Logging
 import NIOCore
 import WorkerProtocol
 
 /// A request to an HTTP function.
-public struct HTTPRequest: Sendable {
-    private let context: InvocationContext
+public struct HTTPRequest: FunctionInput {
+    public let context: FunctionContext
 
-    package init(context: InvocationContext) { self.context = context }
+    package init(context: InvocationContext) { self.context = FunctionContext(context) }
 
     /// `GET`, `POST` and so on.
-    public var method: String { context.head.method }
+    public var method: String { context.invocation.head.method }
 
     /// The path behind the function's name, percent-encoding undone: `/` where there is none.
     public var path: String {
-        let path = context.head.target.prefix { $0 != "?" }
+        let path = context.invocation.head.target.prefix { $0 != "?" }
         return path.isEmpty ? "/" : PercentEncoding.decode(path) ?? String(path)
     }
 
     /// The parameters behind `?`, decoded, in order.
-    public var query: QueryItems { QueryItems(target: context.head.target) }
+    public var query: QueryItems { QueryItems(target: context.invocation.head.target) }
 
-    public var headers: Headers { Headers(context.head.headers) }
+    public var headers: Headers { Headers(context.invocation.head.headers) }
 
     /// The body as it came; at most 10 MiB.
-    public var body: [UInt8] { Array(context.body.readableBytesView) }
+    public var body: [UInt8] { Array(context.invocation.body.readableBytesView) }
 
     /// The body read as JSON.
     /// - Throws: ``HttpsError`` `invalidArgument`, which names the path that doesn't decode.
     public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
         do {
-            return try context.body.withUnsafeReadableBytes { try CallableDecoder(root: "body").decode(type, from: $0) }
+            return try context.invocation.body.withUnsafeReadableBytes {
+                try CallableDecoder(root: "body").decode(type, from: $0)
+            }
         } catch let error as DecodingError {
             throw HttpsError(.invalidArgument, error.explanation)
         }
@@ -38,19 +39,7 @@ public struct HTTPRequest: Sendable {
     /// The signed-in user, where the request has a valid ID token as `Authorization: Bearer`, or a valid session cookie
     /// named `__session`.
     /// An HTTP function may use the header for anything, so an invalid token isn't refused here.
-    public var auth: AuthData? { context.head.auth.map(AuthData.init) }
-
-    /// The id of this run, as in the log.
-    public var executionID: String { context.head.executionID }
-
-    /// When the caller is answered 504 and the handler's task is cancelled.
-    public var deadline: ContinuousClock.Instant { context.deadline }
-
-    /// A logger whose lines carry the function and the execution id.
-    public var logger: Logger { context.logger }
-
-    /// The documents, as admin: rules don't apply to functions.
-    public var firestore: Firestore { Firestore(transport: context.transport) }
+    public var auth: AuthData? { context.invocation.head.auth.map(AuthData.init) }
 }
 
 /// The parameters of a URL's query, decoded, in order.

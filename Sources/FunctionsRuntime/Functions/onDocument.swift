@@ -7,11 +7,13 @@ import WorkerProtocol
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
 ///   - document: a path in which `{x}` stands for one segment and `{x=**}` for any number of them.
+///   - handler: told at least once of every such document. What it throws fails the try; see
+///     ``FunctionOption/retry(_:)-(EventRetry)``.
 public func onDocumentCreated(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>) async throws -> Void
 ) -> Function {
-    trigger(.created, name, document, options, .plain { try await handler($0.mapped($0.data.after)) })
+    trigger(.created, name, document, options) { EventHandler($0.reading { $0.snapshotAfter }, handler) }
 }
 
 /// Runs when a matching document is created; its writes and the event's end are one commit.
@@ -19,7 +21,7 @@ public func onDocumentCreated(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>, Transaction) async throws -> Void
 ) -> Function {
-    trigger(.created, name, document, options, .transactional { try await handler($0.mapped($0.data.after), $1) })
+    trigger(.created, name, document, options) { EventHandler($0.reading { $0.snapshotAfter }, handler) }
 }
 
 /// Runs when a matching document's fields change.
@@ -27,7 +29,7 @@ public func onDocumentUpdated(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Change>) async throws -> Void
 ) -> Function {
-    trigger(.updated, name, document, options, .plain(handler))
+    trigger(.updated, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }
 
 /// Runs when a matching document's fields change; its writes and the event's end are one commit.
@@ -35,7 +37,7 @@ public func onDocumentUpdated(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Change>, Transaction) async throws -> Void
 ) -> Function {
-    trigger(.updated, name, document, options, .transactional(handler))
+    trigger(.updated, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }
 
 /// Runs when a matching document is deleted.
@@ -43,7 +45,7 @@ public func onDocumentDeleted(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>) async throws -> Void
 ) -> Function {
-    trigger(.deleted, name, document, options, .plain { try await handler($0.mapped($0.data.before)) })
+    trigger(.deleted, name, document, options) { EventHandler($0.reading { $0.snapshotBefore }, handler) }
 }
 
 /// Runs when a matching document is deleted; its writes and the event's end are one commit.
@@ -51,7 +53,7 @@ public func onDocumentDeleted(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>, Transaction) async throws -> Void
 ) -> Function {
-    trigger(.deleted, name, document, options, .transactional { try await handler($0.mapped($0.data.before), $1) })
+    trigger(.deleted, name, document, options) { EventHandler($0.reading { $0.snapshotBefore }, handler) }
 }
 
 /// Runs when a matching document is created, updated or deleted.
@@ -59,7 +61,7 @@ public func onDocumentWritten(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Change>) async throws -> Void
 ) -> Function {
-    trigger(.written, name, document, options, .plain(handler))
+    trigger(.written, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }
 
 /// Runs when a matching document is created, updated or deleted; its writes and the event's end are one commit.
@@ -67,16 +69,15 @@ public func onDocumentWritten(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Change>, Transaction) async throws -> Void
 ) -> Function {
-    trigger(.written, name, document, options, .transactional(handler))
+    trigger(.written, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }
 
-private func trigger(
+func trigger(
     _ type: DocumentEventType, _ name: String, _ document: String, _ options: [DocumentOption],
-    _ handler: DocumentHandler
+    _ handler: (DocumentTrigger) -> EventHandler
 ) -> Function {
     let options = FunctionOptions(options)
+    let trigger = DocumentTrigger(type, document, options)
     return Function(
-        name: name, options: options,
-        trigger: .document(.init(eventType: type, document: document, retry: options.retries)),
-        handler: .document(handler))
+        name: name, options: options, trigger: .document(trigger.manifest), handler: .event(handler(trigger)))
 }

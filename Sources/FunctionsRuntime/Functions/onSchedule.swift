@@ -1,20 +1,31 @@
 public import DocumentModel
-import WorkerProtocol
+package import WorkerProtocol
 
 /// One run of a scheduled job.
-public struct ScheduleEvent: Sendable {
+public struct ScheduleEvent: FunctionInput {
     /// The job's name.
     public let jobName: String
-    /// The time the run was due, which may lie before the time it starts.
-    public let scheduleTime: Timestamp
-    /// The documents, as admin.
-    public let firestore: Firestore
+    /// Whether somebody asked for this run, besides those that the schedule has.
+    public let isManual: Bool
+    private let received: ReceivedEvent
 
-    package init(jobName: String, scheduleTime: Timestamp, firestore: Firestore) {
-        self.jobName = jobName
-        self.scheduleTime = scheduleTime
-        self.firestore = firestore
+    init(_ received: ReceivedEvent) throws {
+        guard case .schedule(let job, let isManual) = received.event.content else {
+            throw received.unexpected("runs of a schedule")
+        }
+        jobName = job
+        self.isManual = isManual
+        self.received = received
     }
+
+    public var context: FunctionContext { received.context }
+
+    /// The same over all tries of one run.
+    public var id: String { received.id }
+    /// The time the run was due, which may lie before the time it starts.
+    public var scheduleTime: Timestamp { received.event.time }
+    /// Which try of the run this is: 1 the first time.
+    public var attempt: Int { received.attempt }
 }
 
 /// How a failed run of a job is tried again.
@@ -40,6 +51,22 @@ public struct ScheduleRetry: Sendable, Hashable {
     }
 }
 
+/// What becomes of a job's runs that could not begin when they were due.
+public struct MissedRuns: Sendable, Hashable {
+    package let manifest: MissedRunsManifest
+
+    /// One run makes up for all of them: the last one's.
+    public static let once = MissedRuns(manifest: .once)
+
+    /// None of them is made up for.
+    public static let skip = MissedRuns(manifest: .skip)
+
+    /// Each of them is made up for in order, the latest so many at most.
+    ///
+    /// - Parameter max: 1...1000.
+    public static func all(max: Int) -> MissedRuns { MissedRuns(manifest: .all(max: max)) }
+}
+
 /// A scheduled job.
 ///
 ///     onSchedule("expireCarts", schedule: "every day 03:00", .timeZone("Asia/Tokyo")) { event in … }
@@ -49,7 +76,7 @@ public func onSchedule(
     _ name: String, schedule: String, _ options: ScheduleOption...,
     handler: @escaping @Sendable (ScheduleEvent) async throws -> Void
 ) -> Function {
-    job(name, schedule, options, .plain(handler))
+    job(name, schedule, options, EventHandler({ try ScheduleEvent($0) }, handler))
 }
 
 /// A scheduled job whose writes and the end of its run are one commit.
@@ -57,11 +84,11 @@ public func onSchedule(
     _ name: String, schedule: String, _ options: ScheduleOption...,
     handler: @escaping @Sendable (ScheduleEvent, Transaction) async throws -> Void
 ) -> Function {
-    job(name, schedule, options, .transactional(handler))
+    job(name, schedule, options, EventHandler({ try ScheduleEvent($0) }, handler))
 }
 
 private func job(
-    _ name: String, _ schedule: String, _ options: [ScheduleOption], _ handler: ScheduleHandler
+    _ name: String, _ schedule: String, _ options: [ScheduleOption], _ handler: EventHandler
 ) -> Function {
     let options = FunctionOptions(options)
     let retry = options.scheduleRetry
@@ -71,23 +98,7 @@ private func job(
             .init(
                 schedule: schedule, timeZone: options.timeZone, retryCount: retry.count,
                 maxRetrySeconds: retry.maxRetrySeconds, minBackoffSeconds: retry.minBackoffSeconds,
-                maxBackoffSeconds: retry.maxBackoffSeconds, maxDoublings: retry.maxDoublings)),
-        handler: .schedule(handler))
-}
-
-/// A job's handler.
-package enum ScheduleHandler: Sendable {
-    case plain(@Sendable (ScheduleEvent) async throws -> Void)
-    case transactional(@Sendable (ScheduleEvent, Transaction) async throws -> Void)
-
-    /// Runs the handler; a transactional one in a transaction of its own.
-    package func run(_ event: ScheduleEvent, transport: any DocumentTransport) async throws {
-        switch self {
-        case .plain(let handler):
-            try await handler(event)
-        case .transactional(let handler):
-            _ = try await TransactionRunner(transport: transport).run(
-                completing: { _ in [] }, { transaction in try await handler(event, transaction) })
-        }
-    }
+                maxBackoffSeconds: retry.maxBackoffSeconds, maxDoublings: retry.maxDoublings,
+                missedRuns: options.missedRuns.manifest, overlaps: options.overlaps)),
+        handler: .event(handler))
 }

@@ -19,4 +19,23 @@ extension InvocationFailure {
             self.init(code: .internal, message: "INTERNAL")
         }
     }
+
+    /// What the host is told of an event's error: all of it. Nobody but the operator sees it, as the reason of a try that
+    /// failed.
+    package init(ofEvent error: any Error) {
+        self.init(error)
+        let text =
+            switch error {
+            case let error as HttpsError: error.message
+            case let error as DecodingError: error.explanation
+            case let error as EncodingError: error.explanation
+            default: "\(error)"
+            }
+        message =
+            text.utf8.count <= Self.maxReason
+            ? text : String(decoding: text.utf8.prefix(Self.maxReason), as: UTF8.self) + "…"
+    }
+
+    /// Of bytes: a delivery keeps the reason of its last failure.
+    private static let maxReason = 4096
 }

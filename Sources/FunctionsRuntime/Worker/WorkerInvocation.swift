@@ -86,11 +86,13 @@ final class WorkerInvocation: Sendable {
                 try send(answer: try await handler.run(context))
             case .http(let handler):
                 try await send(try await handler(HTTPRequest(context: context)), context)
-            case .document, .schedule:
-                throw HttpsError(.unimplemented, "\(function.name) is started by events, not by requests.")
+            case .event(let handler):
+                try await handler.run(context)
+                writer.send(.result, invocation: id)
             }
         } catch {
-            send(failure: error, context)
+            let isEvent = if case .event = function.handler { true } else { false }
+            send(isEvent ? InvocationFailure(ofEvent: error) : InvocationFailure(error), of: error, context)
         }
     }
 
@@ -130,8 +132,8 @@ final class WorkerInvocation: Sendable {
         }
     }
 
-    private func send(failure error: any Error, _ context: InvocationContext) {
-        var failure = InvocationFailure(error)
+    private func send(_ failure: InvocationFailure, of error: any Error, _ context: InvocationContext) {
+        var failure = failure
         let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
         if size > Self.maxAnswer {
             context.logger.error("an error can't be sent", metadata: ["error.bytes": "\(size)"])

@@ -1,7 +1,7 @@
 import Foundation
 import NIOPosix
 
-/// One run of `functions-host data …` and what came of it.
+/// One run of a command of `functions-host`, such as `data …`, and what came of it.
 struct DataCommandRun: Sendable {
     let status: Int32
     let output: String
@@ -11,14 +11,15 @@ struct DataCommandRun: Sendable {
     var json: JSON? { try? JSON(parsing: output) }
 
     /// Runs a command in the directory and waits for its end.
+    /// - Parameter command: what stands before the arguments.
     static func run(
-        _ arguments: [String], in directory: HostDirectory, input: String? = nil
+        _ arguments: [String], in directory: HostDirectory, input: String? = nil, command: String? = "data"
     ) async throws -> DataCommandRun {
         // Waiting blocks, which tasks must not.
         try await NIOThreadPool.singleton.runIfActive {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
-            process.arguments = ["data"] + arguments
+            process.arguments = (command.map { [$0] } ?? []) + arguments
             process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
             let name = directory.path + "/" + UUID().uuidString
             for suffix in [".in", ".out", ".err"] {

@@ -9,7 +9,7 @@ import Testing
         "d":{"doubleValue":-0.0},"g":{"geoPointValue":{"latitude":1.5,"longitude":-2.25}},\
         "i":{"doubleValue":"-Infinity"},"l":{"integerValue":"-9223372036854775808"},\
         "m":{"mapValue":{"fields":{"q.x":{"stringValue":"é\\"\\n"}}}},"n":{"doubleValue":"NaN"},\
-        "r":{"referenceValue":"projects/demo-shop/databases/(default)/documents/users/u1"},\
+        "r":{"referenceValue":"projects/demo-shop/databases/(default)/documents/people/u1"},\
         "t":{"timestampValue":"2026-01-02T03:04:05.678901Z"},\
         "v":{"mapValue":{"fields":{"__type__":{"stringValue":"__vector__"},\
         "value":{"arrayValue":{"values":[{"doubleValue":1.0},{"doubleValue":2.5}]}}}}}}
@@ -25,8 +25,8 @@ import Testing
     }
 
     private func fill(_ host: RunningHost) async throws {
-        for i in 1...3 { try await host.put("users/u\(i)", Self.rich) }
-        try await host.put("users/u1/orders/o1", #"{"n":{"integerValue":"1"}}"#)
+        for i in 1...3 { try await host.put("people/u\(i)", Self.rich) }
+        try await host.put("people/u1/orders/o1", #"{"n":{"integerValue":"1"}}"#)
         try await host.put("other/x", #"{"n":{"integerValue":"2"}}"#)
     }
 
@@ -39,7 +39,7 @@ import Testing
             #expect(whole.count == 5)
             #expect(online.output.split(separator: "\n").last == #"{"count":5}"#)
             #expect(whole.contains { $0.contains(Self.rich) })
-            let some = try await host.data("export", "--collection", "users/u1/orders", "--collection", "other")
+            let some = try await host.data("export", "--collection", "people/u1/orders", "--collection", "other")
             #expect(documents(some.output).count == 2)
 
             #expect(try await host.data("clear").status == 64)
@@ -71,7 +71,7 @@ import Testing
             #expect(try await host.data("backup", "b.sqlite").status == 1)
             #expect(try await host.data("backup", "b.sqlite", "--replace").status == 0)
             let before = try await host.data("export").output
-            try await host.put("users/late", "{}")
+            try await host.put("people/late", "{}")
             let refused = try await host.data("restore", "b.sqlite")
             #expect(refused.status == 1)
             #expect(refused.errors.contains("stop it"))

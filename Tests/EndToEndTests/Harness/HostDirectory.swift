@@ -39,7 +39,9 @@ final class HostDirectory: Sendable {
         try configure(bundles: list.joined(separator: ", "), extra: extra)
     }
 
-    func configure(bundles: String, ports: String = #""functions": 0, "firestore": 0, "auth": 0"#, extra: String = "")
+    func configure(
+        bundles: String, ports: String = #""functions": 0, "firestore": 0, "auth": 0, "events": 0"#, extra: String = ""
+    )
         throws
     {
         try write(

@@ -8,6 +8,7 @@ struct RunningHost: Sendable {
     let functions: HTTPClient
     let firestore: HTTPClient
     let auth: HTTPClient
+    let events: HTTPClient
 
     /// Starts a host in the directory, and returns once it serves.
     static func start(in directory: HostDirectory, arguments: [String] = []) async throws -> RunningHost {
@@ -16,12 +17,12 @@ struct RunningHost: Sendable {
             guard process.isRunning else {
                 throw Bound.Exceeded(description: "the host ended at its start: \(process.errors)")
             }
-            return process.port("auth") != nil
+            return process.port("events") != nil
         }
         func client(_ name: String) throws -> HTTPClient { HTTPClient(port: try #require(process.port(name))) }
         return try RunningHost(
             directory: directory, process: process, functions: client("functions"), firestore: client("firestore"),
-            auth: client("auth"))
+            auth: client("auth"), events: client("events"))
     }
 
     /// Runs a test against a host of its own, and sees to it that nothing of the host is left.

@@ -26,12 +26,15 @@ import Testing
         #expect(directory.workers.isEmpty)
     }
 
-    @Test(arguments: ["functions", "firestore", "auth"])
+    @Test(arguments: ["functions", "firestore", "auth", "events"])
     func aTakenPortIsNamed(surface: String) async throws {
         try await RunningHost.serving([]) { host in
-            let taken = ["functions": host.functions, "firestore": host.firestore, "auth": host.auth][surface]
+            let surfaces = [
+                "functions": host.functions, "firestore": host.firestore, "auth": host.auth, "events": host.events,
+            ]
+            let taken = surfaces[surface]
             let port = try #require(taken?.port)
-            let ports = ["functions", "firestore", "auth"].map { #""\#($0)": \#($0 == surface ? port : 0)"# }
+            let ports = surfaces.keys.map { #""\#($0)": \#($0 == surface ? port : 0)"# }
             let directory = try HostDirectory()
             try directory.configure(bundles: "", ports: ports.joined(separator: ", "))
             try await expectRefusal(directory, ["\(port)", "taken", "listen.\(surface)"])
@@ -115,7 +118,7 @@ import Testing
         let bundle = #"{ "name": "NAME", "executable": "\#(BuiltProducts.shop)" }"#
         let both = ["a", "b"].map { bundle.replacingOccurrences(of: "NAME", with: $0) }
         try directory.configure(bundles: both.joined(separator: ","))
-        try await expectRefusal(directory, ["purchase", "catalog", "rename"], lines: 2)
+        try await expectRefusal(directory, ["purchase", "catalog", "rename"], lines: 6)
     }
 
     @Test func anOverrideOfAnUnknownFunctionIsNamed() async throws {

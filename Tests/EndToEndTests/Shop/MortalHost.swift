@@ -23,6 +23,23 @@ final class MortalHost: Sendable {
         running.withLock { $0 = next }
     }
 
+    /// The processes that run its functions.
+    var workers: [Int32] { directory.workers }
+
+    /// Returns once every delivery has succeeded. Those that failed with a killed worker don't wait for their time.
+    func settle() async throws {
+        let host = current
+        try await Bound.wait("all deliveries are done", within: .seconds(120)) {
+            let run = try await host.command(["deliveries", "list", "--json"])
+            guard run.status == 0 else { throw Bound.Exceeded(description: "deliveries list: \(run.errors)") }
+            let deliveries = run.json?["deliveries"]?.list ?? []
+            if deliveries.isEmpty { return true }
+            #expect(!deliveries.contains { $0["state"] == .string("dead") }, "\(run.output)")
+            _ = try await host.command(["deliveries", "retry", "--all"])
+            return false
+        }
+    }
+
     func end() async throws { try await current.kill() }
 
     /// Does it again until there is an answer, as a client does whose connection breaks.

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Purchases while the host is killed again and again: nothing is sold twice, half or without an order.
+/// Purchases while the host and its workers are killed again and again: nothing is sold twice, half or without an order,
+/// and what follows from each order happens once.
 ///
 /// `SOAK_SECONDS` makes the storm longer, `SOAK_SEED` repeats one.
 @Suite struct PurchaseStormTests {
@@ -21,8 +22,11 @@ import Testing
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
         print("the storm's seed is \(seed)")
         let host = try await MortalHost([.shop])
-        for product in Self.products { try await Shopper.stock(host.current, product, Self.plentifulStock) }
-        try await Shopper.stock(host.current, Self.scarce, Self.scarceStock)
+        for (number, product) in Self.products.enumerated() {
+            try await Shopper.stock(
+                host.current, product, Self.plentifulStock, price: 100 + number, owner: "seller\(number % 2)")
+        }
+        try await Shopper.stock(host.current, Self.scarce, Self.scarceStock, owner: "digger")
         var buyers: [StormBuyer] = []
         for number in 0..<Self.buyers {
             let user = try await Shopper.signIn(host.current).user
@@ -44,15 +48,22 @@ import Testing
             var kills = 0
             while ContinuousClock.now < end {
                 try await Bound.pause(milliseconds: Int64.random(in: 50...1500, using: &random))
-                try await host.dieAndReturn()
+                if Bool.random(using: &random) {
+                    try await host.dieAndReturn()
+                } else {
+                    for worker in host.workers where Bool.random(using: &random) { kill(worker, SIGKILL) }
+                }
                 kills += 1
             }
             return (kills, try await group.reduce(into: []) { $0.append($1) })
         }
 
         var sold: [String: Int] = [:]
+        var expected = Ledger()
         for buyer in after {
-            let orders = try await buyer.documents("orders").mapValues(\.orderedQuantities)
+            let stored = try await buyer.documents("orders")
+            expected.add(stored)
+            let orders = stored.mapValues(\.orderedQuantities)
             #expect(orders == buyer.bought, "\(buyer.name) was answered otherwise than what is stored")
             for quantities in orders.values { sold.merge(quantities, uniquingKeysWith: +) }
             #expect(try await buyer.documents("cart_items").isEmpty)
@@ -63,6 +74,8 @@ import Testing
             #expect(stocked - left == sold[product, default: 0], "\(product)")
             #expect(left >= 0)
         }
+        try await host.settle()
+        #expect(try await Ledger.stored(host, buyers: after) == expected)
         let purchases = after.reduce(0) { $0 + $1.bought.count }
         print("\(purchases) purchases through \(kills) kills")
         #expect(kills > 0 && purchases > Self.buyers)

@@ -61,7 +61,8 @@ struct StormBuyer {
             let answer = try await host.persist { host in
                 try await Shopper(host: host, user: user).purchase(key: key)
             }
-            guard answer.status == 409 || answer.status == 503 else { return answer }
+            // Of a worker that was killed nobody knows how far it came.
+            guard [409, 500, 503].contains(answer.status) else { return answer }
         }
     }
 

@@ -83,6 +83,38 @@ struct HostConfigurationTests {
             "functions.json:1:62: functions.f.minInstances: 3 is more than maxInstances, 2"
         ),
         (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"warnAt\": 0.5}}}}",
+            "functions.json:1:56: functions.f.budget: a budget bounds nothing without \"invocationsPerDay\" or "
+                + "\"computeSecondsPerDay\"; write one of them"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"invocationsPerDay\": 0}}}}",
+            "functions.json:1:78: functions.f.budget.invocationsPerDay: 0 is not a number of invocations; write 1 … "
+                + "1000000000000"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"invocationsPerDay\": 1, "
+                + "\"warnAt\": 80}}}}",
+            "functions.json:1:91: functions.f.budget.warnAt: 80 is no share; write a number above 0 and up to 1, such as "
+                + "0.8"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"computeSeconds\": 1}}}}",
+            "functions.json:1:56: functions.f.budget: a budget bounds nothing without \"invocationsPerDay\" or "
+                + "\"computeSecondsPerDay\"; write one of them\n"
+                + "functions.json:1:57: functions.f.budget.computeSeconds: unknown key; known are "
+                + "\"invocationsPerDay\", \"computeSecondsPerDay\", \"warnAt\""
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"alerts\": {\"webhook\": \"ftp://example.com/x\"}}",
+            "functions.json:1:48: alerts.webhook: \"ftp://example.com/x\" is no URL to send to; write one such as "
+                + "https://example.com/hooks/functions"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"events\": 9099}}",
+            "functions.json:1:47: listen.events: 9099 is the port of \"auth\" too; give each its own, or 0 for any free"
+        ),
+        (
             "{\"project\": \"demo-shop\", \"functions\": {\"1f\": {}}}",
             "functions.json:1:40: functions.1f: \"1f\" is no function's name; a name begins with a letter and goes on "
                 + "with letters, digits, _ and -, 63 at most"
@@ -141,11 +173,13 @@ struct HostConfigurationTests {
         let text = """
             {
               "project": "my-shop-1", "mode": "production", "data": "/var/lib/shop",
-              "listen": { "host": "0.0.0.0", "functions": 0, "firestore": 0, "auth": 0 },
+              "listen": { "host": "0.0.0.0", "functions": 0, "firestore": 0, "auth": 0, "events": 0 },
               "rules": "./my.rules", "indexes": "my.indexes.json",
               "bundles": [ { "name": "shop", "product": "Shop" }, { "name": "sh", "executable": "/bin/sh" } ],
               "functions": { "purchase": { "region": "asia-northeast1", "memory": "1GiB", "timeout": 240,
-                "minInstances": 1, "maxInstances": 10, "concurrency": 80, "cpu": 2 } },
+                "minInstances": 1, "maxInstances": 10, "concurrency": 80, "cpu": 2,
+                "budget": { "invocationsPerDay": 1000, "computeSecondsPerDay": 60, "warnAt": 1 } } },
+              "alerts": { "webhook": "https://example.com/hook" },
               "limits": { "requestBody": "512KiB", "queue": 5, "connections": 6, "shutdownGrace": 0, "eventDepth": 3 }
             }
             """
@@ -163,6 +197,9 @@ struct HostConfigurationTests {
         #expect(purchase.region == "asia-northeast1" && purchase.memory?.mebibytes == 1024 && purchase.timeout == 240)
         #expect(purchase.minInstances == 1 && purchase.maxInstances == 10)
         #expect(purchase.concurrency == 80 && purchase.cpu == 2)
+        #expect(purchase.budget?.invocationsPerDay == 1000 && purchase.budget?.computeSecondsPerDay == 60)
+        #expect(purchase.budget?.warnAt == 1 && read.alerts.webhook == "https://example.com/hook")
+        #expect(read.listen.events == 0)
         #expect(read.limits.requestBody == 512 * 1024 && read.limits.queue == 5 && read.limits.eventDepth == 3)
         #expect(read.limits.connections == 6 && read.limits.shutdownGrace == 0)
     }

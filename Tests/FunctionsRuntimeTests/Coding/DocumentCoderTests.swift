@@ -31,7 +31,7 @@ import Testing
     private func fields(_ value: some Encodable) async throws -> [String: Value] {
         let transport = ScriptedTransport([.committed(1)])
         try await Firestore(transport: transport).document("a/b").setData(from: value)
-        guard case .commit(let writes, _, _)? = transport.requests.first, case .set(let fields) = writes[0].operation
+        guard case .commit(let writes, _, _, _)? = transport.requests.first, case .set(let fields) = writes[0].operation
         else { return [:] }
         return fields
     }

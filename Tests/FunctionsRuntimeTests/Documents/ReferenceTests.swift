@@ -29,7 +29,7 @@ import Testing
     @Test func addedDocumentMustBeNew() async throws {
         let transport = ScriptedTransport([.committed(1)])
         let added = try await Firestore(transport: transport).collection("a").addDocument(data: ["x": 1])
-        guard case .commit(let writes, _, _)? = transport.requests.first else {
+        guard case .commit(let writes, _, _, _)? = transport.requests.first else {
             Issue.record("nothing was committed")
             return
         }

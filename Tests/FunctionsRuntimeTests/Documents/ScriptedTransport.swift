@@ -5,6 +5,7 @@ import Synchronization
 /// Answers each operation with the next step of a script, and keeps what was asked.
 final class ScriptedTransport: DocumentTransport {
     let database = DatabaseID(project: "demo-test")
+    let now = DocumentResponse.time
     private let script: Mutex<[DocumentResponse]>
     private let seen = Mutex<[DocumentRequest]>([])
 

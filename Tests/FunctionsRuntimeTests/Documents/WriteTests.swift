@@ -10,7 +10,7 @@ import Testing
     private func write(_ operation: (DocumentReference) async throws -> Void) async throws -> Write {
         let transport = ScriptedTransport([.committed(1)])
         try await operation(Firestore(transport: transport).document("users/ada"))
-        guard case .commit(let writes, nil, nil)? = transport.requests.first, writes.count == 1 else {
+        guard case .commit(let writes, nil, nil, _)? = transport.requests.first, writes.count == 1 else {
             throw DocumentError(.internal, "the requests are \(transport.requests)")
         }
         return writes[0]

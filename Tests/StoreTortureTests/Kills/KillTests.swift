@@ -12,6 +12,7 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = environment["SOAK_ROUNDS"].flatMap { Int($0) } ?? 6
     private static let clients = 12
+    private static let eventClients = 4
 
     @Test(.timeLimit(.minutes(rounds / 10 + 5)))
     func whatWasAcknowledgedSurvivesEveryKill() async throws {
@@ -44,5 +45,34 @@ import Testing
         print(
             "\(Self.rounds) kills after \(check.replay.commits) commits with \(check.replay.reads) reads lost nothing")
         #expect(check.replay.commits > Self.rounds)
+    }
+
+    /// Deliveries are leased, retried and completed until the process is killed, again and again.
+    @Test(.timeLimit(.minutes(rounds / 10 + 5)))
+    func everyEffectHappensOnceThroughEveryKill() async throws {
+        let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
+        print("the kills' seed among events is \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let directory = FileManager.default.temporaryDirectory.path + "/torture-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var check = KilledOutbox(directory: directory)
+        for round in 1...Self.rounds {
+            let process = try TortureProcess(
+                directory: directory, round: "round\(round)", seed: seed &+ UInt64(round), clients: Self.eventClients,
+                beside: ["events"] + (random.once(in: 3) ? ["compaction"] : []))
+            while process.isRunning, !process.isReady { try await Task.sleep(for: .milliseconds(2)) }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...900, using: &random)))
+            try #require(try await process.kill(), "the process of round \(round) gave up")
+            do {
+                let told = process.acknowledged.keys.map(\.id)
+                try await check.examine(told, isLast: round == Self.rounds)
+            } catch {
+                Issue.record("round \(round) of seed \(seed): \(error)")
+                return
+            }
+        }
+        print("\(Self.rounds) kills among \(check.orders) orders lost no effect and did none twice")
+        #expect(check.orders > Self.rounds)
     }
 }

@@ -1,0 +1,89 @@
+import Foundation
+
+/// Document triggers of a running host: how soon a handler begins, and how many are told in a second.
+struct EventBenchmark: Benchmark {
+    static let name = "events"
+
+    var pace: Pace
+
+    func run(in directory: URL) async throws -> Section {
+        try await HostProcess.with(["FixtureFunctions"], in: directory) { host in
+            var section = Section(
+                "Document triggers, from the commit to the handler",
+                notes: [
+                    "each delivery is durable with the change, and its end too",
+                    "a handler's start is counted from the commit's time, so the sync is in it",
+                ])
+            let stamps = Stamps(directory.appendingPathComponent("stamps"), host)
+            // The worker's start is another benchmark's.
+            _ = try await stamps.afterCommits(of: 1, count: 20)
+            let single = try await stamps.afterCommits(of: 1, count: pace.count(1000, quick: 300))
+            section.add(
+                Row(
+                    "one change at a time: p50", .milliseconds(single.percentile(0.5)),
+                    aim: .atMost(.milliseconds(0.001))))
+            section.add(
+                Row(
+                    "one change at a time: p99", .milliseconds(single.percentile(0.99)),
+                    aim: .atMost(.milliseconds(0.005))))
+            let flood = try await stamps.afterCommits(of: 400, count: pace.count(40_000, quick: 8000))
+            section.add(Row("a flood, 400 in a commit: handled", .perSecond(flood.perSecond)))
+            section.add(Row("a flood: CPU each", .microseconds(flood.cpuPerOperation)))
+            return section
+        }
+    }
+}
+
+/// What the fixture's `stamp` function writes down.
+private struct Stamps {
+    let file: URL
+    let host: HostProcess
+
+    init(_ file: URL, _ host: HostProcess) {
+        self.file = file
+        self.host = host
+    }
+
+    /// Creates documents and waits until a handler has seen each.
+    ///
+    /// - Parameter size: documents in one commit. Commits follow each other, those of more than one four at a time.
+    func afterCommits(of size: Int, count: Int) async throws -> LoadReport {
+        try? FileManager.default.removeItem(at: file)
+        let documents = Documents(port: host.ports.firestore)
+        let run = UUID().uuidString
+        let writes = (0..<count).map {
+            Documents.set("stamps/\(run)-\($0)", #""file":{"stringValue":"\#(file.path)"}"#)
+        }
+        let cpu = try host.child.tree.cpuSeconds()
+        let start = ContinuousClock.now
+        if size == 1 {
+            let requests = writes.map { documents.commit([$0]) }
+            try await Load.runToEnd([ListCaller(requests)], to: host.ports.firestore).check()
+        } else {
+            try await documents.store(writes)
+        }
+        let lines = try await lines(count, within: .seconds(120))
+        var report = LoadReport()
+        for line in lines {
+            let times = line.split(separator: " ").compactMap { Int64($0) }
+            guard times.count == 2 else { throw LoadError("a stamp reads \(line)") }
+            report.add(latency: .microseconds(times[1] - times[0]))
+        }
+        report.elapsed = (ContinuousClock.now - start).seconds
+        report.cpu = try host.child.tree.cpuSeconds() - cpu
+        return report
+    }
+
+    private func lines(_ count: Int, within limit: Duration) async throws -> [Substring] {
+        let end = ContinuousClock.now + limit
+        while true {
+            let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+            let lines = text.split(separator: "\n")
+            if lines.count >= count { return lines }
+            guard ContinuousClock.now < end else {
+                throw LoadError("after \(limit) \(lines.count) of \(count) handlers have begun")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

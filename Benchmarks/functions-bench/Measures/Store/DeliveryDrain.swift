@@ -1,0 +1,46 @@
+import DocumentModel
+import DocumentStore
+
+/// Ends all deliveries of a function that are due, page by page, without doing anything with them.
+struct DeliveryDrain {
+    private static let pageSize = 1000
+
+    let store: DocumentStore
+    let function: String
+    /// How many at once.
+    let atWork: Int
+
+    /// - Returns: how long each took from its lease until its end was durable.
+    func run() async throws -> LoadReport {
+        var report = LoadReport()
+        try await withThrowingTaskGroup(of: Duration.self) { group in
+            while true {
+                let page = try await store.dueDeliveries(
+                    of: function, at: .now(), except: [], limit: Self.pageSize, maxBytes: 8 << 20)
+                guard !page.deliveries.isEmpty else { break }
+                var working = 0
+                for stored in page.deliveries {
+                    while working >= atWork, let duration = try await group.next() {
+                        working -= 1
+                        report.add(latency: duration)
+                    }
+                    guard let lease = store.lease(stored.delivery.id) else { continue }
+                    working += 1
+                    group.addTask { try await end(lease) }
+                }
+                // The next page must not name what is still at work.
+                while let duration = try await group.next() { report.add(latency: duration) }
+            }
+        }
+        return report
+    }
+
+    private func end(_ lease: DeliveryLease) async throws -> Duration {
+        let start = ContinuousClock.now
+        let count = try await withCheckedContinuation { continuation in
+            store.end(lease, .succeeded) { continuation.resume(returning: $0) }
+        }.get()
+        guard count == 1 else { throw LoadError("a delivery that was due had ended") }
+        return ContinuousClock.now - start
+    }
+}

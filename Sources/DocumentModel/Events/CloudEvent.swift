@@ -1,0 +1,58 @@
+/// An event as CloudEvents 1.0 describes one.
+public struct CloudEvent: Hashable, Sendable {
+    /// Nil until it is published: then it gets one of its own.
+    public var id: String?
+    /// Such as `shop.order.paid`.
+    public var type: String
+    /// Where it happened, as a URI reference.
+    public var source: String
+    public var subject: String?
+    /// Nil until it is published: then it is that time.
+    public var time: Timestamp?
+    /// The media type of the data, such as `application/json`.
+    public var dataContentType: String?
+    public var dataSchema: String?
+    /// Extension attributes: names of lower-case letters and digits.
+    public var attributes: [String: String]
+    public var data: [UInt8]
+
+    public init(
+        type: String, source: String, id: String? = nil, subject: String? = nil, time: Timestamp? = nil,
+        dataContentType: String? = nil, dataSchema: String? = nil, attributes: [String: String] = [:],
+        data: [UInt8] = []
+    ) {
+        self.type = type
+        self.source = source
+        self.id = id
+        self.subject = subject
+        self.time = time
+        self.dataContentType = dataContentType
+        self.dataSchema = dataSchema
+        self.attributes = attributes
+        self.data = data
+    }
+
+    /// What an event can be filtered by: its attributes and extensions, by their CloudEvents names.
+    package subscript(attribute name: String) -> String? {
+        switch name {
+        case "type": type
+        case "source": source
+        case "subject": subject
+        case "id": id
+        case "datacontenttype": dataContentType
+        case "dataschema": dataSchema
+        default: attributes[name]
+        }
+    }
+
+    /// Whether an attribute may be called so: lower-case letters and digits.
+    package static func isAttributeName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) }
+    }
+    /// Whether an extension attribute may be called so: it is none of an event's own.
+    package static func isExtensionName(_ name: String) -> Bool { isAttributeName(name) && !ownNames.contains(name) }
+
+    private static let ownNames: Set<String> = [
+        "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data",
+    ]
+}

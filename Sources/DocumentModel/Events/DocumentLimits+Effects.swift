@@ -1,0 +1,79 @@
+extension DocumentLimits {
+    /// Tasks and events of one commit.
+    package static let maxEffects = 1000
+    /// Of a task's body with its headers, and of an event's data with its attributes.
+    package static let maxEffectBytes = 1_048_576
+    private static let maxTaskNameBytes = 500
+    private static let dispatchDeadlines = 1...1800
+
+    /// Checks what a commit is to cause besides its writes.
+    package static func check(_ effects: [Effect]) throws(DocumentError) {
+        guard effects.count <= maxEffects else {
+            throw .invalidArgument(
+                "a commit has \(effects.count) tasks and events, more than 1,000, the limit; use several commits")
+        }
+        var size = 0
+        for effect in effects {
+            switch effect {
+            case .enqueue(let task): size += try check(task)
+            case .publish(let event): size += try check(event)
+            }
+        }
+        guard size <= maxRequestBytes else {
+            throw .invalidArgument("the tasks and events of a commit have \(size) bytes, more than 10 MiB, the limit")
+        }
+    }
+
+    /// - Returns: the task's size.
+    package static func check(_ task: TaskDraft) throws(DocumentError) -> Int {
+        if let name = task.name {
+            guard (1...maxTaskNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(isOfTaskName) else {
+                throw .invalidArgument(
+                    "\"\(name.prefix(100))\" is no task's name: 1 to 500 letters, digits, hyphens and underscores")
+            }
+        }
+        if let deadline = task.dispatchDeadline, !dispatchDeadlines.contains(deadline) {
+            throw .invalidArgument(
+                "the dispatch deadline of a task of \(task.queue) is \(deadline) s; it may be 1 to 1,800")
+        }
+        let size = task.body.count + size(of: task.headers)
+        guard size <= maxEffectBytes else {
+            throw .invalidArgument(
+                "a task of \(task.queue) has \(size) bytes, more than 1 MiB (1,048,576 bytes), the limit")
+        }
+        return size
+    }
+
+    /// - Returns: the event's size.
+    package static func check(_ event: CloudEvent) throws(DocumentError) -> Int {
+        guard !event.type.isEmpty, !event.source.isEmpty else {
+            throw .invalidArgument("an event needs a type, such as shop.order.paid, and a source, such as /shop/orders")
+        }
+        for name in event.attributes.keys where !CloudEvent.isExtensionName(name) {
+            throw .invalidArgument(
+                "the event \(event.type) has an attribute \"\(name)\"; names have lower-case letters and digits only, and "
+                    + "are none of an event's own")
+        }
+        let texts = [event.id, event.type, event.source, event.subject, event.dataContentType, event.dataSchema]
+        let size =
+            event.data.count + size(of: event.attributes) + texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        guard size <= maxEffectBytes else {
+            throw .invalidArgument(
+                "the event \(event.type) has \(size) bytes, more than 1 MiB (1,048,576 bytes), the limit")
+        }
+        return size
+    }
+
+    private static func size(of texts: [String: String]) -> Int {
+        texts.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    }
+
+    private static func isOfTaskName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

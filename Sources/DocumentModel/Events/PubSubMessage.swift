@@ -1,0 +1,120 @@
+/// A message of a topic.
+///
+/// It travels as an event of type `google.cloud.pubsub.topic.v1.messagePublished`, whose data is JSON as Pub/Sub has it.
+public struct PubSubMessage: Hashable, Sendable {
+    public var data: [UInt8]
+    public var attributes: [String: String]
+    /// What the publisher wants to be seen in order. It is handed on; the order isn't kept.
+    public var orderingKey: String?
+    /// Given when it is published.
+    public var messageID: String
+    public var publishTime: Timestamp
+
+    package init(
+        data: [UInt8], attributes: [String: String] = [:], orderingKey: String? = nil, messageID: String,
+        publishTime: Timestamp
+    ) {
+        self.data = data
+        self.attributes = attributes
+        self.orderingKey = orderingKey
+        self.messageID = messageID
+        self.publishTime = publishTime
+    }
+}
+
+extension PubSubMessage {
+    package static let eventType = "google.cloud.pubsub.topic.v1.messagePublished"
+    /// The event's attribute by which functions choose a topic.
+    package static let topicAttribute = "topic"
+
+    /// A new message's id: digits, as Pub/Sub's are.
+    package static func makeID() -> String { String(UInt64.random(in: 1_000_000_000_000_000...9_999_999_999_999_999)) }
+
+    /// The event that tells of it.
+    ///
+    /// - Throws: `invalidArgument` where no topic can be called so, or the message is empty.
+    package func event(topic: String, project: String) throws(DocumentError) -> CloudEvent {
+        guard Self.isTopicName(topic) else {
+            throw .invalidArgument(
+                "\"\(topic)\" is no topic: it starts with a letter and has 3 to 255 letters, digits and -._~+%, and "
+                    + "doesn't start with goog")
+        }
+        guard !data.isEmpty || !attributes.isEmpty else {
+            throw .invalidArgument("a message has neither data nor attributes")
+        }
+        return CloudEvent(
+            type: Self.eventType, source: "//pubsub.googleapis.com/projects/\(project)/topics/\(topic)",
+            id: messageID, time: publishTime, dataContentType: "application/json",
+            attributes: [Self.topicAttribute: topic],
+            data: json(subscription: "projects/\(project)/subscriptions/\(topic)"))
+    }
+
+    package static func isTopicName(_ name: String) -> Bool {
+        guard let first = name.utf8.first, isLetter(first), (3...255).contains(name.utf8.count) else { return false }
+        return !name.hasPrefix("goog")
+            && name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || "-._~+%".utf8.contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }
+
+    /// `{"message":{…},"subscription":…}`
+    private func json(subscription: String) -> [UInt8] {
+        var text = JSONText()
+        text.raw("{\"message\":{\"attributes\":{")
+        for (index, pair) in attributes.sorted(by: { $0.key < $1.key }).enumerated() {
+            if index > 0 { text.raw(",") }
+            text.string(pair.key)
+            text.raw(":")
+            text.string(pair.value)
+        }
+        text.raw("},\"data\":\"")
+        text.base64(data)
+        text.raw("\",\"messageId\":")
+        text.string(messageID)
+        if let orderingKey {
+            text.raw(",\"orderingKey\":")
+            text.string(orderingKey)
+        }
+        text.raw(",\"publishTime\":")
+        text.string(publishTime.rfc3339)
+        text.raw("},\"subscription\":")
+        text.string(subscription)
+        text.raw("}")
+        return text.bytes
+    }
+}
+
+/// Writes the little JSON that is needed where there is no library for it.
+private struct JSONText {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
+
+    mutating func string(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0..<0x20:
+                raw("\\u00")
+                bytes += [48 + byte / 16, byte % 16 + (byte % 16 < 10 ? 48 : 87)]
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    mutating func base64(_ data: [UInt8]) {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        bytes.reserveCapacity(bytes.count + (data.count + 2) / 3 * 4 + 256)
+        for start in stride(from: 0, to: data.count, by: 3) {
+            let group = data[start..<min(start + 3, data.count)]
+            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
+            for position in 0..<4 {
+                bytes.append(
+                    position <= group.count
+                        ? digits[Int(bits >> UInt32(18 - 6 * position) & 63)] : UInt8(ascii: "="))
+            }
+        }
+    }
+}

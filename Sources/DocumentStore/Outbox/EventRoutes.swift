@@ -1,0 +1,86 @@
+package import DocumentModel
+
+/// Which functions are told of what: compiled from the functions that are served.
+package struct EventRoutes: Sendable {
+    /// The changes of documents that a trigger is for.
+    package enum ChangeKind: Hashable, Sendable {
+        case created, updated, deleted, written
+
+        func includes(_ change: DocumentChange) -> Bool {
+            switch self {
+            case .written: true
+            case .created: change.before == nil
+            case .updated: change.before != nil && change.after != nil
+            case .deleted: change.after == nil
+            }
+        }
+    }
+
+    package struct DocumentTrigger: Hashable, Sendable {
+        package var function: String
+        package var kind: ChangeKind
+        package var pattern: DocumentPattern
+        /// Whether the changes of one document are told one at a time, in the order of their commits.
+        package var isOrdered: Bool
+
+        package init(function: String, kind: ChangeKind, pattern: DocumentPattern, isOrdered: Bool = false) {
+            self.function = function
+            self.kind = kind
+            self.pattern = pattern
+            self.isOrdered = isOrdered
+        }
+    }
+
+    package struct EventTrigger: Hashable, Sendable {
+        package var function: String
+        package var type: String
+        /// Attributes that an event must have, with these values.
+        package var filters: [String: String]
+
+        package init(function: String, type: String, filters: [String: String] = [:]) {
+            self.function = function
+            self.type = type
+            self.filters = filters
+        }
+    }
+
+    /// How many functions one event may go through before it stops as a loop.
+    package var maxDepth: Int
+    private let documents: DocumentPatternTable<DocumentTrigger>
+    private let events: [String: [EventTrigger]]
+    private let queues: Set<String>
+
+    package init(
+        documents: [DocumentTrigger] = [], events: [EventTrigger] = [], queues: [String] = [], maxDepth: Int = 16
+    ) {
+        self.documents = DocumentPatternTable(documents.map { ($0.pattern, $0) })
+        self.events = Dictionary(grouping: events, by: \.type)
+        self.queues = Set(queues)
+        self.maxDepth = maxDepth
+    }
+
+    /// The triggers of a change, one of each function; none is the common answer.
+    func triggers(of change: DocumentChange) -> [DocumentTrigger] {
+        Self.once(documents.elements(matching: change.path).filter { $0.kind.includes(change) }, \.function)
+    }
+
+    /// The functions that are for an event, each once.
+    func receivers(of event: CloudEvent) -> [String] {
+        let triggers = (events[event.type] ?? []).filter { trigger in
+            trigger.filters.allSatisfy { name, value in
+                event[attribute: name].map { TextBytes.equal($0, value) } ?? false
+            }
+        }
+        return Self.once(triggers, \.function).map(\.function)
+    }
+
+    /// A function is told of an event once, whatever number of its triggers the event fits.
+    private static func once<Trigger>(_ triggers: [Trigger], _ function: (Trigger) -> String) -> [Trigger] {
+        guard triggers.count > 1 else { return triggers }
+        var functions: Set<String> = []
+        return triggers.filter { functions.insert(function($0)).inserted }
+    }
+
+    func hasQueue(_ name: String) -> Bool { queues.contains(name) }
+    var queueNames: [String] { queues.sorted() }
+}

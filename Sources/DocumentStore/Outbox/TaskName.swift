@@ -1,0 +1,86 @@
+import DocumentModel
+
+/// Who has a task's name in its queue, and until when.
+struct TaskName: Hashable {
+    /// The task that took it.
+    var event: EventID
+    /// When it is free again; nil while the task lives.
+    var expires: Int64?
+
+    /// How long a name stays taken after its task has ended, in microseconds.
+    static let kept: Int64 = 86_400_000_000
+
+    init(event: EventID, expires: Int64? = nil) {
+        self.event = event
+        self.expires = expires
+    }
+
+    var row: [UInt8] {
+        var writer = ByteWriter(reservingCapacity: 24)
+        writer.write(fixed: UInt64(bitPattern: event.version))
+        writer.write(varint: UInt64(event.ordinal))
+        writer.write(optional: expires) { $0.write(signed: $1) }
+        return writer.bytes
+    }
+
+    init(_ row: [UInt8]) throws(DecodingFailure) {
+        var reader = ByteReader(row)
+        let version = Int64(bitPattern: try reader.fixed())
+        guard let ordinal = UInt32(exactly: try reader.varint()) else {
+            throw DecodingFailure("the place of an event in its commit is out of range")
+        }
+        event = EventID(version: version, ordinal: ordinal)
+        expires = try reader.optional { reader throws(DecodingFailure) in try reader.signed() }
+        try reader.finish()
+    }
+}
+
+extension StorageReader {
+    /// - Throws: `alreadyExists` where a task of the queue has the name, or had it until lately.
+    func checkIsFree(_ name: String, of queue: String, at now: Timestamp) throws {
+        guard let row = try get(.deliveries, OutboxKey.taskName(name, of: queue)) else { return }
+        if let expires = try TaskName(row).expires, expires <= now.microseconds { return }
+        throw DocumentError(
+            .alreadyExists,
+            "the queue \(queue) has a task named \(name), or had one until less than a day ago; leave the name out or "
+                + "use another")
+    }
+}
+
+extension StorageWriter {
+    /// Takes a name that is free.
+    func hold(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
+        let key = OutboxKey.taskName(name, of: id.function)
+        if let row = try get(.deliveries, key), let expires = (try? TaskName(row))?.expires {
+            try delete(.deliveries, OutboxKey.taskNameExpiry(expires, key))
+        }
+        try put(.deliveries, key, TaskName(event: id.event).row)
+    }
+
+    /// A name's task has ended.
+    func free(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
+        let key = OutboxKey.taskName(name, of: id.function)
+        let expires = now.microseconds + TaskName.kept
+        try put(.deliveries, key, TaskName(event: id.event, expires: expires).row)
+        try put(.deliveries, OutboxKey.taskNameExpiry(expires, key), [])
+    }
+
+    /// Removes names that are free again.
+    ///
+    /// - Returns: whether there may be more than one sweep removes.
+    func sweepNames(at now: Timestamp) throws -> Bool {
+        let limit = 500
+        var expired: [[UInt8]] = []
+        let range = KeyRange(lower: [6], upper: OutboxKey.taskNameExpiry(now.microseconds, []))
+        try scanKeys(.deliveries, range, reverse: false) { key in
+            expired.append(key)
+            return expired.count < limit
+        }
+        for key in expired {
+            try delete(.deliveries, key)
+            // One that names nothing is none that this program wrote.
+            if key.count > 9 { try delete(.deliveries, Array(key[9...])) }
+        }
+        return expired.count == limit
+    }
+}

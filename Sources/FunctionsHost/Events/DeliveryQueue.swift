@@ -1,0 +1,233 @@
+import DocumentModel
+import DocumentStore
+import Logging
+import Synchronization
+import WorkerProtocol
+
+/// The deliveries of one function: does what ``DeliveryQueueState`` decides, and writes what comes of each try.
+final class DeliveryQueue: Sendable {
+    /// What all queues work with.
+    struct Parts: Sendable {
+        let store: DocumentStore
+        let reads: ReadTurns
+        let timer: any EventTimer
+        let now: @Sendable () -> Timestamp
+    }
+
+    private struct State {
+        var machine: DeliveryQueueState
+        var counters = DeliveryCounters()
+        var phase = Phase.waiting
+    }
+
+    private enum Phase {
+        /// The host isn't serving yet.
+        case waiting
+        case serving, stopped
+    }
+
+    let function: String
+    let gate: FunctionGate
+    private let policy: RetryPolicy
+    private let parts: Parts
+    private let launcher: any DeliveryLauncher
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Timers are never longer, in seconds: the wall clock may be set meanwhile.
+    private static let longestSleep = 60.0
+    /// Before writing is tried again that has failed, in seconds.
+    private static let pause = 1.0
+
+    init(
+        _ manifest: FunctionManifest, limits: DeliveryQueueState.Limits, gate: FunctionGate, parts: Parts,
+        launcher: any DeliveryLauncher
+    ) {
+        function = manifest.name
+        policy = RetryPolicy(manifest.trigger)
+        logger = Logger(label: manifest.name)
+        self.gate = gate
+        self.parts = parts
+        self.launcher = launcher
+        state = Mutex(State(machine: DeliveryQueueState(limits: limits)))
+    }
+
+    // MARK: What happens
+
+    /// Deliveries are worked on from now on, unless the gate is closed.
+    func begin() {
+        state.withLock { if $0.phase == .waiting { $0.phase = .serving } }
+        settle()
+    }
+
+    /// Looks again whether the gate is open.
+    func settle() {
+        perform { state, now in
+            guard state.phase == .serving else { return [] }
+            // Asked under the lock, so that whatever was said to the gate last holds in the end.
+            if !gate.isClosed { return state.machine.opened(now: now) }
+            state.machine.closed()
+            return []
+        }
+    }
+
+    func stop() {
+        state.withLock {
+            $0.phase = .stopped
+            $0.machine.stopped()
+        }
+    }
+
+    func take(_ due: [StoredDelivery], later: Timestamp? = nil, withdrawn: Set<EventID> = [], dead: [Delivery] = []) {
+        for delivery in dead {
+            logger.error(
+                "an event is a dead letter at once",
+                metadata: ["event.id": "\(delivery.id.event)", "error": "\(delivery.lastError ?? "")"])
+        }
+        perform { state, now in
+            state.counters.deadLetters += dead.count
+            if !withdrawn.isEmpty { state.machine.withdrawn(withdrawn) }
+            return state.machine.arrived(due, later: later, now: now)
+        }
+    }
+
+    // MARK: What there is
+
+    func isInFlight(_ event: EventID) -> Bool { state.withLock { $0.machine.isInFlight(event) } }
+
+    var inFlightCount: Int { state.withLock { $0.machine.inFlightCount } }
+
+    var counters: DeliveryCounters { state.withLock { $0.counters } }
+
+    // MARK: Doing it
+
+    /// Asks the machine under the lock, and acts outside of it.
+    private func perform(_ event: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
+        let now = parts.now()
+        let actions = state.withLock { event(&$0, now) }
+        guard !actions.isEmpty else { return }
+        var starts: [DeliveryStart] = []
+        var refused: [EventID] = []
+        for action in actions {
+            switch action {
+            case .start(let stored):
+                if let start = start(stored) { starts.append(start) } else { refused.append(stored.delivery.id.event) }
+            case .read(let request): read(request)
+            case .wake(let time): wake(at: time)
+            }
+        }
+        if !starts.isEmpty { launcher.launch(starts) }
+        guard !refused.isEmpty else { return }
+        settle()
+        for event in refused { perform { $0.machine.returned(event, now: $1) } }
+    }
+
+    /// - Returns: nil where it may not be worked on.
+    private func start(_ stored: StoredDelivery) -> DeliveryStart? {
+        guard gate.admit() == nil, let lease = parts.store.lease(stored.delivery.id) else { return nil }
+        let began = parts.now()
+        return DeliveryStart(
+            stored: stored, lease: lease, onStart: { [self] in started(stored.delivery) },
+            onEnd: { [self] in conclude(stored.delivery, lease, began: began, $0) })
+    }
+
+    private func started(_ delivery: Delivery) {
+        guard let due = delivery.due else { return }
+        let seconds = parts.now().seconds(since: due)
+        state.withLock { $0.counters.latency.add(seconds: seconds) }
+    }
+
+    private func read(_ request: DeliveryQueueState.Request) {
+        parts.reads.take { [self] in
+            do throws(DocumentError) {
+                let (deliveries, hasMore, nextDue) = try await parts.store.dueDeliveries(
+                    of: function, at: parts.now(), except: request.except, limit: request.limit,
+                    maxBytes: request.maxBytes)
+                let page = DeliveryQueueState.Page(deliveries: deliveries, hasMore: hasMore, nextDue: nextDue)
+                perform { $0.machine.read(page, now: $1) }
+            } catch {
+                guard state.withLock({ $0.phase != .stopped }) else { return }
+                logger.error("deliveries can't be read", metadata: ["error": "\(error.message)"])
+                perform { $0.machine.readFailed(now: $1) }
+            }
+        }
+    }
+
+    private func wake(at time: Timestamp) {
+        let seconds = min(time.seconds(since: parts.now()), Self.longestSleep)
+        parts.timer.schedule(afterSeconds: seconds) { [weak self] in
+            guard let self, state.withLock({ $0.phase != .stopped }) else { return }
+            if parts.now() < time { wake(at: time) } else { perform { $0.machine.tick(now: $1) } }
+        }
+    }
+
+    // MARK: After a try
+
+    private func conclude(_ delivery: Delivery, _ lease: DeliveryLease, began: Timestamp, _ end: TryEnd) {
+        let event = delivery.id.event
+        switch end {
+        case .succeeded:
+            state.withLock { $0.counters.tries += 1 }
+            write(.succeeded, lease, delivery, began: began)
+        case .completed:
+            perform { state, now in
+                state.counters.tries += 1
+                return state.machine.ended(event, now: now)
+            }
+        case .failed(let failure):
+            let outcome = policy.outcome(of: delivery, failure, began: began, now: parts.now())
+            state.withLock { $0.counters.note(outcome) }
+            log(outcome, failure, delivery)
+            write(outcome, lease, delivery, began: began)
+        case .givenBack:
+            parts.store.release(lease)
+            perform { $0.machine.returned(event, now: $1) }
+        }
+    }
+
+    /// The delivery stays leased until it is written what became of it, however long that takes.
+    private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
+        parts.store.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
+            switch result {
+            case .success:
+                var again: Timestamp?
+                if case .retry(let due, _) = outcome { again = due }
+                perform { [again] in $0.machine.ended(delivery.id.event, due: again, now: $1) }
+            case .failure(let error):
+                guard state.withLock({ $0.phase != .stopped }) else { return }
+                logger.error(
+                    "the end of a delivery can't be written",
+                    metadata: ["event.id": "\(delivery.id.event)", "error": "\(error.message)"])
+                parts.timer.schedule(afterSeconds: Self.pause) { [self] in
+                    write(outcome, lease, delivery, began: began)
+                }
+            }
+        }
+    }
+
+    private func log(_ outcome: DeliveryOutcome, _ failure: DeliveryFailure, _ delivery: Delivery) {
+        var metadata: Logger.Metadata = [
+            "event.id": "\(delivery.id.event)", "try": "\(delivery.tries + 1)", "error": "\(failure.message)",
+        ]
+        switch outcome {
+        case .succeeded: break
+        case .retry(let due, _):
+            metadata["due"] = "\(due)"
+            logger.warning("an event's handler failed; it is tried again", metadata: metadata)
+        case .dropped: logger.error("an event's handler failed; the event is dropped", metadata: metadata)
+        case .dead: logger.error("an event's handler failed; the event is a dead letter", metadata: metadata)
+        }
+    }
+}
+
+extension DeliveryCounters {
+    fileprivate mutating func note(_ outcome: DeliveryOutcome) {
+        tries += 1
+        failures += 1
+        switch outcome {
+        case .succeeded, .retry: break
+        case .dead: deadLetters += 1
+        case .dropped: dropped += 1
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import DocumentModel
+import DocumentStore
+
+/// What the dispatcher remembers over the host's restarts.
+struct EventRecords: Sendable {
+    /// Since when which functions are paused; ``everything`` stands for all of them.
+    var pauses: [String: Timestamp] = [:]
+    /// What functions had used of their budgets.
+    var budgets: [String: [UInt8]] = [:]
+
+    /// No function's name.
+    static let everything = "*"
+    private static let pausePrefix = "pause/"
+    private static let budgetPrefix = "budget/"
+
+    init() {}
+
+    /// - Throws: `DocumentError` where the store can't be read.
+    static func load(_ store: DocumentStore) async throws(DocumentError) -> Self {
+        var records = EventRecords()
+        records.pauses = try await pauses(store)
+        for (name, value) in try await store.records(startingWith: budgetPrefix) {
+            records.budgets[String(name.dropFirst(budgetPrefix.count))] = value
+        }
+        return records
+    }
+
+    /// - Throws: `DocumentError` where the store can't be read.
+    static func pauses(_ store: DocumentStore) async throws(DocumentError) -> [String: Timestamp] {
+        var pauses: [String: Timestamp] = [:]
+        for (name, value) in try await store.records(startingWith: pausePrefix) {
+            var reader = ByteReader(value)
+            pauses[String(name.dropFirst(pausePrefix.count))] =
+                (try? reader.signed()).map { Timestamp(microseconds: $0) } ?? Timestamp(microseconds: 0)
+        }
+        return pauses
+    }
+
+    static func pause(of function: String, since time: Timestamp?) -> (name: String, value: [UInt8]?) {
+        guard let time else { return (pausePrefix + function, nil) }
+        var writer = ByteWriter(reservingCapacity: 10)
+        writer.write(signed: time.microseconds)
+        return (pausePrefix + function, writer.bytes)
+    }
+
+    static func budget(of function: String, _ record: [UInt8]) -> (name: String, value: [UInt8]?) {
+        (budgetPrefix + function, record)
+    }
+}

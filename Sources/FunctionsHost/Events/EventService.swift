@@ -1,0 +1,153 @@
+import DocumentModel
+import DocumentStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+import WorkerProtocol
+
+/// The dispatcher: from what comes into the outbox to the functions that are to be told of it, and their operator's view.
+final class EventService: Service {
+    /// What it needs of the host.
+    struct Parts: Sendable {
+        let store: DocumentStore
+        let timer: any EventTimer
+        let now: @Sendable () -> Timestamp
+        /// Nil where the operator wants no alerts.
+        let alerts: (any AlertSink)?
+        let logger: Logger
+    }
+
+    /// A function that is served.
+    struct Function: Sendable {
+        let manifest: FunctionManifest
+        let gate: FunctionGate
+        /// Nil for one that requests start.
+        let launcher: (any DeliveryLauncher)?
+    }
+
+    struct State {
+        var pauses: [String: Timestamp]
+        /// What was last written of each budget.
+        var budgets: [String: [UInt8]]
+        /// When it was last said that deliveries wait for a function that can't take them.
+        var told: [String: Timestamp] = [:]
+        var sweptAt: Timestamp?
+        var counts: (deliveries: [DocumentStore.DeliveryCounts], time: Timestamp)?
+        var isStopped = false
+    }
+
+    let parts: Parts
+    let functions: [String: Function]
+    let queues: [String: DeliveryQueue]
+    let state: Mutex<State>
+
+    var store: DocumentStore { parts.store }
+
+    /// - Parameter maxDepth: how many functions one event may go through.
+    /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses.
+    init(
+        _ functions: [Function], records: EventRecords, maxDepth: Int, parts: Parts
+    ) throws(DocumentPattern.Problem) {
+        self.parts = parts
+        self.functions = Dictionary(functions.map { ($0.manifest.name, $0) }) { first, _ in first }
+        state = Mutex(State(pauses: records.pauses, budgets: records.budgets))
+        let queueParts = DeliveryQueue.Parts(
+            store: parts.store, reads: ReadTurns(), timer: parts.timer, now: parts.now)
+        var queues: [String: DeliveryQueue] = [:]
+        for function in functions {
+            guard let launcher = function.launcher else { continue }
+            queues[function.manifest.name] = DeliveryQueue(
+                function.manifest, limits: DeliveryQueueState.Limits(function.manifest), gate: function.gate,
+                parts: queueParts, launcher: launcher)
+        }
+        self.queues = queues
+        parts.store.routeEvents(by: try EventRoutes(functions.map(\.manifest), maxDepth: maxDepth))
+        for (name, function) in self.functions {
+            function.gate.isPaused = Self.isPaused(name, records.pauses)
+            function.gate.onBudget { [weak self] actions in self?.perform(actions, of: name) }
+        }
+        parts.store.onDeliveries { [weak self] news in self?.take(news) }
+    }
+
+    /// Works on deliveries until the graceful shutdown begins. What runs then goes on, and nothing more is started.
+    func run() async throws {
+        begin()
+        try? await gracefulShutdown()
+        stop()
+    }
+
+    func begin() {
+        for queue in queues.values { queue.begin() }
+        lookAfterItself()
+    }
+
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        for queue in queues.values { queue.stop() }
+    }
+
+    /// Writes what is only in memory, once nothing runs any more.
+    func finish() async { await keepBudgets() }
+
+    /// On the store's writing thread.
+    private func take(_ news: OutboxNews) {
+        if news.due.count == 1, news.withdrawn.isEmpty, news.dead.isEmpty, news.later.isEmpty,
+            let stored = news.due.first
+        {
+            queues[stored.delivery.id.function]?.take([stored])
+            return
+        }
+        let due = Dictionary(grouping: news.due) { $0.delivery.id.function }
+        let later = Dictionary(news.later.map { ($0.function, $0.due) }) { min($0, $1) }
+        let withdrawn = Dictionary(grouping: news.withdrawn, by: \.function).mapValues { Set($0.map(\.event)) }
+        let dead = Dictionary(grouping: news.dead) { $0.id.function }
+        for name in Set(due.keys).union(later.keys).union(withdrawn.keys).union(dead.keys) {
+            queues[name]?.take(
+                due[name] ?? [], later: later[name], withdrawn: withdrawn[name] ?? [], dead: dead[name] ?? [])
+        }
+    }
+
+    /// Whether a handler is at a delivery.
+    func isInFlight(_ id: DeliveryID) -> Bool { queues[id.function]?.isInFlight(id.event) ?? false }
+
+    // MARK: Metrics
+
+    /// Of each function that is served or has deliveries. What is in the store is counted once a second at most.
+    func metrics() async throws(DocumentError) -> [DeliveryMetrics] {
+        let counts = try await deliveryCounts()
+        var metrics: [String: DeliveryMetrics] = [:]
+        for (name, queue) in queues {
+            metrics[name] = DeliveryMetrics(
+                function: name, inFlight: queue.inFlightCount, counters: queue.counters)
+        }
+        for count in counts {
+            var of = metrics[count.function] ?? DeliveryMetrics(function: count.function, isServed: false)
+            (of.pending, of.dead, of.oldest) = (count.pending, count.dead, count.oldest)
+            metrics[count.function] = of
+        }
+        return metrics.values.sorted { $0.function < $1.function }
+    }
+
+    func deliveryCounts() async throws(DocumentError) -> [DocumentStore.DeliveryCounts] {
+        let now = parts.now()
+        if let counts = state.withLock({ $0.counts }), abs(now.seconds(since: counts.time)) < 1 {
+            return counts.deliveries
+        }
+        let counts = try await store.deliveryCounts()
+        state.withLock { $0.counts = (counts, now) }
+        return counts
+    }
+}
+
+extension DeliveryQueueState.Limits {
+    /// As many at once as the function's workers take, a task queue's own bound, and a hundred where it has none.
+    init(_ manifest: FunctionManifest) {
+        let places = manifest.concurrency * manifest.maxInstances
+        if case .task(let trigger) = manifest.trigger {
+            self.init(
+                concurrency: min(places, trigger.maxConcurrentDispatches), rate: trigger.maxDispatchesPerSecond)
+        } else {
+            self.init(concurrency: min(places, 100))
+        }
+    }
+}

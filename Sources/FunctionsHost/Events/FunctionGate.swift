@@ -1,0 +1,87 @@
+import DocumentModel
+import Synchronization
+
+/// Whether a function's invocations may begin: it isn't paused, and something is left of its budget.
+///
+/// Asked for each invocation, so it takes a lock only where the function has a budget.
+final class FunctionGate: Sendable {
+    enum Refusal: Equatable, Sendable {
+        case paused
+        case budgetUsedUp
+    }
+
+    private let pausedFlag = Atomic(false)
+    /// Whether the time of its handlers counts.
+    let hasBudget: Bool
+    private let budget: Mutex<BudgetState?>
+    private let observer = Mutex<(@Sendable ([BudgetState.Action]) -> Void)?>(nil)
+    private let now: @Sendable () -> Timestamp
+
+    init(budget: BudgetState? = nil, now: @escaping @Sendable () -> Timestamp) {
+        hasBudget = budget != nil
+        self.budget = Mutex(budget)
+        self.now = now
+    }
+
+    /// - Parameter observer: told on any thread what the budget asks for.
+    func onBudget(_ observer: @escaping @Sendable ([BudgetState.Action]) -> Void) {
+        self.observer.withLock { $0 = observer }
+    }
+
+    /// Whether the operator has paused it.
+    var isPaused: Bool {
+        get { pausedFlag.load(ordering: .relaxed) }
+        set { pausedFlag.store(newValue, ordering: .relaxed) }
+    }
+
+    var isBudgetUsedUp: Bool { hasBudget && budget.withLock { $0?.isOver } == true }
+
+    var isClosed: Bool { isPaused || isBudgetUsedUp }
+
+    /// An invocation is about to begin; where it may, it counts.
+    func admit() -> Refusal? {
+        if isPaused { return .paused }
+        guard hasBudget else { return nil }
+        let answer = budget.withLock { $0?.admit(now: now()) }
+        tell(answer?.actions)
+        return answer?.isAdmitted == false ? .budgetUsedUp : nil
+    }
+
+    /// A handler has run for so long.
+    func spent(microseconds: Int64) {
+        tell(budget.withLock { $0?.spent(microseconds: microseconds, now: now()) })
+    }
+
+    /// Looks whether a new day has begun.
+    func refresh() { if hasBudget { tell(budget.withLock { $0?.refresh(now: now()) }) } }
+
+    func liftBudget() { budget.withLock { $0?.lift() } }
+
+    /// What is to be remembered of the budget; nil without one.
+    var budgetRecord: [UInt8]? { budget.withLock { $0?.record } }
+
+    private func tell(_ actions: [BudgetState.Action]?) {
+        guard let actions, !actions.isEmpty else { return }
+        observer.withLock { $0 }?(actions)
+    }
+}
+
+extension FunctionGate {
+    /// A gate as the operator's configuration and what is remembered have it.
+    ///
+    /// - Throws: `DecodingFailure` for a record that this program didn't write.
+    convenience init(
+        _ function: String, budget: HostConfiguration.Budget?, _ records: EventRecords,
+        now: @escaping @Sendable () -> Timestamp
+    ) throws(DecodingFailure) {
+        var state: BudgetState?
+        if let budget {
+            if let record = records.budgets[function] {
+                state = try BudgetState(budget, record: record)
+            } else {
+                state = BudgetState(budget, now: now())
+            }
+        }
+        self.init(budget: state, now: now)
+    }
+}

@@ -1,0 +1,35 @@
+import DocumentModel
+import HTTPTypes
+
+/// Who may enqueue tasks and publish events over HTTP.
+///
+/// In development programs on the machine may, as they may with the emulators; neither users nor pages in a browser. In
+/// production nobody may: there is no credential for it, and what is published must come from a function.
+struct EventAccess: Sendable {
+    let mode: HostConfiguration.Mode
+
+    /// - Returns: as whom the event is published.
+    /// - Throws: `permissionDenied` or `unauthenticated`.
+    func auth(_ headers: HTTPFields) throws(DocumentError) -> EventAuth {
+        guard mode == .development else {
+            throw DocumentError(
+                .permissionDenied,
+                "in production nobody can enqueue or publish over HTTP; do it in a function, which this host runs")
+        }
+        // Pages send it with all that isn't a plain visit, and no program needs to.
+        guard headers[.origin] == nil else {
+            throw DocumentError(.permissionDenied, "a page in a browser can't enqueue or publish; call a function")
+        }
+        guard let authorization = headers[.authorization] else { return EventAuth(.unauthenticated) }
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw DocumentError(.unauthenticated, "the header Authorization must be left out, or \"Bearer owner\"")
+        }
+        // A JSON web token. The admin's libraries send "owner", or an opaque access token that can't be checked here.
+        guard !parts[1].hasPrefix("eyJ") else {
+            throw DocumentError(
+                .permissionDenied, "a user's token doesn't allow to enqueue or publish; send \"Bearer owner\"")
+        }
+        return EventAuth(.serviceAccount)
+    }
+}

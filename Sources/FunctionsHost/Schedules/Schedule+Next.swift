@@ -1,0 +1,98 @@
+import DocumentModel
+
+extension Schedule {
+    /// The first run after an instant.
+    ///
+    /// A local time that does not exist runs at the first minute after the gap; one that exists twice runs once, the
+    /// first time.
+    ///
+    /// - Parameter time: of an interval that counts from the run before, the end of that run.
+    /// - Returns: nil where no run comes within the years that a timestamp has.
+    func next(after time: Timestamp, on clock: ZoneClock) -> Timestamp? {
+        let minute = time.wholeMinute
+        let next =
+            switch self {
+            case .cron(let cron): cron.next(after: minute, on: clock)
+            case .interval(let interval): interval.next(after: minute, on: clock)
+            case .days(let days): days.next(after: minute, on: clock)
+            }
+        return next.map { Timestamp(seconds: $0 * 60, nanoseconds: 0) }.flatMap { $0.isInRange ? $0 : nil }
+    }
+}
+
+extension Timestamp {
+    /// Minutes since 1970, rounded down.
+    fileprivate var wholeMinute: Int64 { seconds >= 0 ? seconds / 60 : (seconds - 59) / 60 }
+}
+
+extension ZoneClock {
+    /// The first instant after another at which one of some days begins to show one of some times.
+    ///
+    /// - Parameters:
+    ///   - times: minutes of the day, ascending.
+    ///   - matches: whether runs are on a day.
+    /// - Returns: minutes since 1970; nil where no day matches for longer than any calendar's cycle takes.
+    func first(after instant: Int64, times: [Int64], on matches: (CivilDate) -> Bool) -> Int64? {
+        let local = local(atMinute: instant)
+        let today = Self.dayNumber(ofLocal: local)
+        for day in today..<today + Self.longestWait where matches(CivilDate(daysSince1970: day)) {
+            // What clocks have shown already, and what a gap jumped over, is not after this instant.
+            for time in times[times.firstIndex(above: local - day * Self.day)...] {
+                // While clocks show an hour for the second time, its minutes were run.
+                let candidate = self.instant(ofLocal: day * Self.day + time)
+                if candidate > instant { return candidate }
+            }
+        }
+        return nil
+    }
+
+    /// 40 years in days: 29 February takes 8, and the calendar's weekdays come back after 28, or 40 around a century.
+    private static let longestWait: Int64 = 40 * 366
+
+    static func dayNumber(ofLocal local: Int64) -> Int64 {
+        local >= 0 ? local / day : (local - day + 1) / day
+    }
+}
+
+extension [Int64] {
+    /// Of the first element above a value, where they ascend.
+    fileprivate func firstIndex(above value: Int64) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] > value { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+extension CronSchedule {
+    fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
+        clock.first(after: instant, times: times) { day in
+            guard months.contains(day.month) else { return false }
+            let isDay = daysOfMonth.contains(day.day)
+            let isWeekday = daysOfWeek.contains(day.weekday)
+            return restrictsDaysOfMonth && restrictsDaysOfWeek ? isDay || isWeekday : isDay && isWeekday
+        }
+    }
+}
+
+extension DaySchedule {
+    fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
+        clock.first(after: instant, times: [Int64(timeOfDay)]) { day in
+            guard months.contains(day.month) else { return false }
+            switch days {
+            case .daysOfMonth(let days): return days.contains(day.day)
+            case .weekdays(let ordinals, let weekdays):
+                return weekdays.contains(day.weekday) && ordinals.contains((day.day - 1) / 7 + 1)
+            }
+        }
+    }
+}
+
+extension IntervalSchedule {
+    fileprivate func next(after instant: Int64, on clock: ZoneClock) -> Int64? {
+        guard let times else { return instant + Int64(minutes) }
+        return clock.first(after: instant, times: times) { _ in true }
+    }
+}

@@ -1,0 +1,26 @@
+import NIOCore
+import Synchronization
+
+/// Rings once after a time. Setting it anew takes back what it was set to.
+protocol ScheduleAlarm: Sendable {
+    func set(after time: Duration, _ ring: @escaping @Sendable () -> Void)
+}
+
+/// An alarm on an event loop's clock, which never goes back.
+final class EventLoopAlarm: ScheduleAlarm {
+    private let eventLoop: any EventLoop
+    private let scheduled = Mutex<Scheduled<Void>?>(nil)
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    deinit { scheduled.withLock { $0 }?.cancel() }
+
+    func set(after time: Duration, _ ring: @escaping @Sendable () -> Void) {
+        let next = eventLoop.scheduleTask(in: TimeAmount(time), ring)
+        let last = scheduled.withLock { scheduled in
+            defer { scheduled = next }
+            return scheduled
+        }
+        last?.cancel()
+    }
+}

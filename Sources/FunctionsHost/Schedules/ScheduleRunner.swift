@@ -1,0 +1,156 @@
+import DocumentModel
+import DocumentStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+import WorkerProtocol
+
+/// Makes the runs of all jobs when they are due, and answers commands on them.
+///
+/// Whatever happens comes through one queue, so that two decisions on a job never cross.
+final class ScheduleRunner: Service {
+    private enum Signal: Sendable {
+        case alarm
+        case ended([DeliveryEnd])
+        case list(count: Int, Reply<ScheduleListing>)
+        case run(String, isAwaited: Bool, Reply<ManualRunReport>)
+    }
+
+    private let jobs: [ScheduledJob]
+    private let store: DocumentStore
+    private let now: @Sendable () -> Timestamp
+    private let alarm: any ScheduleAlarm
+    private let logger: Logger
+    private let signals: AsyncStream<Signal>
+    private let queue: AsyncStream<Signal>.Continuation
+
+    /// - Parameters:
+    ///   - functions: all that are served; those without a schedule don't matter.
+    ///   - now: the wall clock.
+    /// - Throws: a sentence where a schedule can't be read.
+    init(
+        _ functions: [FunctionManifest], store: DocumentStore, now: @escaping @Sendable () -> Timestamp,
+        alarm: any ScheduleAlarm, logger: Logger
+    ) throws {
+        jobs = try functions.compactMap { function in
+            do throws(ScheduleError) {
+                return try ScheduledJob(function)
+            } catch {
+                throw HostError("the schedule of \(function.name) can't be kept: \(error)")
+            }
+        }
+        self.store = store
+        // To what is stored of times: a record is the same before and after a restart.
+        self.now = { now().truncatedToMicroseconds }
+        self.alarm = alarm
+        self.logger = logger
+        (signals, queue) = AsyncStream.makeStream()
+        let names = Set(jobs.map(\.name))
+        guard !names.isEmpty else { return }
+        store.onDeliveryEnds { [queue] ends in
+            let ofJobs = ends.filter { names.contains($0.id.function) }
+            if !ofJobs.isEmpty { queue.yield(.ended(ofJobs)) }
+        }
+    }
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            var keeper = ScheduleKeeper(jobs, store: store, logger: logger)
+            // Those who wait for the end of a run.
+            var waiting: [EventID: (name: String, reply: Reply<ManualRunReport>)] = [:]
+            if !jobs.isEmpty { setAlarm(await keeper.step(at: now())) }
+            for await signal in signals {
+                switch signal {
+                case .alarm: setAlarm(await keeper.step(at: now()))
+                case .ended(let ends):
+                    setAlarm(await keeper.ended(ends, at: now()))
+                    for end in ends {
+                        guard let (name, reply) = waiting.removeValue(forKey: end.id.event) else { continue }
+                        reply.succeed(await report(of: end, name))
+                    }
+                case .list(let count, let reply):
+                    let (now, keeper) = (now(), keeper)
+                    await reply.complete { () throws(DocumentError) in try await keeper.listing(at: now, count: count) }
+                case .run(let name, let isAwaited, let reply):
+                    do throws(DocumentError) {
+                        let event = try await keeper.run(name, at: now())
+                        if isAwaited {
+                            waiting[event] = (name, reply)
+                        } else {
+                            reply.succeed(ManualRunReport(name: name, id: event.description))
+                        }
+                    } catch {
+                        reply.fail(error)
+                    }
+                }
+            }
+        } onGracefulShutdown: { [queue] in
+            queue.finish()
+        }
+        queue.finish()
+    }
+
+    // MARK: Commands
+
+    func listing(count: Int) async throws(DocumentError) -> ScheduleListing {
+        try await ask { .list(count: count, $0) }
+    }
+
+    /// Makes a run now.
+    ///
+    /// - Parameter isAwaited: whether the answer comes once the run is over; else once its delivery is durable.
+    func run(_ name: String, isAwaited: Bool) async throws(DocumentError) -> ManualRunReport {
+        try await ask { .run(name, isAwaited: isAwaited, $0) }
+    }
+
+    private func ask<Answer: Sendable>(_ signal: (Reply<Answer>) -> Signal) async throws(DocumentError) -> Answer {
+        let result = await withCheckedContinuation { continuation in
+            // A reply that nobody gives fails when it goes.
+            _ = queue.yield(signal(Reply(continuation)))
+        }
+        return try result.get()
+    }
+
+    // MARK: Parts
+
+    private func setAlarm(_ time: Timestamp) {
+        let now = now()
+        let microseconds = max(0, time.microseconds - now.microseconds)
+        alarm.set(after: .microseconds(min(microseconds, ScheduleKeeper.longestWait * 1_000_000))) { [queue] in
+            queue.yield(.alarm)
+        }
+    }
+
+    private func report(of end: DeliveryEnd, _ name: String) async -> ManualRunReport {
+        var report = ManualRunReport(name: name, id: end.id.event.description)
+        report.outcome = ScheduleRecord.Outcome(end.outcome).name
+        if end.outcome == .dead { report.error = try? await store.delivery(end.id)?.delivery.lastError }
+        return report
+    }
+}
+
+/// The answer that somebody waits for. One that is forgotten says that the host ends.
+private final class Reply<Answer: Sendable>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Result<Answer, DocumentError>, Never>?>
+
+    init(_ continuation: CheckedContinuation<Result<Answer, DocumentError>, Never>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    deinit { give(.failure(DocumentError(.unavailable, "the host is shutting down"))) }
+
+    func succeed(_ answer: Answer) { give(.success(answer)) }
+    func fail(_ error: DocumentError) { give(.failure(error)) }
+
+    func complete(_ body: () async throws(DocumentError) -> Answer) async {
+        do throws(DocumentError) { succeed(try await body()) } catch { fail(error) }
+    }
+
+    private func give(_ result: Result<Answer, DocumentError>) {
+        let continuation = continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }
+        continuation?.resume(returning: result)
+    }
+}

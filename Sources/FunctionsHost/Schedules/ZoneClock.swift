@@ -1,0 +1,58 @@
+import DocumentModel
+import Foundation
+
+/// What clocks on the wall show in a time zone, in whole minutes.
+///
+/// Local minutes are counted from 1970 as if the zone were UTC. A zone puts clocks forward and back, so a local minute
+/// may never be shown, or be shown twice.
+struct ZoneClock: Sendable {
+    private let zone: TimeZone
+
+    init(_ zone: TimeZone) { self.zone = zone }
+
+    /// - Throws: ``ScheduleError`` where the system knows no such zone.
+    init(zone identifier: String) throws(ScheduleError) {
+        guard let zone = TimeZone(identifier: identifier) else {
+            throw ScheduleError("\"\(identifier)\" is no time zone; write a name such as Asia/Tokyo or UTC")
+        }
+        self.zone = zone
+    }
+
+    /// The minute that is shown at an instant; both count from 1970.
+    func local(atMinute instant: Int64) -> Int64 { instant + offset(atMinute: instant) }
+
+    /// The instant at which clocks show a minute: the first one of two, or the end of the gap that jumps over it.
+    func instant(ofLocal local: Int64) -> Int64 {
+        // No zone changes twice within two days, so that these are the offsets before and after any change near by.
+        let before = offset(atMinute: local - Self.day)
+        let after = offset(atMinute: local + Self.day)
+        for offset in [max(before, after), min(before, after)] where self.offset(atMinute: local - offset) == offset {
+            return local - offset
+        }
+        var (low, high) = (local - max(before, after), local - min(before, after))
+        // At `low` clocks go by the old offset, at `high` by the new one.
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if self.offset(atMinute: middle) == before { low = middle } else { high = middle }
+        }
+        return high
+    }
+
+    /// What clocks show at an instant, as RFC 3339 with the zone's offset: `2026-11-22T03:00:00+09:00`.
+    func rfc3339(_ time: Timestamp) -> String {
+        let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time.seconds)))
+        let local = Timestamp(seconds: time.seconds + Int64(offset), nanoseconds: time.nanoseconds).rfc3339
+        guard offset != 0 else { return local }
+        func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let minutes = abs(offset) / 60
+        return local.dropLast() + (offset < 0 ? "-" : "+") + digits(minutes / 60) + ":" + digits(minutes % 60)
+    }
+
+    static let day: Int64 = 24 * 60
+
+    private func offset(atMinute instant: Int64) -> Int64 {
+        let seconds = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant) * 60))
+        // Offsets with seconds are of before 1972.
+        return Int64((Double(seconds) / 60).rounded(.down))
+    }
+}

@@ -1,0 +1,91 @@
+import DocumentModel
+import WorkerProtocol
+
+/// Which changes a document trigger is for, and what it makes of them for its handler.
+struct DocumentTrigger: Sendable {
+    let manifest: TriggerManifest.DocumentTrigger
+    /// The function's.
+    let region: String
+    /// Empty where the pattern is none, and the bundle doesn't start.
+    private let table: DocumentPatternTable<Void>
+
+    init(_ type: DocumentEventType, _ pattern: String, _ options: FunctionOptions) {
+        manifest = TriggerManifest.DocumentTrigger(
+            eventType: type, document: pattern, retry: options.retry, isOrdered: options.isOrdered,
+            hasAuthContext: options.hasAuthContext)
+        region = options.regions.first?.rawValue ?? ""
+        table = DocumentPatternTable((try? DocumentPattern(pattern)).map { [($0, ())] } ?? [])
+    }
+
+    /// Reads events whose data is made of the changed document.
+    func reading<Payload: Sendable>(
+        _ payload: @escaping @Sendable (ChangedDocument) throws -> Payload
+    ) -> @Sendable (ReceivedEvent) throws -> DocumentEvent<Payload> {
+        { received in
+            guard case .document(let path, let before, let after) = received.event.content,
+                manifest.eventType.includes(from: before, to: after), let match = table.matches(path).first
+            else { throw received.unexpected("documents \(manifest.document) \(manifest.eventType.rawValue)") }
+            let change = ChangedDocument(
+                reference: DocumentReference(firestore: received.context.firestore, path: path), before: before,
+                after: after)
+            return DocumentEvent(
+                data: try payload(change), params: match.params, change: change, received: received, trigger: self)
+        }
+    }
+}
+
+extension DocumentEventType {
+    fileprivate func includes(from before: DocumentModel.Document?, to after: DocumentModel.Document?) -> Bool {
+        switch self {
+        case .written: before != nil || after != nil
+        case .created: before == nil && after != nil
+        case .updated: before != nil && after != nil
+        case .deleted: before != nil && after == nil
+        }
+    }
+}
+
+/// A document before and after a commit.
+struct ChangedDocument: Sendable {
+    let reference: DocumentReference
+    let before: DocumentModel.Document?
+    let after: DocumentModel.Document?
+
+    var snapshotBefore: DocumentSnapshot { DocumentSnapshot(reference: reference, document: before) }
+    var snapshotAfter: DocumentSnapshot { DocumentSnapshot(reference: reference, document: after) }
+    var change: Change { Change(before: snapshotBefore, after: snapshotAfter) }
+
+    /// - Throws: `DecodingError`, with the document and the field, where it doesn't fit the type.
+    func typed<T: Decodable & Sendable>(_ document: DocumentModel.Document?) throws -> Document<T> {
+        try DocumentSnapshot(reference: reference, document: document).document(as: T.self)
+    }
+
+    func typedChange<T: Decodable & Sendable>() throws -> TypedChange<T> {
+        TypedChange(before: try typed(before), after: try typed(after))
+    }
+
+    func writtenChange<T: Decodable & Sendable>() throws -> WrittenChange<T> {
+        WrittenChange(before: try before.map { try typed($0) }, after: try after.map { try typed($0) })
+    }
+
+    /// The fields that differ, as an update's mask names them: down to the entries of maps that were maps before. Nil
+    /// where it is no update.
+    var updateMask: [FieldPath]? {
+        guard let before, let after else { return nil }
+        var mask: [FieldPath] = []
+        Self.compare(before.fields, after.fields, below: [], &mask)
+        return mask
+    }
+
+    private static func compare(
+        _ before: [String: Value], _ after: [String: Value], below path: [String], _ mask: inout [FieldPath]
+    ) {
+        for name in Set(before.keys).union(after.keys).sorted() where before[name] != after[name] {
+            if case .map(let old)? = before[name], case .map(let new)? = after[name], !old.isEmpty, !new.isEmpty {
+                compare(old, new, below: path + [name], &mask)
+            } else {
+                mask.append(FieldPath(segments: path + [name]))
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import DocumentModel
+import WorkerProtocol
+
+/// Runs when an event of a type is published, by a function or over HTTP.
+///
+///     onCustomEventPublished("thank", type: "shop.order.paid") { (event: CustomEvent<PaidOrder>) in … }
+///
+/// - Parameters:
+///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
+///   - type: the event's type.
+///   - filters: attributes and extensions that an event must have, with exactly these values: `["source": "//shop"]`.
+///   - handler: told at least once of every such event. What it throws fails the try; see
+///     ``FunctionOption/retry(_:)-(EventRetry)``. Data that isn't JSON of its type does so too, and it doesn't run.
+public func onCustomEventPublished<Payload: Decodable & Sendable>(
+    _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
+    handler: @escaping @Sendable (CustomEvent<Payload>) async throws -> Void
+) -> Function {
+    listener(name, type, filters, options, EventHandler(typed(), handler))
+}
+
+/// Runs when an event of a type is published; the handler's writes and the event's end are one commit.
+public func onCustomEventPublished<Payload: Decodable & Sendable>(
+    _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
+    handler: @escaping @Sendable (CustomEvent<Payload>, Transaction) async throws -> Void
+) -> Function {
+    listener(name, type, filters, options, EventHandler(typed(), handler))
+}
+
+/// Runs when an event of a type is published, and gets its data as it is.
+public func onCustomEventPublished(
+    _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
+    handler: @escaping @Sendable (CustomEvent<[UInt8]>) async throws -> Void
+) -> Function {
+    listener(name, type, filters, options, EventHandler(raw, handler))
+}
+
+/// Runs when an event of a type is published, and gets its data as it is; the handler's writes and the event's end are
+/// one commit.
+public func onCustomEventPublished(
+    _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
+    handler: @escaping @Sendable (CustomEvent<[UInt8]>, Transaction) async throws -> Void
+) -> Function {
+    listener(name, type, filters, options, EventHandler(raw, handler))
+}
+
+/// Runs when a message is published to a topic.
+///
+///     onMessagePublished("restock", topic: "stock") { event in
+///         let order = try event.message.json(as: Restock.self)
+///     }
+///
+/// - Parameters:
+///   - topic: starts with a letter; 3 to 255 letters, digits and `-._~+%`.
+///   - handler: told at least once of every message.
+public func onMessagePublished(
+    _ name: String, topic: String, _ options: EventOption...,
+    handler: @escaping @Sendable (MessageEvent) async throws -> Void
+) -> Function {
+    listener(
+        name, PubSubMessage.eventType, topicFilter(topic), options, EventHandler({ try MessageEvent($0) }, handler))
+}
+
+/// Runs when a message is published to a topic; the handler's writes and the message's end are one commit.
+public func onMessagePublished(
+    _ name: String, topic: String, _ options: EventOption...,
+    handler: @escaping @Sendable (MessageEvent, Transaction) async throws -> Void
+) -> Function {
+    listener(
+        name, PubSubMessage.eventType, topicFilter(topic), options, EventHandler({ try MessageEvent($0) }, handler))
+}
+
+private func typed<Payload: Decodable & Sendable>() -> @Sendable (ReceivedEvent) throws -> CustomEvent<Payload> {
+    { received in
+        try CustomEvent(received) { event, firestore in try event.json(as: Payload.self, firestore: firestore) }
+    }
+}
+
+@Sendable private func raw(_ received: ReceivedEvent) throws -> CustomEvent<[UInt8]> {
+    try CustomEvent(received) { event, _ in event.data }
+}
+
+private func topicFilter(_ topic: String) -> [String: String] { [PubSubMessage.topicAttribute: topic] }
+
+private func listener(
+    _ name: String, _ type: String, _ filters: [String: String], _ options: [EventOption], _ handler: EventHandler
+) -> Function {
+    let options = FunctionOptions(options)
+    return Function(
+        name: name, options: options, trigger: .event(.init(eventType: type, filters: filters, retry: options.retry)),
+        handler: .event(handler))
+}

@@ -1,0 +1,38 @@
+import WorkerProtocol
+
+/// Handles the tasks of a queue, which has the function's name.
+///
+///     onTaskDispatched("sendReceipt", .retry(TaskRetry(maxAttempts: 5))) { (request: TaskRequest<Receipt>) in … }
+///
+/// - Parameters:
+///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
+///   - handler: run at least once for every task. What it throws fails the try. Data that doesn't decode does so too, and
+///     the handler doesn't run.
+public func onTaskDispatched<Payload: Decodable & Sendable>(
+    _ name: String, _ options: TaskQueueOption...,
+    handler: @escaping @Sendable (TaskRequest<Payload>) async throws -> Void
+) -> Function {
+    queue(name, options, EventHandler({ try TaskRequest($0) }, handler))
+}
+
+/// Handles the tasks of a queue; the handler's writes and the task's end are one commit.
+public func onTaskDispatched<Payload: Decodable & Sendable>(
+    _ name: String, _ options: TaskQueueOption...,
+    handler: @escaping @Sendable (TaskRequest<Payload>, Transaction) async throws -> Void
+) -> Function {
+    queue(name, options, EventHandler({ try TaskRequest($0) }, handler))
+}
+
+private func queue(_ name: String, _ options: [TaskQueueOption], _ handler: EventHandler) -> Function {
+    let options = FunctionOptions(options)
+    let retry = options.taskRetry
+    return Function(
+        name: name, options: options,
+        trigger: .task(
+            .init(
+                maxAttempts: retry.maxAttempts, maxRetrySeconds: retry.maxRetrySeconds,
+                minBackoffSeconds: retry.minBackoffSeconds, maxBackoffSeconds: retry.maxBackoffSeconds,
+                maxDoublings: retry.maxDoublings, maxConcurrentDispatches: options.maxConcurrentDispatches,
+                maxDispatchesPerSecond: options.maxDispatchesPerSecond)),
+        handler: .event(handler))
+}

@@ -1,0 +1,72 @@
+import WorkerProtocol
+
+// The same with documents of a type of one's own. One that doesn't fit the type fails the try, with the document and the
+// field in its error, and the handler doesn't run.
+
+/// Runs when a matching document is created, with the document read as a type of one's own.
+public func onDocumentCreated<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Document<T>>) async throws -> Void
+) -> Function {
+    trigger(.created, name, document, options) { EventHandler($0.reading { try $0.typed($0.after) }, handler) }
+}
+
+/// Runs when a matching document is created, with the document read as a type of one's own; its writes and the event's
+/// end are one commit.
+public func onDocumentCreated<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Document<T>>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.created, name, document, options) { EventHandler($0.reading { try $0.typed($0.after) }, handler) }
+}
+
+/// Runs when a matching document's fields change, with the documents read as a type of one's own.
+public func onDocumentUpdated<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<TypedChange<T>>) async throws -> Void
+) -> Function {
+    trigger(.updated, name, document, options) { EventHandler($0.reading { try $0.typedChange() }, handler) }
+}
+
+/// Runs when a matching document's fields change, with the documents read as a type of one's own; its writes and the event's
+/// end are one commit.
+public func onDocumentUpdated<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<TypedChange<T>>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.updated, name, document, options) { EventHandler($0.reading { try $0.typedChange() }, handler) }
+}
+
+/// Runs when a matching document is deleted, with the document read as a type of one's own.
+public func onDocumentDeleted<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Document<T>>) async throws -> Void
+) -> Function {
+    trigger(.deleted, name, document, options) { EventHandler($0.reading { try $0.typed($0.before) }, handler) }
+}
+
+/// Runs when a matching document is deleted, with the document read as a type of one's own; its writes and the event's
+/// end are one commit.
+public func onDocumentDeleted<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<Document<T>>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.deleted, name, document, options) { EventHandler($0.reading { try $0.typed($0.before) }, handler) }
+}
+
+/// Runs when a matching document is created, updated or deleted, with the documents read as a type of one's own.
+public func onDocumentWritten<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<WrittenChange<T>>) async throws -> Void
+) -> Function {
+    trigger(.written, name, document, options) { EventHandler($0.reading { try $0.writtenChange() }, handler) }
+}
+
+/// Runs when a matching document is created, updated or deleted, with the documents read as a type of one's own; its writes and the event's
+/// end are one commit.
+public func onDocumentWritten<T: Decodable & Sendable>(
+    _ name: String, document: String, _ options: DocumentOption...,
+    handler: @escaping @Sendable (DocumentEvent<WrittenChange<T>>, Transaction) async throws -> Void
+) -> Function {
+    trigger(.written, name, document, options) { EventHandler($0.reading { try $0.writtenChange() }, handler) }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import FunctionsHost
+
+/// A delivery with its event, for people.
+enum DeliveryLines {
+    static func lines(_ details: DeliveryDetails) -> [String] {
+        let (delivery, event) = (details.delivery, details.event)
+        var rows: [(String, String?)] = [
+            ("function", delivery.function), ("event", delivery.event), ("state", delivery.state),
+            ("happened", "\(event.time), \(Age.text(delivery.age)) ago"), ("due", delivery.due),
+            ("died", delivery.died),
+            ("tries", "\(delivery.tries)" + (delivery.firstTry.map { ", the first at \($0)" } ?? "")),
+            ("last error", delivery.lastError.map { ($0) + (delivery.lastStatus.map { " (\($0))" } ?? "") }),
+            ("by", event.auth.type + (event.auth.id.map { " \($0)" } ?? "")),
+            ("chain", event.chain.isEmpty ? nil : event.chain.joined(separator: " → ")),
+        ]
+        if let document = event.document {
+            rows += [("document", document.path), ("before", json(document.before)), ("after", json(document.after))]
+        }
+        if let schedule = event.schedule {
+            rows.append(("job", schedule.job + (schedule.isManual ? ", by hand" : "")))
+        }
+        if let task = event.task {
+            rows += [("queue", task.queue), ("name", task.name), ("scheduled", task.scheduleTime)]
+            rows.append(("deadline", task.dispatchDeadline.map { "\($0) s" }))
+            rows += pairs("header", task.headers)
+            rows.append(("body", text(task.body)))
+        }
+        if let custom = event.custom {
+            rows += [
+                ("type", custom.type), ("source", custom.source), ("id", custom.id), ("subject", custom.subject),
+                ("time", custom.time), ("content type", custom.dataContentType), ("schema", custom.dataSchema),
+            ]
+            rows += pairs("attribute", custom.attributes)
+            rows.append(("data", text(custom.data)))
+        }
+        return rows.flatMap { name, value -> [String] in
+            guard let value else { return [] }
+            let parts = value.split(separator: "\n", omittingEmptySubsequences: false)
+            let label = name + String(repeating: " ", count: max(1, 14 - name.count))
+            let indent = String(repeating: " ", count: 14)
+            return parts.enumerated().map { ($0 == 0 ? label : indent) + Table.printable(String($1)) }
+        }
+    }
+
+    private static func pairs(_ name: String, _ pairs: [String: String]) -> [(String, String?)] {
+        pairs.sorted { $0.key < $1.key }.map { (name, "\($0.key): \($0.value)") }
+    }
+
+    private static func json(_ tree: JSONTree?) -> String {
+        guard let tree else { return "no document" }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(tree)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    private static func text(_ payload: EventReport.Payload) -> String {
+        payload.text ?? payload.base64.map { "base64 \($0)" } ?? ""
+    }
+}
+
+/// Columns for people.
+enum Table {
+    static func lines(_ rows: [[String]]) -> [String] {
+        let rows = rows.map { $0.map(printable) }
+        let widths = rows.reduce(into: [Int](repeating: 0, count: rows.first?.count ?? 0)) { widths, row in
+            for (index, text) in row.enumerated() { widths[index] = max(widths[index], text.count) }
+        }
+        return rows.map { row in
+            var line = ""
+            for (index, text) in row.enumerated() where !row[index...].allSatisfy(\.isEmpty) {
+                if index > 0 { line += "  " }
+                line += text
+                let isLast = row[(index + 1)...].allSatisfy(\.isEmpty)
+                if !isLast { line += String(repeating: " ", count: widths[index] - text.count) }
+            }
+            return line
+        }
+    }
+
+    /// Without control characters: what a function or a client says stays on its line, and moves no cursor.
+    static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? " " : $0 }))
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+import FunctionsHost
+
+/// What all commands take that ask the running host.
+struct HostOptions: ParsableArguments {
+    /// How a command ends where no host runs.
+    static let noHost = ExitCode(3)
+
+    @Option(help: "The configuration file, which names the data directory.")
+    var config = "functions.json"
+
+    @Option(help: "The environment of the configuration file to lay over it.")
+    var env: String?
+
+    @Option(help: "The data directory of the host, in place of the configured one.")
+    var data: String?
+
+    @Flag(help: "Write the result as JSON.")
+    var json = false
+
+    func run(_ work: (HostControl, DataReport) async throws -> Void) async throws {
+        try await withConfiguration { try await work(HostControl($0), $1) }
+    }
+
+    /// The same for what can be done without a host too.
+    func withConfiguration(_ work: (HostConfiguration, DataReport) async throws -> Void) async throws {
+        // Whoever reads the output may go; writing to it fails then.
+        signal(SIGPIPE, SIG_IGN)
+        let report = DataReport(isJSON: json, isVerbose: false, resultToErrors: false)
+        do {
+            var configuration = try HostConfiguration.load(config, environment: env)
+            if let data { configuration.data = absolutePath(data) }
+            try await work(configuration, report)
+        } catch let exit as ExitCode {
+            throw exit
+        } catch {
+            report.fail(error)
+            throw error is NoRunningHost ? Self.noHost : ExitCode(1)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import FunctionsHost
+
+/// What `pause` and `resume` are about.
+struct PausedPart: ParsableArguments {
+    @Flag(help: "All functions at once.")
+    var all = false
+
+    @Argument(help: "The function's name.")
+    var function: String?
+
+    func validate() throws {
+        if all, function != nil { throw ValidationError("--all is for all functions; leave the name out") }
+    }
+
+    func request(_ verb: String) -> ControlRequest {
+        var request = ControlRequest("pauses", verb)
+        request.add("function", function)
+        return request
+    }
+}
+
+/// `functions-host pause [FUNCTION|--all]`
+struct PauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause", abstract: "Starts nothing of a function any more, until it is resumed.",
+        discussion: """
+            What runs goes on. Deliveries are kept, callers are refused. With neither name nor --all it tells what is \
+            paused. Exit codes: 0 done, 1 not done, 3 no host runs there, 64 wrong arguments.
+            """)
+
+    @OptionGroup var options: HostOptions
+    @OptionGroup var part: PausedPart
+
+    func run() async throws {
+        try await options.run { host, report in
+            let isQuestion = !part.all && part.function == nil
+            let listing = try await host.ask(part.request(isQuestion ? "list" : "pause"), as: PauseListing.self)
+            report.answer(PauseWords.lines(listing), listing)
+        }
+    }
+}
+
+/// `functions-host resume FUNCTION|--all`
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Lets a paused function go on, one whose budget is used up too.",
+        discussion: """
+            --all ends a pause of everything; functions that were paused by name stay so. Exit codes: 0 done, 1 not \
+            done, 3 no host runs there, 64 wrong arguments.
+            """)
+
+    @OptionGroup var options: HostOptions
+    @OptionGroup var part: PausedPart
+
+    func validate() throws {
+        guard part.all || part.function != nil else { throw ValidationError("name a function, or say --all") }
+    }
+
+    func run() async throws {
+        try await options.run { host, report in
+            let listing = try await host.ask(part.request("resume"), as: PauseListing.self)
+            report.answer(PauseWords.lines(listing), listing)
+        }
+    }
+}
+
+enum PauseWords {
+    static func reason(_ reason: String) -> String {
+        switch reason {
+        case "everythingPaused": "paused with everything"
+        case "budgetUsedUp": "budget used up"
+        default: reason
+        }
+    }
+
+    static func lines(_ listing: PauseListing) -> [String] {
+        var lines = listing.everythingSince.map { ["everything is paused since \($0)"] } ?? []
+        for pause in listing.functions where pause.reason != "everythingPaused" {
+            lines.append("\(pause.function): \(reason(pause.reason))" + (pause.since.map { " since \($0)" } ?? ""))
+        }
+        return lines.isEmpty ? ["nothing is paused"] : lines
+    }
+}
+
+/// `functions-host metrics`
+struct MetricsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "metrics", abstract: "Writes the running host's metrics as Prometheus reads them.")
+
+    @OptionGroup var options: HostOptions
+
+    func run() async throws {
+        try await options.run { host, report in
+            let text = try await host.ask(ControlRequest("metrics", "text"), as: String.self)
+            report.answer([String(text.dropLast())], text)
+        }
+    }
+}

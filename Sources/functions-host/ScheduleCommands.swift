@@ -1,0 +1,96 @@
+import ArgumentParser
+import FunctionsHost
+
+/// `functions-host schedules …`: the jobs of the running host.
+struct SchedulesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schedules", abstract: "Shows when jobs run, or runs one now.",
+        discussion: """
+            They ask the host that runs on the data directory. Exit codes: 0 done, 1 not done, 2 the awaited run failed, \
+            3 no host runs there, 64 wrong arguments.
+            """,
+        subcommands: [SchedulesListCommand.self, SchedulesRunCommand.self])
+}
+
+/// `functions-host schedules list [--count N]`
+struct SchedulesListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Tells each job's next runs, its last one, and one that goes on.")
+
+    @OptionGroup var options: HostOptions
+
+    @Option(help: "How many of the next runs.")
+    var count = 3
+
+    func validate() throws {
+        guard (0...1000).contains(count) else { throw ValidationError("the count is \(count); it is 0 to 1000") }
+    }
+
+    func run() async throws {
+        try await options.run { host, report in
+            var request = ControlRequest("schedules", "list")
+            request.add("count", "\(count)")
+            let listing = try await host.ask(request, as: ScheduleListing.self)
+            let lines = listing.schedules.flatMap(Self.lines)
+            report.answer(lines.isEmpty ? ["no function has a schedule"] : lines, listing)
+        }
+    }
+
+    private static func lines(_ schedule: ScheduleReport) -> [String] {
+        var lines = ["\(schedule.name)  \(schedule.schedule)  \(schedule.timeZone)"]
+        if schedule.isPaused { lines[0] += "  (paused)" }
+        if !schedule.next.isEmpty { lines.append("  next  " + schedule.next.joined(separator: "  ")) }
+        if let since = schedule.heldSince {
+            let cause = schedule.isPaused ? "it is paused" : "the run before goes on"
+            lines.append("  due   since \(since): \(cause)")
+        }
+        if let open = schedule.openRun {
+            var line = "  open  \(open.id), made \(open.made)"
+            if open.tries > 0 { line += ", failed \(open.tries) times" }
+            if open.tries > 0, let due = open.due { line += ", next try \(due)" }
+            lines.append(line)
+            if let error = open.lastError { lines.append("        \(error)") }
+        }
+        if let last = schedule.lastRun {
+            var line = "  last  \(last.due)" + (last.isManual ? ", by hand" : "")
+            if let outcome = last.outcome { line += ", \(outcome)" }
+            if let ended = last.ended { line += " at \(ended)" }
+            lines.append(line)
+        }
+        return lines
+    }
+}
+
+/// `functions-host schedules run NAME [--wait]`
+struct SchedulesRunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Runs a job now, besides the runs that its schedule has.")
+
+    /// How the command ends where the awaited run failed.
+    private static let runFailed = ExitCode(2)
+
+    @OptionGroup var options: HostOptions
+
+    @Flag(help: "Wait for the end of the run, with all its tries.")
+    var wait = false
+
+    @Argument(help: "The function's name.")
+    var name: String
+
+    func run() async throws {
+        try await options.run { host, report in
+            var request = ControlRequest("schedules", "run")
+            request.add("name", name)
+            request.add("wait", "\(wait)")
+            let run = try await host.ask(request, as: ManualRunReport.self)
+            var line = "\(run.name) runs: delivery \(run.id)"
+            if let outcome = run.outcome { line = "the run of \(run.name) \(Self.words(outcome)): delivery \(run.id)" }
+            report.answer([line] + (run.error.map { ["  \($0)"] } ?? []), run)
+            if let outcome = run.outcome, outcome != "succeeded" { throw Self.runFailed }
+        }
+    }
+
+    private static func words(_ outcome: String) -> String {
+        outcome == "dead" ? "failed for good and is kept among the dead letters" : outcome
+    }
+}

@@ -1,0 +1,165 @@
+import DocumentModel
+@testable import DocumentStore
+import Synchronization
+import Testing
+
+/// What becomes of deliveries: by what a try came to, by hand, and by loops.
+struct OutcomeTests {
+    private func started(_ kind: EngineKind = .memory, maxDepth: Int = 16) async throws -> TestStore {
+        let test = try TestStore(kind)
+        test.store.routeEvents(
+            by: EventRoutes(documents: [try .init("f", .written, "a/{id}")], maxDepth: maxDepth))
+        return test
+    }
+
+    @Test(arguments: EngineKind.allCases) func aFailedTryIsNotedAndTriedAgain(kind: EngineKind) async throws {
+        let test = try await started(kind)
+        try await test.set("a/b", [:])
+        let news = NewsLog(test.store)
+        let (began, again) = (test.clock.now(), test.clock.now().adding(seconds: 10))
+        let lease = try await test.take("f")
+        let failure = DeliveryFailure("the index is out of range", status: 500)
+        #expect(try await test.end(lease, .retry(at: again, failure), firstTry: began) == 1)
+        #expect(news.take().flatMap(\.later).map(\.due) == [again])
+        let page = try await test.store.dueDeliveries(
+            of: "f", at: test.clock.now(), except: [], limit: 10, maxBytes: 1000)
+        #expect(page.deliveries.isEmpty)
+        #expect(page.nextDue == again)
+        test.clock.advance(seconds: 10)
+        var delivery = try #require(try await test.due("f").first).delivery
+        #expect(delivery.tries == 1)
+        #expect(delivery.executions == 1)
+        #expect(delivery.lastError == "the index is out of range")
+        #expect(delivery.lastStatus == 500)
+        #expect(delivery.firstTry == began)
+        // A process that ended ran no handler to its end, and the first try stays the first.
+        let crash = DeliveryFailure("the worker ended", wasExecuted: false)
+        try await test.end(test.take("f"), .retry(at: test.clock.now(), crash), firstTry: test.clock.now())
+        delivery = try #require(try await test.due("f").first).delivery
+        #expect([delivery.tries, delivery.executions] == [2, 1])
+        #expect(delivery.firstTry == began)
+        #expect(delivery.lastStatus == nil)
+        await test.store.shutdown()
+    }
+
+    @Test(arguments: EngineKind.allCases) func aDeadLetterKeepsItsEventUntilItIsRetried(kind: EngineKind) async throws {
+        let test = try await started(kind)
+        try await test.set("a/b", ["n": .integer(1)])
+        let event = try #require(try await test.due("f").first).event
+        try await test.end(test.take("f"), .dead(DeliveryFailure(String(repeating: "é", count: 5000))))
+        #expect(try await test.due("f").isEmpty)
+        let letter = try #require(try await test.dead().first)
+        #expect(letter.state == .dead(test.clock.now()))
+        #expect(letter.lastError?.utf8.count ?? 0 <= 4100)
+        #expect(try await test.store.delivery(letter.id)?.event == event)
+        #expect(try await test.store.bury([letter.id], because: "again") == 0)
+        #expect(try await test.store.retry([letter.id]) == 1)
+        let again = try #require(try await test.due("f").first)
+        #expect(again.event == event)
+        #expect(again.delivery.tries == 0)
+        #expect(try await test.dead().isEmpty)
+        try await test.end(test.take("f"))
+        #expect(try test.outboxRows() == 0)
+        await test.store.shutdown()
+    }
+
+    @Test func handsLeaveAloneWhatIsWorkedOn() async throws {
+        let test = try await started()
+        for number in 0..<3 { try await test.set("a/d\(number)", [:]) }
+        let ids = try await test.due("f").map(\.delivery.id)
+        let lease = try #require(test.store.lease(ids[1]))
+        let news = NewsLog(test.store)
+        #expect(try await test.store.drop([ids[0], ids[1]]) == 1)
+        #expect(try await test.store.bury([ids[1], ids[2]], because: "old") == 1)
+        #expect(news.take().map(\.withdrawn) == [[ids[0]], [ids[2]]])
+        #expect(try await test.store.retry(ids) == 1)
+        #expect(try await test.due("f").map(\.delivery.id) == [ids[1], ids[2]])
+        // What was done by hand can be worked on again.
+        #expect(test.store.lease(ids[2]) != nil)
+        #expect(try await test.end(lease) == 1)
+        await test.store.shutdown()
+    }
+
+    @Test func manyAreDoneInParts() async throws {
+        let test = try await started()
+        try await test.commit((0..<499).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set([:])) })
+        try await test.commit((499..<998).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set([:])) })
+        try await test.commit((998..<1234).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set([:])) })
+        let ids = try await test.due("f", limit: 2000, maxBytes: 1 << 30).map(\.delivery.id)
+        #expect(ids.count == 1234)
+        #expect(try await test.store.bury(ids, because: "too old") == 1234)
+        #expect(try await test.store.retry(ids) == 1234)
+        #expect(try await test.store.drop(ids) == 1234)
+        #expect(try await test.store.drop(ids) == 0)
+        #expect(try test.outboxRows() == 0)
+        await test.store.shutdown()
+    }
+
+    @Test(arguments: EngineKind.allCases) func aLoopStopsAndNamesItsFunctions(kind: EngineKind) async throws {
+        let test = try await started(kind, maxDepth: 4)
+        let news = NewsLog(test.store)
+        try await test.set("a/b", ["n": .integer(0)])
+        var handled = 0
+        while let stored = try await test.due("f").first {
+            let event = try Event(decoding: stored.event)
+            let lease = try #require(test.store.lease(stored.delivery.id))
+            handled += 1
+            try await test.commit(
+                [test.write("a/b", Int64(handled))], effects: [], completing: [1],
+                context: OperationContext(chain: event.chain + ["f"], delivery: lease))
+            try #require(handled < 50)
+        }
+        #expect(handled == 4)
+        let letter = try #require(try await test.dead().first)
+        let reason = "events have led from function to function 4 times, the limit: f → f → f → f → f"
+        #expect(letter.lastError == reason)
+        #expect(news.take().flatMap(\.dead) == [letter])
+        #expect(try test.problems().isEmpty)
+        await test.store.shutdown()
+    }
+
+    @Test(arguments: EngineKind.allCases) func recordsAndRunsAreKeptTogether(kind: EngineKind) async throws {
+        let test = try await started(kind)
+        let due = test.clock.now().adding(seconds: -30)
+        try await test.store.keep([("schedule/nightly", [1]), ("schedule/weekly", [2]), ("pause/f", [3])])
+        #expect(
+            try await test.store.keep(
+                [("schedule/nightly", [4]), ("schedule/weekly", nil)],
+                runs: [
+                    ScheduledRun(function: "nightly", due: due),
+                    ScheduledRun(function: "nightly", due: due, isManual: true),
+                ]
+            )
+            .map(\.ordinal) == [0, 1])
+        #expect(try await test.store.records(startingWith: "schedule/").map(\.name) == ["schedule/nightly"])
+        #expect(try await test.store.records(startingWith: "").map(\.value) == [[3], [4]])
+        let events = try await test.due("nightly").map { try Event(decoding: $0.event) }
+        #expect(
+            events.map(\.content) == [
+                .schedule(job: "nightly", isManual: false), .schedule(job: "nightly", isManual: true),
+            ])
+        #expect(events.map(\.time) == [due, due])
+        #expect(events.map(\.auth) == [EventAuth(.system), EventAuth(.system)])
+        // No commit has an event's name.
+        try await test.set("a/b", [:])
+        let names = try await test.due("nightly").map(\.delivery.id.event) + test.due("f").map(\.delivery.id.event)
+        #expect(Set(names).count == 3)
+        #expect(try test.problems().isEmpty)
+        await test.store.shutdown()
+    }
+
+    @Test func aFailedBatchKeepsNeitherRecordsNorRuns() async throws {
+        let engine = FailingEngine()
+        let test = try TestStore(engine: engine)
+        engine.fails.withLock { $0 = true }
+        let error = await refusal {
+            try await test.store.keep(
+                [("schedule/x", [1])], runs: [ScheduledRun(function: "x", due: test.clock.now())])
+        }
+        #expect(error?.code == .unavailable)
+        engine.fails.withLock { $0 = false }
+        #expect(try await test.store.records(startingWith: "").isEmpty)
+        #expect(try await test.due("x").isEmpty)
+        await test.store.shutdown()
+    }
+}

@@ -1,0 +1,27 @@
+import FunctionsRuntime
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension FixtureFunctions {
+    /// For the benchmark: notes when an event happened and when its handler began, both in microseconds since 1970, in
+    /// the file that the document names.
+    var stamp: Function {
+        onDocumentCreated("stamp", document: "stamps/{id}") { event in
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
+            guard case .string(let file)? = event.data.get("file") else { return }
+            let line = "\(event.time.microseconds) \(Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)\n"
+            let descriptor = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { return }
+            defer { close(descriptor) }
+            // One call, so that lines of several handlers don't mix.
+            _ = line.utf8.withContiguousStorageIfAvailable { write(descriptor, $0.baseAddress, $0.count) }
+        }
+    }
+}

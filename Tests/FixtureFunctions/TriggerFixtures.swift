@@ -1,0 +1,146 @@
+import FunctionsRuntime
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Functions that are told of documents. What each was told stands in `log/FUNCTION:EVENT`, where `runs` counts how often.
+extension FixtureFunctions {
+    /// Tried again at once, so that tests needn't wait.
+    static let quickly = EventRetry.exponential(from: .milliseconds(10), to: .milliseconds(40), attempts: 4)
+
+    @FunctionsBuilder var triggers: [Function] {
+        onDocumentCreated("logCreated", document: "logged/{id}", .retry(Self.quickly)) { event in
+            try await log("logCreated", event)
+        }
+        onDocumentUpdated("logUpdated", document: "logged/{id}", .retry(Self.quickly)) { event in
+            try await log("logUpdated", event, ["mask": event.updateMask?.map(\.description)])
+        }
+        onDocumentDeleted("logDeleted", document: "logged/{id}", .retry(Self.quickly), .withAuthContext()) { event in
+            try await log("logDeleted", event)
+        }
+        onDocumentWritten("logWritten", document: "logged/{id}") { event in try await log("logWritten", event) }
+        onDocumentWritten("logDeep", document: "deep/{path=**}/leaves/{leaf}") { event in
+            try await log("logDeep", event)
+        }
+        onDocumentCreated("logTyped", document: "typed/{id}", .retry(Self.quickly)) {
+            (event: DocumentEvent<Document<Counted>>) in
+            try await log("logTyped", event, ["n": event.data.data.n])
+        }
+        // Adds up what was created, to the unit however often it is tried.
+        onDocumentCreated("tally", document: "tallied/{id}", .retry(.exponential(from: .milliseconds(10)))) {
+            (event: DocumentEvent<Document<Counted>>, transaction) in
+            let tally = transaction.firestore.document("tallies/all")
+            let known = try await transaction.getDocument(tally)
+            let sum = known.exists ? try known.data(as: Counted.self).n : 0
+            try transaction.setData(["n": sum + event.data.data.n], forDocument: tally)
+        }
+    }
+
+    @FunctionsBuilder var misbehavingTriggers: [Function] {
+        onDocumentCreated("trapsOnEvent", document: "traps/{id}", .retry(Self.quickly)) { event in
+            _ = [1, 2, 3][event.params.count + 2]
+        }
+        // Fails as often as the document's `n` says.
+        onDocumentCreated("failsTimes", document: "failing/{id}", .retry(Self.quickly)) {
+            (event: DocumentEvent<Document<Counted>>) in
+            let tries = event.firestore.document("tries/\(event.data.id)")
+            try await tries.setData(["n": FieldValue.increment(1)], merge: true)
+            guard try await tries.getDocument(as: Counted.self).data.n > event.data.data.n else {
+                throw HttpsError(.unavailable, "not yet")
+            }
+            try await log("failsTimes", event)
+        }
+        onDocumentCreated("failsOnce", document: "failing/{id}") { event in
+            try await log("failsOnce", event)
+            throw HttpsError(.dataLoss, "never")
+        }
+        // Goes on after its time, as a handler that doesn't look, and would then commit.
+        onDocumentCreated("overruns", document: "overrun/{id}", .timeout(.seconds(1)), .retry(Self.quickly)) { event in
+            let work = Task.detached {
+                try await event.firestore.runTransaction { transaction in
+                    let late = transaction.firestore.document("late/\(event.reference.documentID)")
+                    _ = try await transaction.getDocument(late)
+                    try? await Task.sleep(for: .milliseconds(1200))
+                    try transaction.setData(["attempt": event.attempt], forDocument: late)
+                }
+            }
+            try await work.value
+        }
+        onDocumentWritten("loops", document: "loop/{id}") { event in
+            guard case .integer(let n)? = event.data.after["n"], n < 1000 else { return }
+            try await event.reference.updateData(["n": n + 1])
+        }
+        onDocumentWritten("ping", document: "pings/{id}") { event in
+            guard case .integer(let n)? = event.data.after["n"], n < 1000 else { return }
+            try await event.firestore.document("pongs/\(event.reference.documentID)").setData(["n": n + 1])
+        }
+        onDocumentWritten("pong", document: "pongs/{id}") { event in
+            guard case .integer(let n)? = event.data.after["n"], n < 1000 else { return }
+            try await event.firestore.document("pings/\(event.reference.documentID)").setData(["n": n + 1])
+        }
+    }
+
+    @FunctionsBuilder var pacedTriggers: [Function] {
+        // Lists a document's `n` in the order it is told of them; one with `stumbles` fails the first time.
+        onDocumentWritten("inOrder", document: "ordered/{id}", .retry(Self.quickly), .ordering(.perDocument)) {
+            (event, transaction) in
+            let list = transaction.firestore.document("orders/\(event.reference.documentID)")
+            var seen: [Value] = []
+            if case .array(let values)? = try await transaction.getDocument(list)["seen"] { seen = values }
+            if event.attempt == 1, event.data.after["stumbles"] == .boolean(true) {
+                throw HttpsError(.unavailable, "stumbled")
+            }
+            try transaction.setData(["seen": Value.array(seen + [event.data.after["n"] ?? .null])], forDocument: list)
+        }
+        // Takes as long as the document's `n` says, in milliseconds; one at a time.
+        onDocumentCreated("slowly", document: "slow/{id}", .concurrency(1), .maxInstances(1), .retry(Self.quickly)) {
+            (event: DocumentEvent<Document<Counted>>) in
+            try await Task.sleep(for: .milliseconds(event.data.data.n))
+            try await log("slowly", event)
+        }
+        onDocumentCreated("flooded", document: "flood/{id}", .maxInstances(1), .retry(Self.quickly)) {
+            (event: DocumentEvent<Document<Counted>>) in
+            if event.data.data.n > 0 { try await Task.sleep(for: .milliseconds(event.data.data.n)) }
+        }
+        onDocumentCreated("calm", document: "calm/{id}", .retry(Self.quickly)) { event in try await log("calm", event) }
+    }
+
+    struct Counted: Codable, Sendable {
+        var n: Int
+    }
+
+    private func log(
+        _ function: String, _ event: DocumentEvent<some Sendable>, _ more: [String: any FieldInput] = [:]
+    ) async throws {
+        var fields = more
+        fields["document"] = event.document
+        fields["params"] = event.params
+        fields["type"] = event.type
+        fields["authType"] = event.authType.rawValue
+        fields["authID"] = event.authID
+        if let change = event.data as? Change {
+            fields["before"] = change.before.data()
+            fields["after"] = change.after.data()
+        } else if let snapshot = event.data as? DocumentSnapshot {
+            fields["data"] = snapshot.data()
+        }
+        try await Self.log(function, event, event.id, event.attempt, fields)
+    }
+
+    static func log(
+        _ function: String, _ event: some FunctionInput, _ id: String, _ attempt: Int,
+        _ fields: [String: any FieldInput]
+    ) async throws {
+        var fields = fields
+        fields["function"] = function
+        fields["event"] = id
+        fields["attempt"] = attempt
+        fields["runs"] = FieldValue.increment(1)
+        try await event.firestore.document("log/\(function):\(id)").setData(fields, merge: true)
+    }
+}

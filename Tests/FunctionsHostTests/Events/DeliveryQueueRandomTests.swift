@@ -1,0 +1,179 @@
+import DocumentModel
+import DocumentStore
+import Testing
+import WorkerProtocol
+
+@testable import FunctionsHost
+
+/// The machine against a plain store, over random news, reads, ends, pauses and changes by hand.
+@Suite struct DeliveryQueueRandomTests {
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            var bits = state
+            bits = (bits ^ (bits >> 33)) &* 0xFF51_AFD7_ED55_8CCD
+            return bits ^ (bits >> 33)
+        }
+    }
+
+    private struct Run {
+        var queue = DeliveryQueueState(
+            limits: .init(concurrency: 3, maxBytes: 60, buffered: 6, bufferedBytes: 80, page: 5))
+        var random: Generator
+        var now = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
+        var last: Int64 = 0
+        /// What the store has, by when it is due.
+        var pending: [EventID: (due: Timestamp, bytes: Int)] = [:]
+        var running: Set<EventID> = []
+        /// What was asked for, with what the store held then; nil until its snapshot is taken.
+        var reading: (request: DeliveryQueueState.Request, page: DeliveryQueueState.Page?)?
+        var wake: Timestamp?
+        var finished = 0
+        var problem: String?
+
+        func stored(_ id: EventID) -> StoredDelivery {
+            StoredDelivery(
+                delivery: Delivery(
+                    id: DeliveryID(event: id, function: "f"), state: .pending(due: pending[id]?.due ?? now)),
+                event: [UInt8](repeating: 0, count: pending[id]?.bytes ?? 0))
+        }
+
+        mutating func perform(_ actions: [DeliveryQueueState.Action]) {
+            for action in actions {
+                switch action {
+                case .start(let stored):
+                    let id = stored.delivery.id.event
+                    if !running.insert(id).inserted { problem = "\(id) runs twice at once" }
+                    guard let due = pending[id]?.due else {
+                        problem = "\(id) was started and is gone"
+                        continue
+                    }
+                    if due > now { problem = "\(id) was started early" }
+                case .read(let request):
+                    if reading != nil { problem = "two reads at once" }
+                    reading = (request, nil)
+                case .wake(let time): wake = min(wake ?? time, time)
+                }
+            }
+            if queue.bufferedCount > 6 + 5 { problem = "\(queue.bufferedCount) are in memory" }
+            if running.count > 3 { problem = "\(running.count) run" }
+        }
+
+        mutating func snapshot() {
+            guard let request = reading?.request, reading?.page == nil else { return }
+            var page = DeliveryQueueState.Page()
+            var bytes = 0
+            let sorted = pending.sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+            for (id, delivery) in sorted {
+                guard delivery.due <= now else {
+                    page.nextDue = delivery.due
+                    break
+                }
+                if request.except.contains(id) { continue }
+                guard page.deliveries.count < request.limit, bytes < request.maxBytes || page.deliveries.isEmpty else {
+                    page.hasMore = true
+                    break
+                }
+                bytes += delivery.bytes
+                page.deliveries.append(stored(id))
+            }
+            reading?.page = page
+        }
+
+        mutating func answer() {
+            snapshot()
+            guard let page = reading?.page else { return }
+            reading = nil
+            perform(queue.read(page, now: now))
+        }
+
+        mutating func end(_ id: EventID) {
+            running.remove(id)
+            var due: Timestamp?
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                let pauses = [0.0, 0, 0.5, 3]
+                let pause = pauses[Int.random(in: 0..<4, using: &random)]
+                due = now.after(seconds: pause)
+                pending[id]?.due = now.after(seconds: pause)
+                // The news of a retry comes before that its try has ended, as the store tells them.
+                perform(
+                    pause == 0
+                        ? queue.arrived([stored(id)], later: nil, now: now)
+                        : queue.arrived([], later: pending[id]?.due, now: now))
+            } else {
+                pending[id] = nil
+                finished += 1
+            }
+            if Bool.random(using: &random) { answer() }
+            perform(queue.ended(id, due: due, now: now))
+        }
+
+        mutating func step() {
+            switch Int.random(in: 0..<21, using: &random) {
+            case 0..<6:
+                var due: [StoredDelivery] = []
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    last += 1
+                    let id = EventID(version: last, ordinal: 0)
+                    pending[id] = (now, Int.random(in: 1...40, using: &random))
+                    due.append(stored(id))
+                }
+                perform(queue.arrived(due, later: nil, now: now))
+            case 6:
+                last += 1
+                let id = EventID(version: last, ordinal: 0)
+                pending[id] = (now.after(seconds: Double.random(in: 0.1...5, using: &random)), 10)
+                perform(queue.arrived([], later: pending[id]?.due, now: now))
+            case 7..<12: if let id = running.randomElement(using: &random) { end(id) }
+            case 12: snapshot()
+            case 13, 14: answer()
+            case 15:
+                if reading != nil {
+                    reading = nil
+                    perform(queue.readFailed(now: now))
+                }
+            case 16:
+                guard let id = pending.keys.filter({ !running.contains($0) }).randomElement(using: &random) else {
+                    return
+                }
+                pending[id] = nil
+                finished += 1
+                queue.withdrawn([id])
+                perform(queue.arrived([], later: nil, now: now))
+            case 17:
+                guard let id = running.randomElement(using: &random) else { return }
+                running.remove(id)
+                perform(queue.returned(id, now: now))
+            case 18:
+                queue.closed()
+                if Bool.random(using: &random) { answer() }
+                perform(queue.opened(now: now))
+            default: pass(seconds: Double.random(in: 0...1, using: &random))
+            }
+        }
+
+        mutating func pass(seconds: Double) {
+            now = now.after(seconds: seconds)
+            guard let time = wake, time <= now else { return }
+            wake = nil
+            perform(queue.tick(now: now))
+        }
+    }
+
+    @Test(arguments: 1...12) func nothingIsLostDoubledOrEarly(seed: UInt64) {
+        var run = Run(random: Generator(state: seed))
+        run.perform(run.queue.opened(now: run.now))
+        for _ in 0..<400 where run.problem == nil { run.step() }
+        // In the end everything is done, by what the machine itself asks for.
+        for _ in 0..<5000 where run.problem == nil && !(run.pending.isEmpty && run.running.isEmpty) {
+            run.answer()
+            for id in run.running.sorted() { run.end(id) }
+            run.pass(seconds: 0.2)
+        }
+        #expect(run.problem == nil)
+        #expect(run.pending.isEmpty, "left: \(run.pending.count) of \(run.last)")
+        #expect(run.finished == Int(run.last))
+    }
+}

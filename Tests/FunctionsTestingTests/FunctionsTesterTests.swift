@@ -1,0 +1,180 @@
+import FunctionsRuntime
+import FunctionsTesting
+import Testing
+
+@Suite struct FunctionsTesterTests {
+    private let tester: FunctionsTester
+
+    init() throws {
+        tester = try FunctionsTester(
+            CausingFunctions(), startingAt: Timestamp(seconds: 1_767_323_045, nanoseconds: 0))
+    }
+
+    private func fields(_ path: String) async throws -> [String: Value]? {
+        try await tester.firestore.document(path).getDocument().data()
+    }
+
+    @Test func whatACallCausesIsDelivered() async throws {
+        let _: NoData = try await tester.call("buy", 500)
+        #expect(try await fields("sales/all") == nil)
+        let deliveries = try await tester.deliverAll()
+        #expect(deliveries.map(\.function) == ["recordSale", "sendReceipt", "thank", "audit"])
+        #expect(deliveries.allSatisfy { $0.outcome == .succeeded && $0.attempt == 1 })
+        #expect(try await fields("sales/all") == ["amount": .integer(500)])
+        #expect(try await fields("receipts/o1") == ["task": .string("receipt-o1"), "retries": .integer(0)])
+        #expect(try await fields("thanks/o1")?.keys.first == "at")
+        #expect(try await fields("audits/o1")?.keys.first == "id")
+        #expect(try await tester.deliverAll().isEmpty)
+    }
+
+    @Test func failedCallCausesNothing() async throws {
+        await #expect(throws: HttpsError.self) {
+            let _: NoData = try await tester.call("buy", 0)
+        }
+        #expect(try await tester.deliverAll().isEmpty)
+    }
+
+    @Test func failedTryIsDueAgainAfterItsPause() async throws {
+        try await tester.firestore.document("flaky/a").setData(["fails": 3])
+        var outcomes = try await tester.deliverAll(toleratingFailures: true)
+        #expect(try await tester.deliverAll().isEmpty)
+        #expect(try await tester.advance(by: .milliseconds(500)).isEmpty)
+        outcomes += try await tester.advance(by: .seconds(30), toleratingFailures: true)
+        #expect(outcomes.map(\.attempt) == [1, 2, 3, 4])
+        #expect(Set(outcomes.map(\.eventID)).count == 1)
+        #expect(outcomes.last?.outcome == .succeeded)
+        // One pause of 1 s, one of 2 s and one of 3 s, each from the try before.
+        let times = outcomes.compactMap { if case .retried(let time) = $0.outcome { time } else { nil } }
+        let pauses = zip(times, times.dropFirst()).map { $1.microseconds - $0.microseconds }
+        #expect(pauses.count == 2)
+        #expect((2_000_000..<2_001_000).contains(pauses.first ?? 0))
+        #expect((3_000_000..<3_001_000).contains(pauses.last ?? 0))
+        #expect(try await tester.deadLetters().isEmpty)
+    }
+
+    @Test func timeStandsStillButForTheTest() async throws {
+        let time = tester.now
+        #expect(time.seconds == 1_767_323_045)
+        try await tester.advance(by: .seconds(86_400))
+        let document = tester.firestore.document("orders/o")
+        try await document.setData(["n": 1])
+        let written = try #require(try await document.getDocument().updateTime)
+        #expect(written.seconds == 1_767_323_045 + 86_400)
+        // What was committed is past at once.
+        let seen = try await tester.firestore.runTransaction(.readOnly(at: written)) { transaction in
+            try await transaction.getDocument(transaction.firestore.document("orders/o")).exists
+        }
+        #expect(seen)
+    }
+
+    @Test func triesEndWithADeadLetter() async throws {
+        try await tester.firestore.document("flaky/a").setData(["fails": 9])
+        let error = await #expect(throws: TestDeliveryError.self) { try await tester.advance(by: .seconds(60)) }
+        #expect(error?.failures.map(\.attempt) == [1, 2, 3, 4])
+        #expect(error?.failures.last?.outcome == .dead)
+        #expect(error?.description.contains("failed for the last time: UNAVAILABLE: try 4") ?? false)
+        let letters = try await tester.deadLetters()
+        #expect(letters.map(\.function) == ["flaky"])
+        #expect(letters.map(\.attempts) == [4])
+        #expect(letters.map(\.error) == ["try 4"])
+    }
+
+    @Test func failureWithoutRetryIsDroppedAndLeavesNoTrace() async throws {
+        try await tester.firestore.document("fails/a").setData(["n": 1])
+        let outcomes = try await tester.deliverAll(toleratingFailures: true)
+        #expect(outcomes.map(\.function) == ["fails", "failsInTransaction"])
+        #expect(outcomes.first?.outcome == .dropped)
+        #expect(try await fields("traces/t") == nil)
+        #expect(try await tester.deadLetters().isEmpty)
+        // The other one is tried again, and what it would have enqueued isn't there.
+        #expect(
+            try await tester.advance(by: .seconds(11), toleratingFailures: true).map(\.function) == [
+                "failsInTransaction"
+            ])
+    }
+
+    @Test func taskIsDueAtItsTimeAndTriedAsItsQueueSays() async throws {
+        try await tester.dispatch("sendReceipt", CausingFunctions.Order(id: "o9"), retryCount: 2)
+        #expect(try await fields("receipts/o9")?["retries"] == .integer(2))
+        try await tester.taskQueue("sendReceipt").enqueue(
+            CausingFunctions.Order(id: "bad"), options: TaskOptions(scheduleDelay: .seconds(3600)))
+        #expect(try await tester.advance(by: .seconds(3500)).isEmpty)
+        let tries = try await tester.advance(by: .seconds(200), toleratingFailures: true)
+        #expect(tries.map(\.attempt) == [1, 2])
+        #expect(tries.last?.outcome == .dead)
+    }
+
+    @Test func nameIsTakenOnceAndUnknownQueuesAreTold() async throws {
+        let queue = tester.taskQueue("sendReceipt")
+        let order = CausingFunctions.Order(id: "o1")
+        try await queue.enqueue(order, options: TaskOptions(id: "receipt-o1"))
+        let again = await #expect(throws: DocumentError.self) {
+            try await queue.enqueue(order, options: TaskOptions(id: "receipt-o1"))
+        }
+        #expect(again?.code == .alreadyExists)
+        await #expect(throws: HttpsError.self) { let _: NoData = try await tester.call("buy", 500) }
+        #expect(try await fields("orders/o1") == nil)
+        let unknown = await #expect(throws: DocumentError.self) {
+            try await tester.taskQueue("nobody").enqueue(order)
+        }
+        #expect(unknown?.code == .notFound)
+        #expect(try await tester.deliverAll().map(\.function) == ["sendReceipt"])
+    }
+
+    @Test func loopEndsWithADeadLetterThatNamesIt() async throws {
+        try await tester.firestore.document("ping/p").setData(["n": 1])
+        let deliveries = try await tester.deliverAll()
+        #expect(deliveries.count == 16)
+        let letters = try await tester.deadLetters()
+        #expect(letters.count == 1)
+        #expect(letters.first?.error.contains("ping → pong → ping") ?? false)
+    }
+
+    @Test func changesOfOneDocumentKeepTheirOrder() async throws {
+        let line = tester.firestore.document("lines/l")
+        try await line.setData(["n": 1, "stumbles": true])
+        try await line.setData(["n": 2])
+        try await line.setData(["n": 3])
+        #expect(try await tester.deliverAll(toleratingFailures: true).map(\.attempt) == [1])
+        try await tester.advance(by: .seconds(2))
+        #expect(try await fields("seen/s") == ["n": .array([.integer(1), .integer(2), .integer(3)])])
+    }
+
+    @Test func eventsTellWhoChangedTheDocument() async throws {
+        try await tester.firestore(as: .user("ada")).document("deeds/d1").setData(["n": 1])
+        try await tester.deliverAll()
+        #expect(
+            try await fields("doers/d")
+                == ["type": .string("app_user"), "id": .string("ada"), "params": .map(["id": .string("d1")])])
+        try await tester.fire("whoDidIt", path: "deeds/d2", after: [:], auth: EventAuth(.system))
+        #expect(
+            try await fields("doers/d")
+                == ["type": .string("system"), "id": .null, "params": .map(["id": .string("d2")])])
+    }
+
+    @Test func functionsAreHandedWhatATestMakesUp() async throws {
+        let time = Timestamp(seconds: 5, nanoseconds: 0)
+        try await tester.run("nightly", scheduleTime: time)
+        #expect(try await fields("runs/nightly") == ["time": .timestamp(time)])
+        let event = try CloudEvent(
+            type: "shop.order.paid", source: "//shop", attributes: ["shop": "tokyo"],
+            json: CausingFunctions.Order(id: "o5"))
+        #expect(try await tester.publish(event).map(\.function) == ["thank"])
+        #expect(try await fields("thanks/o5") != nil)
+        try await tester.publish(json: CausingFunctions.Order(id: "o6"), to: "orders")
+        #expect(try await fields("audits/o6") != nil)
+        await #expect(throws: HttpsError.self) { try await tester.fire("fails", path: "fails/f", after: [:]) }
+    }
+
+    @Test func whatCannotBeIsTold() async throws {
+        await #expect(throws: TestError.self) { try await tester.fire("nightly", path: "a/b", after: [:]) }
+        await #expect(throws: TestError.self) { try await tester.run("fails") }
+        await #expect(throws: TestError.self) { try await tester.dispatch("fails", 1) }
+        await #expect(throws: TestError.self) {
+            try await tester.publish(CloudEvent(type: "shop.order.paid", source: "s"))
+        }
+        await #expect { try await tester.fire("fails", path: "other/f", after: [:]) } throws: {
+            "\($0)".contains("the function is for documents fails/{id} created")
+        }
+    }
+}

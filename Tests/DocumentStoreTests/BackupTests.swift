@@ -18,14 +18,6 @@ struct BackupTests {
         backup = directory.file("backup.db")
     }
 
-    private func fill(_ engine: SQLiteEngine, _ value: UInt8, count: Int = 300) throws {
-        try engine.write { writer in
-            for i in 0..<count {
-                try writer.put(.documents, [UInt8(i >> 8), UInt8(i & 255)], [UInt8](repeating: value, count: 2000))
-            }
-        }
-    }
-
     /// The values of a store, each once.
     private func values(_ file: String) throws -> Set<UInt8> {
         let engine = try SQLiteEngine(file: file)
@@ -60,7 +52,7 @@ struct BackupTests {
     @Test(arguments: ["", "-wal", "-shm", ".restored"])
     func aBackupNeverReplacesTheStoreItself(suffix: String) async throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         let link = directory.file("link")
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
@@ -75,7 +67,7 @@ struct BackupTests {
     @Test(.enabled(if: geteuid() == 0, "skipped: only root can give files away"))
     func aRestoredStoreBelongsToWhomItsDirectoryBelongs() throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         _ = try engine.copy(to: backup, replacing: false) { _ in }
         try engine.close()
         let folder = directory.file("folder")
@@ -91,12 +83,12 @@ struct BackupTests {
 
     @Test func aBackupIsOneStateWhileCommitsGoOn() throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         let isOver = Atomic(false)
         let thread = Thread {
             var value: UInt8 = 2
             while !isOver.load(ordering: .relaxed) {
-                try? fill(engine, value)
+                try? engine.fill(value)
                 value = value &+ 1
             }
         }
@@ -111,11 +103,11 @@ struct BackupTests {
 
     @Test func commitsAreNotHeldUpByACopyUnderWay() throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1, count: 3000)
+        try engine.fill(1, count: 3000)
         var commits = 0
         _ = try engine.copy(to: backup, replacing: false) { _ in
             commits += 1
-            try fill(engine, UInt8(commits % 200) + 2, count: 10)
+            try engine.fill(UInt8(commits % 200) + 2, count: 10)
         }
         #expect(commits >= 3)
         #expect(try values(backup) == [1])
@@ -124,7 +116,7 @@ struct BackupTests {
 
     @Test func aFileThatIsThereIsReplacedOnlyWhenSaid() throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: backup))
         #expect(copyRefusal(engine, to: backup)?.message.contains(backup) == true)
         #expect(FileManager.default.contents(atPath: backup) == Data("mine".utf8))
@@ -135,7 +127,7 @@ struct BackupTests {
 
     @Test func aStoppedOrImpossibleBackupLeavesNothing() throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         #expect(throws: Stopped.self) { try engine.copy(to: backup, replacing: false) { _ in throw Stopped() } }
         let nowhere = directory.file("missing/backup.db")
         let error = copyRefusal(engine, to: nowhere)
@@ -188,9 +180,9 @@ struct BackupTests {
 
     @Test func aRestoreBringsTheBackupAndKeepsWhatWasThere() throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         _ = try engine.copy(to: backup, replacing: false) { _ in }
-        try fill(engine, 2)
+        try engine.fill(2)
         try engine.close()
         let aside = try #require(try SQLiteRestore.restore(backup, to: file) { _ in })
         #expect(try values(file) == [1])
@@ -206,9 +198,9 @@ struct BackupTests {
     /// A crash leaves the files as they are at any of the steps; opening is all that follows.
     @Test(arguments: 0...4) func aRestoreBrokenOffLeavesTheOldOrTheNewStore(step: Int) throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         _ = try engine.copy(to: backup, replacing: false) { _ in }
-        try fill(engine, 2)
+        try engine.fill(2)
         // As a killed host leaves it: with a log.
         let kept = directory.file("kept.db")
         for suffix in ["", "-wal"] {
@@ -225,7 +217,7 @@ struct BackupTests {
 
     @Test func aBackupThatIsNoneChangesNothing() throws {
         let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
+        try engine.fill(1)
         _ = try engine.copy(to: backup, replacing: false) { _ in }
         try engine.close()
         let whole = try #require(FileManager.default.contents(atPath: backup))
@@ -247,190 +239,5 @@ struct BackupTests {
         #expect(try values(file) == [1])
         let left = try FileManager.default.contentsOfDirectory(atPath: directory.path)
         #expect(left.sorted() == ["backup.db", "documents.db"])
-    }
-
-    @Test(arguments: [CompactionExtent.steps, .whole]) func compactionGivesRoomBack(extent: CompactionExtent) throws {
-        let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1, count: 3000)
-        try engine.write { writer in
-            for i in 0..<2900 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
-        }
-        var steps = 0
-        let compaction = try engine.compact(extent) { _ in
-            steps += 1
-            // Between its steps others commit.
-            try engine.write { try $0.put(.meta, [1], [UInt8(steps & 255)]) }
-        }
-        #expect(compaction.before > 5_000_000)
-        #expect(compaction.after < 1_000_000)
-        #expect(compaction.kept == 0)
-        #expect(extent == .whole || steps > 5)
-        try engine.findDamage { finding in
-            Issue.record("\(finding)")
-            return true
-        }
-        let left = try engine.makeReadSession().read { try $0.count(.documents, KeyRange(lower: [], upper: nil)) }
-        #expect(left == 100)
-        try engine.close()
-    }
-
-    @Test func writingTheFileAnewIsInterruptedAndChangesNothing() throws {
-        let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1, count: 3000)
-        try engine.write { writer in
-            for i in 1000..<3000 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
-        }
-        func free() throws -> Int? {
-            try engine.queue.inDatabase { try Int.fetchOne($0, sql: "PRAGMA freelist_count") }
-        }
-        let before = try free()
-        let cancellation = BlockingWork.Cancellation()
-        engine.queue.inDatabase { database in
-            database.trace { event in
-                if "\(event)".hasSuffix("VACUUM") { cancellation.cancel() }
-            }
-        }
-        #expect(throws: CancellationError.self) { try engine.compact(.whole, until: cancellation) { _ in } }
-        engine.queue.inDatabase { $0.trace(options: []) }
-        #expect(try free() == before)
-        try fill(engine, 2)
-        let left = try engine.makeReadSession().read { try $0.count(.documents, KeyRange(lower: [], upper: nil)) }
-        #expect(left == 1000)
-        try engine.findDamage { finding in
-            Issue.record("\(finding)")
-            return true
-        }
-        _ = try engine.compact(.whole) { _ in }
-        #expect(try free() == 0)
-        try engine.close()
-    }
-
-    @Test func aStepIsInterruptedOnceItIsNotWantedAndNeverLater() throws {
-        let interruptions = Mutex(0)
-        let cancellation = BlockingWork.Cancellation()
-        @Sendable func interrupt() { interruptions.withLock { $0 += 1 } }
-        #expect(try cancellation.step(interrupt: interrupt) { 1 } == 1)
-        #expect(throws: CancellationError.self) {
-            try cancellation.step(interrupt: interrupt) {
-                cancellation.cancel()
-                #expect(interruptions.withLock { $0 } == 1)
-                throw StorageError(.unavailable, "interrupted")
-            }
-        }
-        cancellation.cancel()
-        #expect(interruptions.withLock { $0 } == 1)
-        #expect(throws: CancellationError.self) {
-            try cancellation.step(interrupt: interrupt) { Issue.record("begun though it is not wanted") }
-        }
-    }
-
-    @Test(.timeLimit(.minutes(1))) func aWaitEndsOnceItIsNotWantedAndNeverTwice() async throws {
-        let cancellation = BlockingWork.Cancellation()
-        #expect(try await cancellation.wait { done in done(1) } == 1)
-        let late = Mutex<(@Sendable (Int) -> Void)?>(nil)
-        await #expect(throws: CancellationError.self) {
-            let _: Int = try await cancellation.wait { done in
-                late.withLock { $0 = done }
-                cancellation.cancel()
-            }
-        }
-        late.withLock { $0?(2) }
-        await #expect(throws: CancellationError.self) {
-            let _: Int = try await cancellation.wait { _ in Issue.record("begun though it is not wanted") }
-        }
-        let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
-        let task = Task {
-            defer { continuation.finish() }
-            let _: Int = try await BlockingWork.Cancellation().wait { _ in continuation.yield() }
-        }
-        for await _ in begun { break }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
-    @Test func anInterruptionBeforeTheStatementIsNotForgotten() throws {
-        let queue = try DatabaseQueue()
-        let cancellation = BlockingWork.Cancellation()
-        var hasAnswered = false
-        #expect(throws: CancellationError.self) {
-            try queue.inDatabase { database in
-                try SQLiteEngine.step(on: database, of: queue, until: cancellation) {
-                    cancellation.cancel()
-                    _ = try Row.fetchOne(database, sql: "PRAGMA integrity_check")
-                    hasAnswered = true
-                }
-            }
-        }
-        #expect(!hasAnswered)
-        // The next one has none of it.
-        #expect(try queue.inDatabase { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
-    }
-
-    @Test func theLookForDamageIsInterrupted() throws {
-        let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
-        try engine.close()
-        let cancellation = BlockingWork.Cancellation()
-        var configuration = SQLiteEngine.configuration(readonly: true)
-        configuration.prepareDatabase { database in
-            database.trace { event in
-                if "\(event)".contains("integrity_check") { cancellation.cancel() }
-            }
-        }
-        let queue = try DatabaseQueue(path: file, configuration: configuration)
-        #expect(throws: CancellationError.self) {
-            try SQLiteEngine.findDamage(queue, until: cancellation) { finding in
-                Issue.record("\(finding)")
-                return true
-            }
-        }
-        // The connection is as good as before.
-        try SQLiteEngine.findDamage(queue) { finding in
-            Issue.record("\(finding)")
-            return true
-        }
-        try queue.close()
-    }
-
-    @Test func aFileOfAnOlderVersionIsCompactedOnceItIsWrittenAnew() throws {
-        let queue = try DatabaseQueue(path: file)
-        try SQLiteSchema.migrator.migrate(queue)
-        try queue.close()
-        let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1, count: 1000)
-        try engine.write { writer in
-            for i in 0..<1000 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
-        }
-        let inSteps = try engine.compact(.steps) { _ in }
-        #expect(inSteps.kept > 1_000_000)
-        let anew = try engine.compact(.whole) { _ in }
-        #expect(anew.kept == 0)
-        try fill(engine, 2, count: 1000)
-        try engine.write { writer in
-            for i in 0..<1000 { try writer.delete(.documents, [UInt8(i >> 8), UInt8(i & 255)]) }
-        }
-        let again = try engine.compact(.steps) { _ in }
-        #expect(again.after < 200_000)
-        try engine.close()
-    }
-
-    @Test func damageIsFound() throws {
-        let engine = try SQLiteEngine(file: file)
-        try fill(engine, 1)
-        var findings: [String] = []
-        func note(_ finding: String) -> Bool {
-            findings.append(finding)
-            return true
-        }
-        try engine.findDamage(note)
-        #expect(findings.isEmpty)
-        try engine.close()
-        var bytes = try #require(FileManager.default.contents(atPath: file))
-        for index in bytes.count / 2..<bytes.count / 2 + 9000 { bytes[index] = 0xEE }
-        try bytes.write(to: URL(fileURLWithPath: file))
-        let damaged = try SQLiteEngine(file: file)
-        try damaged.findDamage(note)
-        #expect(!findings.isEmpty)
-        try damaged.close()
     }
 }

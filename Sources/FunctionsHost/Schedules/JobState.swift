@@ -108,6 +108,8 @@ struct JobState: Sendable {
         if job.countsFromEnd {
             record.next = job.schedule.next(after: end.time, on: job.clock)
             record.asOf = end.time
+            // Another time than the one that was held.
+            isHeld = false
             isUnsaved = true
         }
     }

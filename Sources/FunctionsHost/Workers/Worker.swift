@@ -189,8 +189,9 @@ final class Worker: Sendable {
             state.openLinks -= 1
             return state.openLinks == 0
         }
-        if isLast { goneIfOver() } else { for link in links { link.loop.eventLoop.execute { link.close() } } }
+        // First, for once it is gone the supervisor may end with the host.
         supervisor.schedule(in: Self.endTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
+        if isLast { goneIfOver() } else { for link in links { link.loop.eventLoop.execute { link.close() } } }
     }
 
     /// Reaps the process if it has ended. On the supervisor's thread.

@@ -65,9 +65,12 @@ import Testing
                 #expect(paused.status == 0 && paused.output.contains("paused since"), "\(paused.errors)")
                 for _ in 1...3 { try await enqueue(host, does: "nothing") }
                 #expect(try await deliveries(host, "--state", "pending").count == 3)
-                let statistics = try await host.command(["deliveries", "stats", "--json"])
-                let work = statistics.json?["functions"]?.list.first { $0["name"]?.text == "work" }
-                #expect(work?["pending"]?.integer == 3 && work?["paused"]?.text != nil)
+                // Counted once a second at most.
+                try await Bound.wait("the statistics tell of the pause") {
+                    let statistics = try await host.command(["deliveries", "stats", "--json"])
+                    let work = statistics.json?["functions"]?.list.first { $0["name"]?.text == "work" }
+                    return work?["pending"]?.integer == 3 && work?["paused"]?.text != nil
+                }
                 #expect(try await host.command(["resume"] + resume).output == "nothing is paused\n")
                 try await Bound.wait("all is delivered") { try await deliveries(host).isEmpty }
             }

@@ -133,6 +133,14 @@ struct QueryTests {
         let other = Query.Filter.field(field, .arrayContains, .integer(2))
         #expect(reason { $0.filter = .and([contains, other]) }?.contains("array-contains") == true)
         #expect(reason { $0.filter = .and([contains, contains]) } == nil)
+        #expect(
+            reason { $0.filter = .and([contains, .or([.field(field, .lessThan, .integer(1)), contains])]) }?.contains(
+                "array-contains") == true)
+        let any = [[1, 2], [2, 1]].map { elements in
+            Query.Filter.field(field, .arrayContainsAny, .array(elements.map { .integer(Int64($0)) }))
+        }
+        #expect(reason { $0.filter = .and(any) } == nil)
+        #expect(reason { $0.filter = .and([contains, any[0]]) }?.contains("array-contains") == true)
         // Refused though a part that is found nowhere leaves nothing to look for.
         let nowhere = Query.Filter.field(field, .lessThan, .null)
         #expect(reason { $0.filter = .and([contains, nowhere, other]) }?.contains("array-contains") == true)

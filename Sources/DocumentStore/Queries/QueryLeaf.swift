@@ -65,24 +65,37 @@ struct QueryLeaf: Hashable, Sendable {
             throw .invalidArgument("a query has more than \(maxFilters) filters, the limit")
         }
         // One alone is no work to look at.
-        guard try checkCounts(filter).arrays <= 1 || arrayFilters(filter).allSatisfy({ $0.count <= 1 }) else {
+        guard try checkCounts(filter).arrays <= 1 || arrayFilters(filter) <= 1 else {
             throw .invalidArgument(
                 "a query has more than one array-contains or array-contains-any in a conjunction")
         }
         return expand(filter)
     }
 
-    /// The filters on what arrays contain, in each conjunction. The same asked for twice is one.
-    private static func arrayFilters(_ filter: Query.Filter) -> [Set<Query.Filter>] {
+    /// A filter on what an array contains; of several elements in whatever order.
+    private struct ArrayFilter: Hashable {
+        var field: FieldPath
+        var isAny: Bool
+        var elements: Set<Value>
+
+        init?(_ filter: Query.Filter) {
+            switch filter {
+            case .field(let field, .arrayContains, let value): (self.field, isAny, elements) = (field, false, [value])
+            case .field(let field, .arrayContainsAny, .array(let values)):
+                (self.field, isAny, elements) = (field, true, Set(values))
+            default: return nil
+            }
+        }
+    }
+
+    /// How many filters on what arrays contain a conjunction has at most. The same twice side by side is one.
+    private static func arrayFilters(_ filter: Query.Filter) -> Int {
         switch filter {
         case .and(let filters):
-            filters.reduce([[]]) { product, filter in
-                let parts = arrayFilters(filter)
-                return product.flatMap { filters in parts.map { filters.union($0) } }
-            }
-        case .or(let filters): filters.flatMap(arrayFilters)
-        case .field(_, .arrayContains, _), .field(_, .arrayContainsAny, _): [[filter]]
-        case .field, .unary: [[]]
+            let own = filters.compactMap(ArrayFilter.init)
+            return Set(own).count + filters.reduce(0) { $0 + (ArrayFilter($1) == nil ? arrayFilters($1) : 0) }
+        case .or(let filters): return filters.reduce(0) { max($0, arrayFilters($1)) }
+        case .field, .unary: return ArrayFilter(filter) == nil ? 0 : 1
         }
     }
 

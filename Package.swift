@@ -114,7 +114,7 @@ let package = Package(
         .executableTarget(
             name: "functions-bench",
             dependencies: [
-                "DocumentModel", "DocumentStore",
+                "DocumentModel", "DocumentStore", "FunctionsHost", "WorkerProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -7,7 +7,7 @@ struct FunctionsBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions-bench",
         abstract: "Measures the host beside what it is compared with.",
-        subcommands: [RunCommand.self, ReferenceCommand.self, ScanCommand.self],
+        subcommands: [RunCommand.self, ReferenceCommand.self, ScanCommand.self, DrainCommand.self],
         defaultSubcommand: RunCommand.self)
 }
 
@@ -37,6 +37,26 @@ struct ScanCommand: AsyncParsableCommand {
     func run() async throws {
         try await kind.run(on: file)
         FileHandle.standardOutput.write(Data("peak \(try OwnProcess.peakResidentBytes())\n".utf8))
+        // Until it is told to end, so that nobody takes it for one that failed.
+        try await Task.sleep(for: .seconds(600))
+    }
+}
+
+/// `functions-bench drain-store`
+struct DrainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drain-store",
+        abstract: "Works off a function's deliveries with handlers that end at once, and prints what that took.")
+
+    @Option(help: "The store's file.")
+    var file: String
+
+    @Option(help: "The function.")
+    var function: String
+
+    func run() async throws {
+        let report = try await DispatcherDrain(file: file, function: function).run()
+        FileHandle.standardOutput.write(try Data("drained ".utf8) + JSONEncoder().encode(report) + Data("\n".utf8))
         // Until it is told to end, so that nobody takes it for one that failed.
         try await Task.sleep(for: .seconds(600))
     }

@@ -11,7 +11,9 @@ import FunctionsRuntime
 /// A bundle for tests: one function of each kind, and one for each way to misbehave.
 @main
 struct FixtureFunctions: FunctionBundle {
-    var functions: [Function] {
+    var functions: [Function] { measured ?? everything }
+
+    @FunctionsBuilder private var everything: [Function] {
         wellBehaved
         streaming
         misbehaving

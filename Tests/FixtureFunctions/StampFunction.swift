@@ -9,6 +9,19 @@ import FunctionsRuntime
 #endif
 
 extension FixtureFunctions {
+    /// For the benchmark: as many document triggers as `FIXTURE_PATTERNS` says, and nothing else. One of them is `stamp`;
+    /// the others match nothing that the benchmark writes.
+    var measured: [Function]? {
+        guard let text = getenv("FIXTURE_PATTERNS"), let count = Int(String(cString: text)), count > 0 else {
+            return nil
+        }
+        return [stamp]
+            + (1..<count).map { number in
+                onDocumentCreated("other\(number)", document: "others\(number)/{id}") { event in _ = event.params["id"]
+                }
+            }
+    }
+
     /// For the benchmark: notes when an event happened and when its handler began, both in microseconds since 1970, in
     /// the file that the document names.
     var stamp: Function {

@@ -49,9 +49,10 @@ extension Benchmark {
 extension HostProcess {
     /// Starts a host, hands it to what needs it, and ends it, also where that fails.
     static func with<Value: Sendable>(
-        _ bundles: [String], in directory: URL, _ body: (HostProcess) async throws -> Value
+        _ bundles: [String], environment: [String: String] = [:], in directory: URL,
+        _ body: (HostProcess) async throws -> Value
     ) async throws -> Value {
-        let host = try await start(bundles: bundles, in: directory)
+        let host = try await start(bundles: bundles, environment: environment, in: directory)
         do {
             let value = try await body(host)
             await host.child.stop()

@@ -7,30 +7,40 @@ struct EventBenchmark: Benchmark {
     var pace: Pace
 
     func run(in directory: URL) async throws -> Section {
-        try await HostProcess.with(["FixtureFunctions"], in: directory) { host in
-            var section = Section(
-                "Document triggers, from the commit to the handler",
-                notes: [
-                    "each delivery is durable with the change, and its end too",
-                    "a handler's start is counted from the commit's time, so the sync is in it",
-                ])
-            let stamps = Stamps(directory.appendingPathComponent("stamps"), host)
-            // The worker's start is another benchmark's.
-            _ = try await stamps.afterCommits(of: 1, count: 20)
-            let single = try await stamps.afterCommits(of: 1, count: pace.count(1000, quick: 300))
-            section.add(
-                Row(
-                    "one change at a time: p50", .milliseconds(single.percentile(0.5)),
-                    aim: .atMost(.milliseconds(0.001))))
-            section.add(
-                Row(
-                    "one change at a time: p99", .milliseconds(single.percentile(0.99)),
-                    aim: .atMost(.milliseconds(0.005))))
-            let flood = try await stamps.afterCommits(of: 400, count: pace.count(40_000, quick: 8000))
-            section.add(Row("a flood, 400 in a commit: handled", .perSecond(flood.perSecond)))
-            section.add(Row("a flood: CPU each", .microseconds(flood.cpuPerOperation)))
-            return section
+        var section = Section(
+            "Document triggers, from the commit to the handler",
+            notes: [
+                "each delivery is durable with the change, and its end too",
+                "a handler's start is counted from the commit's time, so the sync is in it",
+                "patterns: those that are registered, of which one matches what is written",
+            ])
+        for patterns in [1, 100, 1000] {
+            let folder = try folder("patterns-\(patterns)", in: directory)
+            try await HostProcess.with(
+                ["FixtureFunctions"], environment: ["FIXTURE_PATTERNS": "\(patterns)"], in: folder
+            ) { host in
+                let stamps = Stamps(folder.appendingPathComponent("stamps"), host)
+                try await measure(stamps, "\(patterns) \(patterns == 1 ? "pattern" : "patterns")", &section)
+            }
         }
+        return section
+    }
+
+    private func measure(_ stamps: Stamps, _ name: String, _ section: inout Section) async throws {
+        // The worker's start is another benchmark's.
+        _ = try await stamps.afterCommits(of: 1, count: 20)
+        let single = try await stamps.afterCommits(of: 1, count: pace.count(1000, quick: 300))
+        section.add(
+            Row(
+                "\(name), one change at a time: p50", .milliseconds(single.percentile(0.5)),
+                aim: .atMost(.milliseconds(0.001))))
+        section.add(
+            Row(
+                "\(name), one change at a time: p99", .milliseconds(single.percentile(0.99)),
+                aim: .atMost(.milliseconds(0.005))))
+        let flood = try await stamps.afterCommits(of: 400, count: pace.count(40_000, quick: 8000))
+        section.add(Row("\(name), a flood, 400 in a commit: handled", .perSecond(flood.perSecond)))
+        section.add(Row("\(name), a flood: CPU each", .microseconds(flood.cpuPerOperation)))
     }
 }
 

@@ -45,6 +45,28 @@ final class ChildProcess: Sendable {
         }
     }
 
+    /// Runs this program once more, until it has printed a line that starts with a word.
+    ///
+    /// - Returns: the rest of the line.
+    static func ownLine(
+        _ word: String, of arguments: [String], log: URL, within time: Duration
+    ) async throws -> String {
+        let child = try ChildProcess(
+            Bundle.main.executableURL?.path ?? CommandLine.arguments[0], arguments, log: log)
+        do {
+            let line = try await child.wait(for: "line of \(arguments[0])", within: time) {
+                // Without the last, which may not be whole yet.
+                let lines = child.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+                return lines.first { $0.hasPrefix(word + " ") }
+            }
+            await child.stop()
+            return String(line.dropFirst(word.count + 1))
+        } catch {
+            await child.stop()
+            throw error
+        }
+    }
+
     /// Asks it to end, and kills it where it doesn't within 15 seconds.
     func stop() async {
         process.terminate()

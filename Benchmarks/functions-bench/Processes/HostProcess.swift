@@ -20,8 +20,11 @@ struct HostProcess: Sendable {
     ///
     /// - Parameters:
     ///   - bundles: products that stand beside this program.
+    ///   - environment: what the bundles see besides; the host's own is kept from them.
     ///   - directory: where its configuration and data are. What is there from a former start is used.
-    static func start(bundles: [String], in directory: URL) async throws -> HostProcess {
+    static func start(
+        bundles: [String], environment: [String: String] = [:], in directory: URL
+    ) async throws -> HostProcess {
         let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         let folder = (Bundle.main.executableURL ?? products).deletingLastPathComponent()
         let host = folder.appendingPathComponent("functions-host").path
@@ -30,7 +33,9 @@ struct HostProcess: Sendable {
             throw LoadError("\(program) is missing; build it: swift build -c release --product …")
         }
         let file = directory.appendingPathComponent("functions.json")
-        try configuration(bundles.map { folder.appendingPathComponent($0).path })
+        var executables = bundles.map { folder.appendingPathComponent($0).path }
+        if !environment.isEmpty { executables = try executables.map { try script($0, environment, in: directory) } }
+        try configuration(executables)
             .write(to: file, atomically: true, encoding: .utf8)
         let start = ContinuousClock.now
         let child = try ChildProcess(
@@ -45,6 +50,17 @@ struct HostProcess: Sendable {
             await child.stop()
             throw error
         }
+    }
+
+    /// A program that becomes another one in an environment of its own.
+    private static func script(
+        _ program: String, _ environment: [String: String], in directory: URL
+    ) throws -> String {
+        let file = directory.appendingPathComponent(URL(fileURLWithPath: program).lastPathComponent)
+        let variables = environment.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+        try Data("#!/bin/sh\nexec env \(variables) '\(program)' \"$@\"\n".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+        return file.path
     }
 
     private static func configuration(_ bundles: [String]) -> String {

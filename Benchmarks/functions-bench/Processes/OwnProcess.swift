@@ -12,11 +12,16 @@ enum OwnProcess {
     }
 
     /// The most memory it ever had resident, in bytes.
-    static func peakResidentBytes() throws -> Int {
+    static func peakResidentBytes() throws -> Int { try status("VmHWM") }
+
+    /// The memory that it has resident now, in bytes.
+    static func residentBytes() throws -> Int { try status("VmRSS") }
+
+    private static func status(_ name: String) throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
         guard let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) }) else {
-            throw LoadError("/proc/self/status doesn't tell the peak of memory")
+            throw LoadError("/proc/self/status has no \(name)")
         }
         return kilobytes * 1024
     }

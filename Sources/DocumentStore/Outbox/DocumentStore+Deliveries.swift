@@ -199,21 +199,7 @@ extension DocumentStore {
     /// Of each function that has deliveries, whether or not it is there still.
     package func deliveryCounts() async throws(DocumentError) -> [DeliveryCounts] {
         try await view { view in
-            var names: Set<String> = []
-            for kind in [UInt8(1), 3] {
-                var range = OutboxKey.all(kind)
-                while !range.isEmpty {
-                    var name: String?
-                    try view.storage.scanKeys(.deliveries, range, reverse: false) { key in
-                        name = try OutboxKey.function(key)
-                        return false
-                    }
-                    guard let name else { break }
-                    names.insert(name)
-                    let all = kind == 1 ? OutboxKey.pending(of: name) : OutboxKey.dead(of: name)
-                    range.lower = all.upper ?? []
-                }
-            }
+            let names = Set(try view.storage.functions(areDead: false) + view.storage.functions(areDead: true))
             return try names.sorted().map { name in
                 var (oldest, firstDue) = (Timestamp?.none, Timestamp?.none)
                 try view.storage.scanKeys(.deliveries, OutboxKey.pending(of: name), reverse: false) { key in
@@ -230,6 +216,17 @@ extension DocumentStore {
                     firstDue: firstDue)
             }
         }
+    }
+
+    /// The functions that have deliveries which are pending or waiting, whether or not they are there still. Takes the
+    /// same time however many they have.
+    package func functionsWithDeliveries() async throws(DocumentError) -> [String] {
+        try await view { try $0.storage.functions(areDead: false) }
+    }
+
+    /// How many deliveries of a function are pending or waiting.
+    package func pendingCount(of function: String) async throws(DocumentError) -> Int {
+        try await view { try $0.storage.count(.deliveries, OutboxKey.pending(of: function)) }
     }
 
     // MARK: Asking the threads
@@ -262,6 +259,23 @@ extension DocumentStore {
 }
 
 extension StorageReader {
+    /// The functions that have dead letters, or other deliveries, by name.
+    fileprivate func functions(areDead: Bool) throws -> [String] {
+        var names: [String] = []
+        var range = OutboxKey.all(areDead ? 3 : 1)
+        while !range.isEmpty {
+            var name: String?
+            try scanKeys(.deliveries, range, reverse: false) { key in
+                name = try OutboxKey.function(key)
+                return false
+            }
+            guard let name else { break }
+            names.append(name)
+            range.lower = (areDead ? OutboxKey.dead(of: name) : OutboxKey.pending(of: name)).upper ?? []
+        }
+        return names
+    }
+
     fileprivate func wholeDelivery(_ id: DeliveryID) throws -> StoredDelivery? {
         guard let delivery = try delivery(id) else { return nil }
         guard let row = try get(.events, OutboxKey.event(id.event)) else {

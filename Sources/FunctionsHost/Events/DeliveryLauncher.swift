@@ -1,24 +1,24 @@
 import DocumentModel
-import DocumentStore
+package import DocumentStore
 
 /// Runs a function's handler for deliveries.
-protocol DeliveryLauncher: Sendable {
+package protocol DeliveryLauncher: Sendable {
     /// Never waits.
     func launch(_ starts: [DeliveryStart])
 }
 
 /// One try at a delivery.
-struct DeliveryStart: Sendable {
-    var stored: StoredDelivery
-    var lease: DeliveryLease
+package struct DeliveryStart: Sendable {
+    package var stored: StoredDelivery
+    package var lease: DeliveryLease
     /// Called when the handler starts.
-    var onStart: @Sendable () -> Void
+    package var onStart: @Sendable () -> Void
     /// Called once, when no process runs the handler any more.
-    var onEnd: @Sendable (TryEnd) -> Void
+    package var onEnd: @Sendable (TryEnd) -> Void
 }
 
 /// How a try at a delivery ended.
-enum TryEnd: Equatable, Sendable {
+package enum TryEnd: Equatable, Sendable {
     case succeeded
     /// The handler's own commit has ended the delivery.
     case completed

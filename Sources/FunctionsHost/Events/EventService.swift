@@ -6,7 +6,7 @@ import Synchronization
 import WorkerProtocol
 
 /// The dispatcher: from what comes into the outbox to the functions that are to be told of it, and their operator's view.
-final class EventService: Service {
+package final class EventService: Service {
     /// What it needs of the host.
     struct Parts: Sendable {
         let store: DocumentStore
@@ -70,7 +70,7 @@ final class EventService: Service {
     }
 
     /// Works on deliveries until the graceful shutdown begins. What runs then goes on, and nothing more is started.
-    func run() async throws {
+    package func run() async throws {
         begin()
         try? await gracefulShutdown()
         stop()

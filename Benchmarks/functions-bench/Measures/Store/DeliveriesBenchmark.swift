@@ -24,6 +24,7 @@ struct DeliveriesBenchmark: Benchmark {
             notes: [
                 "reference of the commits: the same without a pattern; CPU is that of the whole process",
                 "ended: leased, and the end durable, with as many at work as the host may have for one function",
+                "drained: by the host's dispatcher in a process of its own, with handlers that end at once",
             ])
         try await measureCommits(directory, &section)
         try await measureEnds(directory, &section)
@@ -109,20 +110,19 @@ struct DeliveriesBenchmark: Benchmark {
             return seconds
         }
         section.add(Row("\(name): written", .perSecond(Double(count) / seconds)))
-        let start = ContinuousClock.now
-        let peak = try await StoreScan.drain.peakBytes(
-            of: file.path, log: directory.appendingPathComponent("drain.log"), within: .seconds(900))
-        section.add(Row("\(name): drained", .perSecond(Double(count) / (ContinuousClock.now - start).seconds)))
-        section.add(Row("\(name): memory at most", .bytes(peak), aim: .atMost(.bytes(100_000_000))))
+        let drain = try await DispatcherDrain(file: file.path, function: Self.function)
+            .runApart(log: directory.appendingPathComponent("drain.log"))
+        guard drain.deliveries == count else { throw LoadError("\(drain.deliveries) of \(count) were handled") }
+        section.add(Row("\(name): drained", .perSecond(Double(count) / drain.elapsed)))
+        section.add(Row("\(name): CPU each", .microseconds(drain.cpu / Double(count))))
+        section.add(
+            Row(
+                "\(name): memory after a tenth, the most (beside: then)", .bytes(drain.late),
+                beside: .bytes(drain.early), aim: .ratioAtMost(1.5)))
+        section.add(Row("\(name): memory at most", .bytes(drain.peak), aim: .atMost(.bytes(100_000_000))))
         try await with(file) { store in
             guard try await store.deliveryCounts().isEmpty else { throw LoadError("deliveries are left") }
         }
-    }
-
-    /// Ends all that is due, in a process of its own.
-    static func drainAll(of store: DocumentStore) async throws {
-        let report = try await DeliveryDrain(store: store, function: function, atWork: 1000).run()
-        guard report.operations > 0 else { throw LoadError("nothing is due") }
     }
 
     private static func fill(_ store: DocumentStore, _ count: Int) async throws {

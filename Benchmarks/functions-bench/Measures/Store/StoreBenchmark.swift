@@ -158,7 +158,7 @@ struct StoreBenchmark: Benchmark {
     private func measureMemory(
         _ loaded: LoadedStore, _ directory: URL, _ section: inout Section
     ) async {
-        for kind in StoreScan.ofDocuments {
+        for kind in StoreScan.allCases {
             let name = "\(kind.rawValue) of \(Self.text(loaded.size)): memory at most"
             do {
                 let peak = try await kind.peakBytes(of: loaded.file, log: directory.appendingPathComponent("scan.log"))

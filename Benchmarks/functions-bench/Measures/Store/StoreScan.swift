@@ -8,10 +8,6 @@ enum StoreScan: String, CaseIterable, ExpressibleByArgument {
     case aggregation
     /// Each document in the order of their names, as an export has them.
     case export
-    /// Each delivery is ended.
-    case drain
-
-    static let ofDocuments: [Self] = [.aggregation, .export]
 
     func run(on file: String) async throws {
         let engine = try SQLiteEngine(file: file)
@@ -28,26 +24,16 @@ enum StoreScan: String, CaseIterable, ExpressibleByArgument {
             // Blocks, and there is nothing else to do here.
             try store.export(begin: { _ in }) { bytes += DocumentLimits.size(of: $0.fields) }
             guard bytes > 0 else { throw LoadError("there are no documents in \(file)") }
-        case .drain: try await DeliveriesBenchmark.drainAll(of: store)
         }
         await store.shutdown()
         try engine.close()
     }
 
     /// The most memory that a process had which did this and nothing else.
-    func peakBytes(of file: String, log: URL, within time: Duration = .seconds(60)) async throws -> Int {
-        let program = Bundle.main.executableURL?.path ?? CommandLine.arguments[0]
-        let child = try ChildProcess(program, ["scan-store", "--file", file, "--kind", rawValue], log: log)
-        do {
-            let peak = try await child.wait(for: "end of the scan", within: time) {
-                let line = child.output.split(separator: "\n").first { $0.hasPrefix("peak ") }
-                return line.flatMap { Int($0.dropFirst(5)) }
-            }
-            await child.stop()
-            return peak
-        } catch {
-            await child.stop()
-            throw error
-        }
+    func peakBytes(of file: String, log: URL) async throws -> Int {
+        let text = try await ChildProcess.ownLine(
+            "peak", of: ["scan-store", "--file", file, "--kind", rawValue], log: log, within: .seconds(60))
+        guard let peak = Int(text) else { throw LoadError("a scan's peak of memory reads \(text)") }
+        return peak
     }
 }

@@ -104,13 +104,13 @@ extension FunctionsTester {
     ) -> (stored: DeliveryOutcome, told: TestDelivery.Outcome) {
         let reason = InvocationFailure(ofEvent: error)
         let failure = DeliveryFailure(reason.message, status: reason.code.httpStatus)
-        guard let trigger = functions[delivery.id.function]?.trigger else { return (.dropped, .dropped) }
+        guard let trigger = functions[delivery.id.function]?.trigger else { return (.dropped(failure), .dropped) }
         let verdict = RetryPolicy(trigger).verdict(
             afterFailures: delivery.tries + 1, event: delivery.created, firstTry: delivery.firstTry ?? start, now: now)
         return switch verdict {
         case .retry(let time): (.retry(at: time, failure), .retried(at: time))
         case .dead: (.dead(failure), .dead)
-        case .dropped: (.dropped, .dropped)
+        case .dropped: (.dropped(failure), .dropped)
         }
     }
 

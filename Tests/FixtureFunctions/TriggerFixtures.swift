@@ -45,6 +45,12 @@ extension FixtureFunctions {
         onDocumentCreated("trapsOnEvent", document: "traps/{id}", .retry(Self.quickly)) { event in
             _ = [1, 2, 3][event.params.count + 2]
         }
+        // Traps for the document `bad`, while others are at work in the same process.
+        onDocumentCreated("trapsInCompany", document: "company/{id}", .maxInstances(1)) { event in
+            try await Task.sleep(for: .milliseconds(200))
+            if event.params["id"] == "bad" { _ = [1, 2, 3][event.params.count + 2] }
+            try await log("trapsInCompany", event)
+        }
         // Fails as often as the document's `n` says.
         onDocumentCreated("failsTimes", document: "failing/{id}", .retry(Self.quickly)) {
             (event: DocumentEvent<Document<Counted>>) in

@@ -97,6 +97,7 @@ extension Effect {
         case .enqueue(let task):
             writer.write(byte: 1)
             writer.write(task)
+            writer.write(task.startsNewChain)
         case .publish(let event):
             writer.write(byte: 2)
             writer.write(event)
@@ -105,7 +106,10 @@ extension Effect {
 
     init(from reader: inout ByteReader) throws(DecodingFailure) {
         switch try reader.byte() {
-        case 1: self = .enqueue(try reader.task())
+        case 1:
+            var task = try reader.task()
+            task.startsNewChain = try reader.bool()
+            self = .enqueue(task)
         case 2: self = .publish(try reader.cloudEvent())
         case let tag: throw DecodingFailure("no effect has the tag \(tag)")
         }

@@ -11,10 +11,12 @@ public struct TaskDraft: Hashable, Sendable {
     public var scheduleTime: Timestamp?
     /// How long one try may take, in seconds; nil for the function's timeout.
     public var dispatchDeadline: Int?
+    /// Whether the functions that led to it don't count as its way. Not kept with the task.
+    public var startsNewChain: Bool
 
     public init(
         queue: String, name: String? = nil, body: [UInt8], headers: [String: String] = [:],
-        scheduleTime: Timestamp? = nil, dispatchDeadline: Int? = nil
+        scheduleTime: Timestamp? = nil, dispatchDeadline: Int? = nil, startsNewChain: Bool = false
     ) {
         self.queue = queue
         self.name = name
@@ -22,6 +24,7 @@ public struct TaskDraft: Hashable, Sendable {
         self.headers = headers
         self.scheduleTime = scheduleTime
         self.dispatchDeadline = dispatchDeadline
+        self.startsNewChain = startsNewChain
     }
 }
 

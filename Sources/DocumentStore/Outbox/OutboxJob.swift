@@ -8,8 +8,8 @@ package enum DeliveryOutcome: Hashable, Sendable {
     case retry(at: Timestamp, DeliveryFailure)
     /// It failed for good and is kept among the dead letters.
     case dead(DeliveryFailure)
-    /// It goes without having succeeded.
-    case dropped
+    /// It failed and goes.
+    case dropped(DeliveryFailure)
 }
 
 /// Why a try failed.

@@ -77,12 +77,11 @@ extension StoreWriter {
             switch effect {
             case .enqueue(let task):
                 let due = max(task.scheduleTime ?? now, now)
-                // What waits for a time is paced by its author, and no loop that runs away.
-                let isPaced = due.microseconds - now.microseconds >= Self.pace
                 let receiver = EventReceiver(
                     function: task.queue, due: due, taskName: task.name,
-                    deadBecause: isPaced ? nil : maker.loop(to: task.queue))
-                try put(maker.make(.task(task), isNewChain: isPaced), for: [receiver], now, storage)
+                    deadBecause: task.startsNewChain ? nil : maker.loop(to: task.queue))
+                let event = maker.make(.task(task), isNewChain: task.startsNewChain)
+                try put(event, for: [receiver], now, storage)
             case .publish(let cloudEvent):
                 let receivers = routes.receivers(of: cloudEvent).map {
                     EventReceiver(function: $0, due: now, deadBecause: maker.loop(to: $0))
@@ -92,9 +91,6 @@ extension StoreWriter {
             }
         }
     }
-
-    /// How far ahead a task must be for its chain to begin anew, in microseconds.
-    private static let pace: Int64 = 1_000_000
 
     private func put(
         _ event: Event, for receivers: [EventReceiver], _ now: Timestamp, _ storage: any StorageWriter

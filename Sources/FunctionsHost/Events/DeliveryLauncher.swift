@@ -22,7 +22,14 @@ package enum TryEnd: Equatable, Sendable {
     case succeeded
     /// The handler's own commit has ended the delivery.
     case completed
+    /// The handler failed, or its process ended while it was at nothing else.
     case failed(DeliveryFailure)
+    /// The process ended while it was at several invocations: any of them may be why.
+    case lostInCompany(WorkerEnd)
+    /// No process was there for the handler.
+    case notStarted(String)
+    /// The event can't be read, at no try.
+    case unreadable(String)
     /// It says nothing of the handler, since the host stops: the delivery is as if it hadn't been tried.
     case givenBack
 }

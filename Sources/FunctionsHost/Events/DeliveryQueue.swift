@@ -34,8 +34,6 @@ final class DeliveryQueue: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Timers are never longer, in seconds: the wall clock may be set meanwhile.
-    private static let longestSleep = 60.0
     /// Before writing is tried again that has failed, in seconds.
     private static let pause = 1.0
 
@@ -99,19 +97,33 @@ final class DeliveryQueue: Sendable {
 
     var counters: DeliveryCounters { state.withLock { $0.counters } }
 
+    /// Whether its handlers can't be started at present.
+    var isFailingToStart: Bool { state.withLock { $0.machine.isFailingToStart } }
+
     // MARK: Doing it
 
-    /// Asks the machine under the lock, and acts outside of it.
+    /// Asks the machine under the lock, and acts outside of it. But a lease is taken under it: else whoever changes the
+    /// delivery by hand could be done, and have told of it in vain, between the decision and the lease.
     private func perform(_ event: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
         let now = parts.now()
-        let actions = state.withLock { event(&$0, now) }
-        guard !actions.isEmpty else { return }
+        typealias Step = (action: DeliveryQueueState.Action, lease: DeliveryLease?)
+        let steps: [Step] = state.withLock { state in
+            event(&state, now).map { action in
+                guard case .start(let stored) = action else { return (action, nil) }
+                return (action, parts.store.lease(stored.delivery.id))
+            }
+        }
+        guard !steps.isEmpty else { return }
         var starts: [DeliveryStart] = []
         var refused: [EventID] = []
-        for action in actions {
+        for (action, lease) in steps {
             switch action {
             case .start(let stored):
-                if let start = start(stored) { starts.append(start) } else { refused.append(stored.delivery.id.event) }
+                if let start = start(stored, lease) {
+                    starts.append(start)
+                } else {
+                    refused.append(stored.delivery.id.event)
+                }
             case .read(let request): read(request)
             case .wake(let time): wake(at: time)
             }
@@ -123,8 +135,12 @@ final class DeliveryQueue: Sendable {
     }
 
     /// - Returns: nil where it may not be worked on.
-    private func start(_ stored: StoredDelivery) -> DeliveryStart? {
-        guard gate.admit() == nil, let lease = parts.store.lease(stored.delivery.id) else { return nil }
+    private func start(_ stored: StoredDelivery, _ lease: DeliveryLease?) -> DeliveryStart? {
+        guard let lease else { return nil }
+        guard gate.admit() == nil else {
+            parts.store.release(lease)
+            return nil
+        }
         let began = parts.now()
         return DeliveryStart(
             stored: stored, lease: lease, onStart: { [self] in started(stored.delivery) },
@@ -134,7 +150,11 @@ final class DeliveryQueue: Sendable {
     private func started(_ delivery: Delivery) {
         guard let due = delivery.due else { return }
         let seconds = parts.now().seconds(since: due)
-        state.withLock { $0.counters.latency.add(seconds: seconds) }
+        let wasFailing = state.withLock { state in
+            state.counters.latency.add(seconds: seconds)
+            return state.machine.isFailingToStart
+        }
+        if wasFailing { perform { $0.machine.started(now: $1) } }
     }
 
     private func read(_ request: DeliveryQueueState.Request) {
@@ -154,10 +174,12 @@ final class DeliveryQueue: Sendable {
     }
 
     private func wake(at time: Timestamp) {
-        let seconds = min(time.seconds(since: parts.now()), Self.longestSleep)
+        let seconds = time.seconds(since: parts.now())
         parts.timer.schedule(afterSeconds: seconds) { [weak self] in
             guard let self, state.withLock({ $0.phase != .stopped }) else { return }
-            if parts.now() < time { wake(at: time) } else { perform { $0.machine.tick(now: $1) } }
+            // Timers don't go by the wall clock, and may come a little early by it.
+            let left = time.seconds(since: parts.now())
+            if left > 0, left < seconds { wake(at: time) } else { perform { $0.machine.tick(now: $1) } }
         }
     }
 
@@ -166,22 +188,32 @@ final class DeliveryQueue: Sendable {
     private func conclude(_ delivery: Delivery, _ lease: DeliveryLease, began: Timestamp, _ end: TryEnd) {
         let event = delivery.id.event
         switch end {
-        case .succeeded:
-            state.withLock { $0.counters.tries += 1 }
-            write(.succeeded, lease, delivery, began: began)
+        case .succeeded: write(.succeeded, lease, delivery, began: began)
         case .completed:
             perform { state, now in
-                state.counters.tries += 1
+                state.counters.note(.succeeded)
                 return state.machine.ended(event, now: now)
             }
         case .failed(let failure):
             let outcome = policy.outcome(of: delivery, failure, began: began, now: parts.now())
-            state.withLock { $0.counters.note(outcome) }
-            log(outcome, failure, delivery)
             write(outcome, lease, delivery, began: began)
+        case .unreadable(let reason):
+            write(.dead(DeliveryFailure(reason, status: 500, wasExecuted: false)), lease, delivery, began: began)
         case .givenBack:
             parts.store.release(lease)
             perform { $0.machine.returned(event, now: $1) }
+        case .lostInCompany(let end):
+            parts.store.release(lease)
+            logger.warning(
+                "a process ended while it ran several handlers; an event is told again, alone",
+                metadata: ["event.id": "\(event)", "worker.end": "\(end)"])
+            perform { $0.machine.lostInCompany(event, now: $1) }
+        case .notStarted(let reason):
+            parts.store.release(lease)
+            logger.warning(
+                "a handler can't be started; its event waits",
+                metadata: ["event.id": "\(event)", "reason": "\(reason)"])
+            perform { $0.machine.misstarted(event, now: $1) }
         }
     }
 
@@ -189,15 +221,26 @@ final class DeliveryQueue: Sendable {
     private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
         parts.store.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
             switch result {
-            case .success:
+            case .success(let count):
+                // Where nothing was left to end, the handler's own commit has ended it before the handler was lost.
+                let outcome = count == 0 ? .succeeded : outcome
+                log(outcome, delivery)
                 var again: Timestamp?
                 if case .retry(let due, _) = outcome { again = due }
-                perform { [again] in $0.machine.ended(delivery.id.event, due: again, now: $1) }
+                perform { [again] state, now in
+                    state.counters.note(outcome)
+                    return state.machine.ended(delivery.id.event, due: again, now: now)
+                }
             case .failure(let error):
                 guard state.withLock({ $0.phase != .stopped }) else { return }
                 logger.error(
                     "the end of a delivery can't be written",
                     metadata: ["event.id": "\(delivery.id.event)", "error": "\(error.message)"])
+                if error.code == .dataLoss {
+                    // Its row can't be read any more, and is left out from now on.
+                    parts.store.release(lease)
+                    return perform { $0.machine.ended(delivery.id.event, now: $1) }
+                }
                 parts.timer.schedule(afterSeconds: Self.pause) { [self] in
                     write(outcome, lease, delivery, began: began)
                 }
@@ -205,17 +248,22 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    private func log(_ outcome: DeliveryOutcome, _ failure: DeliveryFailure, _ delivery: Delivery) {
-        var metadata: Logger.Metadata = [
-            "event.id": "\(delivery.id.event)", "try": "\(delivery.tries + 1)", "error": "\(failure.message)",
-        ]
+    private func log(_ outcome: DeliveryOutcome, _ delivery: Delivery) {
+        func metadata(_ failure: DeliveryFailure) -> Logger.Metadata {
+            [
+                "event.id": "\(delivery.id.event)", "try": "\(delivery.tries + 1)", "error": "\(failure.message)",
+            ]
+        }
         switch outcome {
         case .succeeded: break
-        case .retry(let due, _):
-            metadata["due"] = "\(due)"
-            logger.warning("an event's handler failed; it is tried again", metadata: metadata)
-        case .dropped: logger.error("an event's handler failed; the event is dropped", metadata: metadata)
-        case .dead: logger.error("an event's handler failed; the event is a dead letter", metadata: metadata)
+        case .retry(let due, let failure):
+            logger.warning(
+                "an event's handler failed; it is tried again",
+                metadata: metadata(failure).merging(["due": "\(due)"]) { $1 })
+        case .dropped(let failure):
+            logger.error("an event's handler failed; the event is dropped", metadata: metadata(failure))
+        case .dead(let failure):
+            logger.error("an event's handler failed; the event is a dead letter", metadata: metadata(failure))
         }
     }
 }
@@ -223,11 +271,12 @@ final class DeliveryQueue: Sendable {
 extension DeliveryCounters {
     fileprivate mutating func note(_ outcome: DeliveryOutcome) {
         tries += 1
-        failures += 1
         switch outcome {
-        case .succeeded, .retry: break
+        case .succeeded: return
+        case .retry: break
         case .dead: deadLetters += 1
         case .dropped: dropped += 1
         }
+        failures += 1
     }
 }

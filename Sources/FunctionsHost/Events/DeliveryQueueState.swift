@@ -84,6 +84,14 @@ struct DeliveryQueueState: Equatable {
     private var nextDue: Timestamp?
     private var bucket: TokenBucket?
     private var nextWake: Timestamp?
+    /// Those whose process ended while it ran several: one of them may be why, so each is worked on alone.
+    private var suspects: Set<EventID> = []
+    /// How often in a row no handler could be started, and when that may be tried again.
+    private var misstarts = 0
+    private var mayStartAt: Timestamp?
+
+    /// Ticks are never asked for further ahead, in seconds: the wall clock may be set meanwhile.
+    private static let longestSleep = 60.0
 
     init(limits: Limits) {
         self.limits = limits
@@ -103,6 +111,7 @@ struct DeliveryQueueState: Equatable {
         phase = .open
         // What failed or came back before may go well by now.
         if case .failed = reading { reading = .none }
+        mayStartAt = nil
         return advance(now)
     }
 
@@ -134,6 +143,7 @@ struct DeliveryQueueState: Equatable {
     mutating func withdrawn(_ events: Set<EventID>) {
         // What is being read may tell of them as they were.
         if case .underWay = reading { reading = .stale }
+        suspects.subtract(events)
         guard !bufferedIDs.isDisjoint(with: events) else { return }
         buffer.removeAll { events.contains($0.delivery.id.event) }
         bufferedIDs.subtract(events)
@@ -172,20 +182,48 @@ struct DeliveryQueueState: Equatable {
     /// - Parameter due: when it is tried again. What was read until now has left it out, and the news of it too.
     mutating func ended(_ event: EventID, due: Timestamp? = nil, now: Timestamp) -> [Action] {
         drop(event)
+        suspects.remove(event)
         if let due { noteDue(due) }
         return advance(now)
     }
 
     /// A delivery wasn't worked on, and is as it was. It is read again before long.
     mutating func returned(_ event: EventID, now: Timestamp) -> [Action] {
-        drop(event)
-        hasMore = true
+        giveBack(event)
         if reading == .none { reading = .failed(again: now.after(seconds: 1)) }
         return advance(now)
     }
 
+    /// The process ended while it was at several deliveries, this one among them. It is worked on again, alone.
+    mutating func lostInCompany(_ event: EventID, now: Timestamp) -> [Action] {
+        giveBack(event)
+        suspects.insert(event)
+        return advance(now)
+    }
+
+    /// No handler could be started for a delivery, which says nothing of the delivery. One is tried at a time, after
+    /// ever longer pauses, until one starts.
+    mutating func misstarted(_ event: EventID, now: Timestamp) -> [Action] {
+        giveBack(event)
+        // Those that were to start together have one reason.
+        if mayStart(now) {
+            misstarts += 1
+            mayStartAt = now.after(seconds: min(Double(1 << min(misstarts - 1, 6)), Self.longestSleep))
+        }
+        return advance(now)
+    }
+
+    /// Whether no handler could be started when that was last tried.
+    var isFailingToStart: Bool { misstarts > 0 }
+
+    /// A handler has started.
+    mutating func started(now: Timestamp) -> [Action] {
+        (misstarts, mayStartAt) = (0, nil)
+        return advance(now)
+    }
+
     mutating func tick(now: Timestamp) -> [Action] {
-        if let wake = nextWake, wake <= now { nextWake = nil }
+        if let wake = nextWake, isOver(wake, now) { nextWake = nil }
         return advance(now)
     }
 
@@ -193,10 +231,19 @@ struct DeliveryQueueState: Equatable {
 
     private var isOpen: Bool { phase == .open }
 
+    /// Whether what is worked on is to be alone.
+    private var isAlone: Bool { inFlight.count == 1 && inFlight.keys.first.map { suspects.contains($0) } == true }
+
     private mutating func noteDue(_ time: Timestamp) { nextDue = min(nextDue ?? time, time) }
 
     private mutating func drop(_ event: EventID) {
         if let bytes = inFlight.removeValue(forKey: event) { inFlightBytes -= bytes }
+    }
+
+    /// Of one that isn't to be worked on as before: it is in the store, and read in its turn.
+    private mutating func giveBack(_ event: EventID) {
+        drop(event)
+        hasMore = true
     }
 
     private mutating func forget() {
@@ -246,7 +293,7 @@ struct DeliveryQueueState: Equatable {
             hasMore = true
         }
         var actions: [Action] = []
-        while let first = buffer.first, hasPlace(for: first) {
+        while let first = buffer.first, hasPlace(for: first), mayStart(now) {
             guard bucket?.take(at: now) ?? true else { break }
             buffer.removeFirst()
             bufferedIDs.remove(first.delivery.id.event)
@@ -261,13 +308,22 @@ struct DeliveryQueueState: Equatable {
     }
 
     private func hasPlace(for stored: StoredDelivery) -> Bool {
-        inFlight.count < limits.concurrency
-            && (inFlight.isEmpty || inFlightBytes + stored.event.count <= limits.maxBytes)
+        if inFlight.isEmpty { return true }
+        // While none can be started one is tried at a time.
+        return inFlight.count < limits.concurrency && inFlightBytes + stored.event.count <= limits.maxBytes
+            && misstarts == 0 && !isAlone && !suspects.contains(stored.delivery.id.event)
+    }
+
+    private func mayStart(_ now: Timestamp) -> Bool { mayStartAt.map { isOver($0, now) } ?? true }
+
+    /// Whether a time that was planned here has come, or will for too long not come since the clock was put back.
+    private func isOver(_ time: Timestamp, _ now: Timestamp) -> Bool {
+        time <= now || time > now.after(seconds: Self.longestSleep)
     }
 
     /// The next page, once most of what was read is started.
     private mutating func readAsNeeded(_ now: Timestamp) -> Request? {
-        if case .failed(let again) = reading, again <= now { reading = .none }
+        if case .failed(let again) = reading, isOver(again, now) { reading = .none }
         guard hasMore, reading == .none, buffer.count <= limits.page / 4,
             bufferedBytes < limits.bufferedBytes / 2
         else { return nil }
@@ -283,8 +339,14 @@ struct DeliveryQueueState: Equatable {
         var times: [Timestamp] = []
         if let nextDue { times.append(nextDue) }
         if case .failed(let again) = reading { times.append(again) }
-        if let first = buffer.first, hasPlace(for: first), let next = bucket?.next(at: now) { times.append(next) }
-        return times.min()
+        if let first = buffer.first, hasPlace(for: first) {
+            if let mayStartAt, !mayStart(now) {
+                times.append(mayStartAt)
+            } else if let next = bucket?.next(at: now) {
+                times.append(next)
+            }
+        }
+        return times.min().map { min($0, now.after(seconds: Self.longestSleep)) }
     }
 
     /// Asks for a tick, unless an earlier one is on its way.

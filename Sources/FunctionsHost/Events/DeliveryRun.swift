@@ -83,17 +83,15 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
         if delivery.isDone { return .completed }
         switch (outcome, end) {
         case (.succeeded, _): return .succeeded
-        case (.stopped, _), (_, .lost(.shutdown)): return .givenBack
-        case (.failed(let failure), .lost(let end)) where failure.wasExecuted:
+        case (.stopped, _), (_, .lost(.shutdown, _)): return .givenBack
+        case (.failed(let failure), .lost(let end, let wasAlone)) where failure.wasExecuted:
+            guard wasAlone else { return .lostInCompany(end) }
             return .failed(
                 DeliveryFailure(
                     "the process ended before its handler did: \(end)", status: failure.status, wasExecuted: false))
-        case (.failed(var failure), .neverStarted):
-            failure.message =
-                failure.wasExecuted
-                ? "no process could be started for the handler" : "no process was ready for the handler in \(timeout) s"
-            failure.wasExecuted = false
-            return .failed(failure)
+        case (.failed(let failure), .neverStarted):
+            return .notStarted(
+                failure.wasExecuted ? "no process could be started" : "no process was ready in \(timeout) s")
         case (.failed(let failure), _): return .failed(failure)
         }
     }

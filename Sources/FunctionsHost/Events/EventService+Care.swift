@@ -34,8 +34,8 @@ extension EventService {
 
     // MARK: Deliveries that can't be worked on
 
-    /// Makes dead letters of deliveries that have waited too long for a function that is paused or isn't served any
-    /// more, and says now and then that they wait.
+    /// Makes dead letters of deliveries that have waited too long for a function that is paused, can't be started or
+    /// isn't served any more, and says now and then that they wait.
     func sweep() async {
         do throws(DocumentError) {
             for count in try await deliveryCounts() where count.pending > 0 {
@@ -54,6 +54,9 @@ extension EventService {
     private func obstacle(_ name: String) -> (reason: String, maxAge: Double)? {
         guard let function = functions[name], queues[name] != nil else {
             return ("no function \(name) is served that takes events", DeliveryAge.whereGone)
+        }
+        if queues[name]?.isFailingToStart == true {
+            return ("\(name) can't be started", DeliveryAge.wherePaused(function.manifest.trigger))
         }
         guard function.gate.isClosed else { return nil }
         let reason = function.gate.isPaused ? "\(name) is paused" : "the budget of \(name) is used up"

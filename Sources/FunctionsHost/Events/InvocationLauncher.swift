@@ -45,8 +45,7 @@ final class InvocationLauncher: DeliveryLauncher {
                 chain = try Event.chain(of: stored.event)
             }
         } catch {
-            let failure = DeliveryFailure("the event can't be read: \(error)", status: 500, wasExecuted: false)
-            return start.onEnd(.failed(failure))
+            return start.onEnd(.unreadable("the event can't be read: \(error)"))
         }
         let attempt = DeliveryAttempt(
             event: stored.event, retryCount: stored.delivery.tries, executionCount: stored.delivery.executions,

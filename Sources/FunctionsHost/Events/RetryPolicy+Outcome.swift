@@ -14,7 +14,7 @@ extension RetryPolicy {
         return switch verdict {
         case .retry(let due): .retry(at: due, failure)
         case .dead: .dead(failure)
-        case .dropped: .dropped
+        case .dropped: .dropped(failure)
         }
     }
 }

@@ -85,7 +85,7 @@ enum HandlerEnd {
     case neverStarted
     case returned
     /// Its process ended first.
-    case lost(WorkerEnd)
+    case lost(WorkerEnd, wasAlone: Bool)
 }
 
 /// The delivery that an invocation is a try at. Belongs to the invocation's loop.

@@ -93,8 +93,8 @@ final class InvocationLoop: @unchecked Sendable {
         let observer = invocation.observer.map { NIOLoopBound($0, eventLoop: eventLoop) }
         invocation.observer = nil
         if let observer {
-            worker.whenGone { [eventLoop] end in
-                eventLoop.execute { observer.value.invocationOver(.lost(end)) }
+            worker.whenGone { [eventLoop] end, wasAlone in
+                eventLoop.execute { observer.value.invocationOver(.lost(end, wasAlone: wasAlone)) }
             }
         }
         finish(invocation, .failure(.internal))

@@ -13,7 +13,7 @@ final class Worker: Sendable {
         /// Why the host ends the worker; nil while it doesn't.
         var reason: WorkerEnd?
         var status: ProcessStatus?
-        var onGone: [@Sendable (WorkerEnd) -> Void] = []
+        var onGone: [@Sendable (WorkerEnd, _ wasAlone: Bool) -> Void] = []
     }
 
     let id: WorkerPoolState.WorkerID
@@ -129,6 +129,8 @@ final class Worker: Sendable {
     private struct Executions {
         var running: [String] = []
         var last: String?
+        /// How many ran when the first link closed.
+        var lost: Int?
     }
 
     private let executions = Mutex(Executions())
@@ -147,6 +149,12 @@ final class Worker: Sendable {
             executions.running.remove(at: index)
             executions.last = execution
         }
+    }
+
+    /// One of the links is closed, and what ran is lost.
+    func broke() {
+        executions.withLock { if $0.lost == nil { $0.lost = $0.running.count } }
+        pool.workerBroke(self)
     }
 
     // MARK: Ends
@@ -212,11 +220,14 @@ final class Worker: Sendable {
         return true
     }
 
-    /// - Parameter action: called once the process has ended and its links are closed, one of which is still open.
-    func whenGone(_ action: @escaping @Sendable (WorkerEnd) -> Void) { state.withLock { $0.onGone.append(action) } }
+    /// - Parameter action: called once the process has ended and its links are closed, one of which is still open; with
+    ///   whether it ran one invocation only.
+    func whenGone(_ action: @escaping @Sendable (WorkerEnd, _ wasAlone: Bool) -> Void) { state.withLock { $0.onGone.append(action) } }
 
     private func goneIfOver() {
-        typealias Over = (reason: WorkerEnd, status: ProcessStatus, onGone: [@Sendable (WorkerEnd) -> Void])
+        typealias Over = (
+            reason: WorkerEnd, status: ProcessStatus, onGone: [@Sendable (WorkerEnd, Bool) -> Void]
+        )
         let over: Over? = state.withLock { state in
             guard let status = state.status, state.openLinks == 0 else { return nil }
             defer { state.onGone = [] }
@@ -229,7 +240,8 @@ final class Worker: Sendable {
                 "worker.end": "\(over.reason)", "worker.cpu": "\(over.status.cpuMicroseconds) µs",
                 "worker.maxResident": "\(over.status.maxResidentKiB) KiB",
             ])
-        for action in over.onGone { action(over.reason) }
+        let wasAlone = executions.withLock { ($0.lost ?? 0) <= 1 }
+        for action in over.onGone { action(over.reason, wasAlone) }
         pool.workerGone(self, end: over.reason)
     }
 

@@ -77,7 +77,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     /// The process has ended or is about to be ended: its invocations on this link are lost, and only they.
     func channelInactive(context: ChannelHandlerContext) {
-        worker.pool.workerBroke(worker)
+        worker.broke()
         channel = nil
         for invocation in Array(loop.invocations.values) where invocation.link === self {
             if invocation.isWanted {

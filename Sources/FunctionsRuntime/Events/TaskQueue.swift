@@ -41,28 +41,37 @@ public struct TaskOptions: Sendable {
     public var dispatchDeadline: Duration?
     /// Headers that the handler finds in ``TaskRequest/headers``.
     public var headers: [String: String]
+    /// Whether the task begins a chain of its own; false by default. Else it counts as caused by the event that the
+    /// function handles, and a chain that is too long ends as a dead letter: a task that enqueues itself again until
+    /// something is done must begin anew each time. What starts two such tasks never ends by itself.
+    public var startsNewChain: Bool
     private var schedule: Schedule
 
     /// - Parameter scheduleTime: the earliest time, at most 30 days ahead; nil for at once.
     public init(
         scheduleTime: Timestamp? = nil, id: String? = nil, dispatchDeadline: Duration? = nil,
-        headers: [String: String] = [:]
+        headers: [String: String] = [:], startsNewChain: Bool = false
     ) {
-        self.init(schedule: scheduleTime.map { .at($0) } ?? .now, id, dispatchDeadline, headers)
+        self.init(schedule: scheduleTime.map { .at($0) } ?? .now, id, dispatchDeadline, headers, startsNewChain)
     }
 
     /// - Parameter scheduleDelay: how long to wait at least, up to 30 days.
     public init(
-        scheduleDelay: Duration, id: String? = nil, dispatchDeadline: Duration? = nil, headers: [String: String] = [:]
+        scheduleDelay: Duration, id: String? = nil, dispatchDeadline: Duration? = nil, headers: [String: String] = [:],
+        startsNewChain: Bool = false
     ) {
-        self.init(schedule: .after(scheduleDelay), id, dispatchDeadline, headers)
+        self.init(schedule: .after(scheduleDelay), id, dispatchDeadline, headers, startsNewChain)
     }
 
-    private init(schedule: Schedule, _ id: String?, _ dispatchDeadline: Duration?, _ headers: [String: String]) {
+    private init(
+        schedule: Schedule, _ id: String?, _ dispatchDeadline: Duration?, _ headers: [String: String],
+        _ startsNewChain: Bool
+    ) {
         self.schedule = schedule
         self.id = id
         self.dispatchDeadline = dispatchDeadline
         self.headers = headers
+        self.startsNewChain = startsNewChain
     }
 
     /// The task that these make of data.
@@ -75,7 +84,7 @@ public struct TaskOptions: Sendable {
         }
         let draft = TaskDraft(
             queue: queue, name: id, body: try CallableEncoder(root: "task").encode(["data": data]), headers: headers,
-            scheduleTime: try time(from: now), dispatchDeadline: try deadline())
+            scheduleTime: try time(from: now), dispatchDeadline: try deadline(), startsNewChain: startsNewChain)
         _ = try DocumentLimits.check(draft)
         return draft
     }

@@ -37,8 +37,7 @@ struct EffectTests {
         #expect(events.map(\.chain) == [["f"]])
         test.clock.advance(seconds: 60)
         let delayed = try await test.due("mail").map { try Event(decoding: $0.event) }
-        // What waits for a time begins a chain of its own.
-        #expect(delayed.map(\.chain) == [["f"], []])
+        #expect(delayed.map(\.chain) == [["f"], ["f"]])
         // Without writes as well.
         try await test.commit(effects: [task()])
         #expect(try await test.due("mail").count == 3)

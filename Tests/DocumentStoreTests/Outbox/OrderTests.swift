@@ -59,7 +59,7 @@ struct OrderTests {
         #expect(try await test.told("f") == ["a/x >1"])
         try await test.end(test.take("f"), .dead(failure))
         #expect(try await test.told("f") == ["a/x 1>2"])
-        try await test.end(test.take("f"), .dropped)
+        try await test.end(test.take("f"), .dropped(DeliveryFailure("it broke")))
         #expect(try await test.told("f") == ["a/x 2>3"])
         #expect(try test.problems().isEmpty)
         await test.store.shutdown()

@@ -27,6 +27,8 @@ import WorkerProtocol
         /// What the store has, by when it is due.
         var pending: [EventID: (due: Timestamp, bytes: Int)] = [:]
         var running: Set<EventID> = []
+        /// Those that must run alone.
+        var suspects: Set<EventID> = []
         /// What was asked for, with what the store held then; nil until its snapshot is taken.
         var reading: (request: DeliveryQueueState.Request, page: DeliveryQueueState.Page?)?
         var wake: Timestamp?
@@ -46,6 +48,7 @@ import WorkerProtocol
                 case .start(let stored):
                     let id = stored.delivery.id.event
                     if !running.insert(id).inserted { problem = "\(id) runs twice at once" }
+                    if running.count > 1, !suspects.isDisjoint(with: running) { problem = "a suspect isn't alone" }
                     guard let due = pending[id]?.due else {
                         problem = "\(id) was started and is gone"
                         continue
@@ -91,6 +94,8 @@ import WorkerProtocol
 
         mutating func end(_ id: EventID) {
             running.remove(id)
+            suspects.remove(id)
+            perform(queue.started(now: now))
             var due: Timestamp?
             if Int.random(in: 0..<4, using: &random) == 0 {
                 let pauses = [0.0, 0, 0.5, 3]
@@ -140,12 +145,19 @@ import WorkerProtocol
                 }
                 pending[id] = nil
                 finished += 1
+                suspects.remove(id)
                 queue.withdrawn([id])
                 perform(queue.arrived([], later: nil, now: now))
             case 17:
                 guard let id = running.randomElement(using: &random) else { return }
                 running.remove(id)
-                perform(queue.returned(id, now: now))
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: perform(queue.returned(id, now: now))
+                case 1:
+                    suspects.insert(id)
+                    perform(queue.lostInCompany(id, now: now))
+                default: perform(queue.misstarted(id, now: now))
+                }
             case 18:
                 queue.closed()
                 if Bool.random(using: &random) { answer() }

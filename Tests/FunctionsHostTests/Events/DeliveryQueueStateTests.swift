@@ -38,6 +38,60 @@ import WorkerProtocol
         .read(.init(except: Set(except.map(event)), limit: 4, maxBytes: 500))
     }
 
+    // MARK: What ended with its process, and what couldn't be started
+
+    @Test func whatWasLostInCompanyIsWorkedOnAlone() {
+        var queue = queue(concurrency: 3)
+        let started = queue.arrived([stored(1), stored(2)], later: nil, now: start)
+        #expect(started == [.start(stored(1)), .start(stored(2))])
+        #expect(queue.lostInCompany(event(1), now: start) == [read(except: [2])])
+        #expect(queue.lostInCompany(event(2), now: start) == [])
+        #expect(queue.read(Page(), now: start) == [read(except: [])])
+        #expect(queue.read(Page(deliveries: [stored(1), stored(2)]), now: start) == [.start(stored(1))])
+        // Nothing else runs beside it, not even what is no suspect.
+        #expect(queue.arrived([stored(3)], later: nil, now: start) == [])
+        #expect(queue.ended(event(1), now: start) == [.start(stored(2))])
+        // What ended alone is told of as any other.
+        #expect(queue.ended(event(2), now: start) == [.start(stored(3))])
+        #expect(queue.arrived([stored(4)], later: nil, now: start) == [.start(stored(4))])
+    }
+
+    @Test func whileNothingCanBeStartedOneIsTriedAtATimeAfterLongerPauses() {
+        var queue = queue(concurrency: 3)
+        _ = queue.arrived([stored(1), stored(2)], later: nil, now: start)
+        _ = queue.misstarted(event(1), now: start)
+        _ = queue.misstarted(event(2), now: start)
+        #expect(queue.isFailingToStart)
+        _ = queue.read(Page(), now: start)
+        let both = Page(deliveries: [stored(1), stored(2)])
+        #expect(queue.read(both, now: start) == [.wake(at: start.after(seconds: 1))])
+        var time = start
+        for pause in [1.0, 2, 4, 8, 16, 32, 60, 60] {
+            time = time.after(seconds: pause)
+            #expect(queue.tick(now: time) == [.start(stored(1))])
+            // Another one's turn comes, but as late.
+            let next = min(pause * 2, 60)
+            #expect(queue.misstarted(event(1), now: time).last == .wake(at: time.after(seconds: next)))
+            // Both are read anew, so that the first one is the first again.
+            queue.withdrawn([event(2)])
+            _ = queue.read(Page(), now: time)
+            #expect(queue.read(both, now: time) == [])
+        }
+        #expect(queue.tick(now: time.after(seconds: 60)) == [.start(stored(1))])
+        #expect(queue.started(now: time.after(seconds: 60)) == [.start(stored(2))])
+        #expect(!queue.isFailingToStart)
+    }
+
+    @Test func ticksAreAskedForAMinuteAheadAtMost() {
+        var queue = queue()
+        let due = start.after(seconds: 86_400)
+        #expect(queue.arrived([], later: due, now: start) == [.wake(at: start.after(seconds: 60))])
+        #expect(queue.arrived([], later: start.after(seconds: 1), now: start) == [.wake(at: start.after(seconds: 1))])
+        // The clock is put back: the tick that comes asks again, by the clock as it is.
+        let earlier = start.after(seconds: -3600)
+        #expect(queue.tick(now: earlier) == [.wake(at: earlier.after(seconds: 60))])
+    }
+
     @Test func newsIsStartedAtOnceWithoutReading() {
         var queue = queue()
         #expect(queue.arrived([stored(1)], later: nil, now: start) == [.start(stored(1))])

@@ -43,6 +43,40 @@ import WorkerProtocol
         #expect(try ring.counters("f").dropped == 1)
     }
 
+    @Test func aTryThatHasCommittedBeforeItWasLostIsNoFailure() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let start = await launcher.next()
+        let done = await ring.store.perform(
+            .commit([], transaction: nil, completing: [], effects: []), in: OperationContext(delivery: start.lease))
+        guard case .committed = done else { throw DocumentError(.unknown, "\(done)") }
+        launcher.end(start, .failed(.broken))
+        #expect(try await ring.pending("f").isEmpty)
+        let counters = try ring.counters("f")
+        #expect((counters.tries, counters.failures, counters.dropped) == (1, 0, 0))
+    }
+
+    @Test func anEventThatCannotBeReadIsADeadLetter() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .unreadable("the event can't be read"))
+        #expect(try await ring.dead("f").first?.lastError == "the event can't be read")
+    }
+
+    @Test func whatCannotBeStartedWaitsUncounted() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .notStarted("no process could be started"))
+        #expect(try await ring.pending("f").first?.tries == 0)
+        ring.clock.advance(seconds: 1)
+        launcher.end(await launcher.next())
+        #expect(try await ring.pending("f").isEmpty)
+        #expect(try ring.counters("f").failures == 0)
+    }
+
     @Test func aFailureIsTriedAgainAfterItsPauseAndThenADeadLetter() async throws {
         let ring = try await DispatcherRing([.created("f", retry: quick)])
         try await ring.set("items/1")

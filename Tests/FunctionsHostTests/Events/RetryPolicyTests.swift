@@ -41,7 +41,7 @@ import WorkerProtocol
             let delivery = Delivery(
                 id: DeliveryID(event: EventID(version: start.microseconds, ordinal: 0), function: "f"),
                 state: .pending(due: start))
-            #expect(RetryPolicy(trigger).outcome(of: delivery, .broken, began: start, now: start) == .dropped)
+            #expect(RetryPolicy(trigger).outcome(of: delivery, .broken, began: start, now: start) == .dropped(.broken))
         }
     }
 

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// What isn't a handler's own failure costs its event nothing, though it isn't to be tried again.
+@Suite(.timeLimit(.minutes(5))) struct InnocentTests {
+    @Test func aTrapDropsItsOwnEventAndNoneThatRanBesideIt() async throws {
+        try await RunningHost.serving { host in
+            let calm = (0..<20).map { "calm\($0)" }
+            try await host.set("company", ids: Array(calm[..<10]) + ["bad"] + Array(calm[10...]), n: 1)
+            try await host.waitForLog("the event is dropped", "trapsInCompany", "the process ended")
+            let told = try await host.wait(for: 20, of: "trapsInCompany", within: .seconds(60))
+            #expect(Set(told.compactMap { $0.value("document") }) == Set(calm.map { "company/\($0)" }))
+            #expect(told.allSatisfy { $0.value("attempt") == "1" })
+            let dropped = host.process.errors.split(separator: "\n").count { $0.contains("the event is dropped") }
+            #expect(dropped == 1)
+        }
+    }
+
+    @Test func anEventWaitsWhileNoProcessCanBeStarted() async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let directory = try HostDirectory()
+        let broken = directory.path + "/broken"
+        let bundle = try directory.script(
+            """
+            if [ "$1" = worker ] && [ -e '\(broken)' ]; then exit 3; fi
+            exec '\(BuiltProducts.fixture)' "$@"
+            """)
+        try directory.configure(bundles: #"{ "name": "fixture", "executable": "\#(bundle)" }"#)
+        let host = try await RunningHost.start(in: directory)
+        try directory.write("", to: "broken")
+        // Neither of them is ever tried again once a handler has failed.
+        try await host.set("company", ids: (0..<8).map { "c\($0)" }, n: 1)
+        try await host.waitForLog("a handler can't be started; its event waits", "trapsInCompany")
+        try FileManager.default.removeItem(atPath: broken)
+        try await host.wait(for: 8, of: "trapsInCompany", within: .seconds(60))
+        try await host.kill()
+    }
+}

@@ -222,7 +222,9 @@ final class Worker: Sendable {
 
     /// - Parameter action: called once the process has ended and its links are closed, one of which is still open; with
     ///   whether it ran one invocation only.
-    func whenGone(_ action: @escaping @Sendable (WorkerEnd, _ wasAlone: Bool) -> Void) { state.withLock { $0.onGone.append(action) } }
+    func whenGone(_ action: @escaping @Sendable (WorkerEnd, _ wasAlone: Bool) -> Void) {
+        state.withLock { $0.onGone.append(action) }
+    }
 
     private func goneIfOver() {
         typealias Over = (

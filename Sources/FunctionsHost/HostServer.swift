@@ -31,10 +31,9 @@ package final class HostServer: Sendable {
         package var events: Int
     }
 
-    let functions: [FunctionManifest]
     private let configuration: HostConfiguration
     private let parts: HostParts
-    private let pools: [WorkerPool]
+    private let served: ReleaseSwitch
     private let gateway: Gateway
     private let events: EventService
     /// Nil where the operator wants no alerts.
@@ -57,17 +56,9 @@ package final class HostServer: Sendable {
         self.parts = parts
         do {
             let releases = try await Self.releases(configuration, hostDirectory: hostDirectory)
-            let plan = try FunctionPlan(releases, configuration: configuration)
-            functions = plan.entries.map(\.manifest)
+            let maker = ServedFunctionsMaker(configuration, parts: parts)
+            let first = try await maker.make(releases)
             let records = try await EventRecords.load(parts.store)
-            let served = try plan.entries.map { entry in
-                ServedFunction(
-                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts),
-                    gate: try FunctionGate(
-                        entry.manifest.name, budget: configuration.functions[entry.manifest.name]?.budget, records,
-                        now: Timestamp.now))
-            }
-            pools = served.map(\.pool)
             // Before anybody can write: from then on functions are told.
             webhook = configuration.alerts.webhook.flatMap { address in
                 URL(string: address).map { url in
@@ -76,13 +67,17 @@ package final class HostServer: Sendable {
                     }
                 }
             }
-            events = try Self.events(
-                served, records, configuration: configuration, parts: parts, alerts: webhook, logger: logger)
+            events = try EventService(
+                first.eventFunctions(on: parts.invocationLoops), records: records,
+                maxDepth: configuration.limits.eventDepth,
+                parts: EventService.Parts(
+                    store: parts.store, timer: LoopTimer(eventLoop: parts.group.next()), now: Timestamp.now,
+                    alerts: webhook, logger: logger))
             schedules = try ScheduleRunner(
-                functions, store: parts.store, now: Timestamp.now, alarm: EventLoopAlarm(parts.group.next()),
+                first.manifests, store: parts.store, now: Timestamp.now, alarm: EventLoopAlarm(parts.group.next()),
                 logger: logger)
-            let routes = RouteTable(project: configuration.project, functions: served)
-            gateway = try await Self.gateway(configuration, parts: parts, routes: routes, logger: logger)
+            gateway = try await Self.gateway(configuration, parts: parts, routes: first.routes, logger: logger)
+            served = ReleaseSwitch(first, events: events, schedules: schedules, loops: gateway.loops)
         } catch {
             await parts.close()
             throw error
@@ -116,7 +111,7 @@ package final class HostServer: Sendable {
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
         services += [firestoreServer(readiness), eventServer(readiness), gateway, schedules, controlServer(), events]
-        for pool in pools { pool.begin() }
+        served.begin()
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
@@ -128,8 +123,8 @@ package final class HostServer: Sendable {
         } catch {
             result = .failure(error)
         }
-        for pool in pools { pool.stop() }
-        for pool in pools { await pool.kill() }
+        served.stop()
+        await served.kill()
         await events.finish()
         await parts.close()
         try result.get()
@@ -137,7 +132,7 @@ package final class HostServer: Sendable {
 
     /// A line on each function, for people.
     package var functionSummaries: [String] {
-        functions.map { function in
+        served.current.manifests.map { function in
             let urls = function.regions.map { "/\(configuration.project)/\($0)/\(function.name)" }
             return "\(function.name)  \(function.trigger.summary(urls: urls))"
         }
@@ -157,43 +152,6 @@ package final class HostServer: Sendable {
             releases.append(Release(bundle: bundle.name, id: "local", executable: executable, manifest: manifest))
         }
         return releases
-    }
-
-    private static func pool(
-        _ entry: FunctionPlan.Entry, configuration: HostConfiguration, parts: HostParts
-    ) -> WorkerPool {
-        let manifest = entry.manifest
-        let limits = WorkerPoolState.Limits(
-            concurrency: manifest.concurrency, minInstances: manifest.minInstances,
-            maxInstances: manifest.maxInstances,
-            // Events come no faster than they are taken; none is refused for want of a place to wait.
-            queue: manifest.trigger.isForEvents
-                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue)
-        let environment = WorkerLaunch.environment(
-            configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
-        return WorkerPool(
-            name: manifest.name, limits: limits,
-            launch: WorkerLaunch(executable: entry.release.executable, environment: environment),
-            services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
-    }
-
-    private static func events(
-        _ functions: [ServedFunction], _ records: EventRecords, configuration: HostConfiguration, parts: HostParts,
-        alerts: WebhookSink?, logger: Logger
-    ) throws -> EventService {
-        try EventService(
-            functions.map { function in
-                EventService.Function(
-                    manifest: function.manifest, gate: function.gate,
-                    launcher: function.manifest.trigger.isForEvents
-                        ? InvocationLauncher(
-                            function.manifest, pool: function.pool, gate: function.gate, loops: parts.invocationLoops)
-                        : nil)
-            },
-            records: records, maxDepth: configuration.limits.eventDepth,
-            parts: EventService.Parts(
-                store: parts.store, timer: LoopTimer(eventLoop: parts.group.next()), now: Timestamp.now, alerts: alerts,
-                logger: logger))
     }
 
     private static func gateway(
@@ -238,7 +196,8 @@ package final class HostServer: Sendable {
 
     private func eventServer(_ readiness: Readiness) -> any Service {
         let responder = EventREST(
-            project: configuration.project, store: parts.store, queues: functions.taskQueues,
+            project: configuration.project, store: parts.store,
+            queues: { [served] in served.current.manifests.taskQueues },
             mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
         return server(responder, port: configuration.listen.events, name: "events", readiness)
     }

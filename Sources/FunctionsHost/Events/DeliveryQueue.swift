@@ -16,6 +16,8 @@ final class DeliveryQueue: Sendable {
 
     private struct State {
         var machine: DeliveryQueueState
+        var policy: RetryPolicy
+        var launcher: any DeliveryLauncher
         var counters = DeliveryCounters()
         var phase = Phase.waiting
     }
@@ -23,31 +25,30 @@ final class DeliveryQueue: Sendable {
     private enum Phase {
         /// The host isn't serving yet.
         case waiting
-        case serving, stopped
+        case serving
+        /// The function is not served any more.
+        case retired
+        case stopped
     }
 
     let function: String
     let gate: FunctionGate
-    private let policy: RetryPolicy
     private let parts: Parts
-    private let launcher: any DeliveryLauncher
     private let logger: Logger
     private let state: Mutex<State>
 
     /// Before writing is tried again that has failed, in seconds.
     private static let pause = 1.0
 
-    init(
-        _ manifest: FunctionManifest, limits: DeliveryQueueState.Limits, gate: FunctionGate, parts: Parts,
-        launcher: any DeliveryLauncher
-    ) {
+    init(_ manifest: FunctionManifest, gate: FunctionGate, parts: Parts, launcher: any DeliveryLauncher) {
         function = manifest.name
-        policy = RetryPolicy(manifest.trigger)
         logger = Logger(label: manifest.name)
         self.gate = gate
         self.parts = parts
-        self.launcher = launcher
-        state = Mutex(State(machine: DeliveryQueueState(limits: limits)))
+        state = Mutex(
+            State(
+                machine: DeliveryQueueState(limits: DeliveryQueueState.Limits(manifest)),
+                policy: RetryPolicy(manifest.trigger), launcher: launcher))
     }
 
     // MARK: What happens
@@ -66,6 +67,23 @@ final class DeliveryQueue: Sendable {
             if !gate.isClosed { return state.machine.opened(now: now) }
             state.machine.closed()
             return []
+        }
+    }
+
+    /// Another release of the function is told from now on. What runs goes on where it runs.
+    func serve(_ manifest: FunctionManifest, by launcher: any DeliveryLauncher) {
+        perform { state, now in
+            state.policy = RetryPolicy(manifest.trigger)
+            state.launcher = launcher
+            return state.machine.limit(to: DeliveryQueueState.Limits(manifest), now: now)
+        }
+    }
+
+    /// The function is not served any more: nothing is started. What runs ends as it would.
+    func retire() {
+        state.withLock { state in
+            if state.phase != .stopped { state.phase = .retired }
+            state.machine.closed()
         }
     }
 
@@ -128,7 +146,7 @@ final class DeliveryQueue: Sendable {
             case .wake(let time): wake(at: time)
             }
         }
-        if !starts.isEmpty { launcher.launch(starts) }
+        if !starts.isEmpty { state.withLock { $0.launcher }.launch(starts) }
         guard !refused.isEmpty else { return }
         settle()
         for event in refused { perform { $0.machine.returned(event, now: $1) } }
@@ -195,7 +213,7 @@ final class DeliveryQueue: Sendable {
                 return state.machine.ended(event, now: now)
             }
         case .failed(let failure):
-            let outcome = policy.outcome(of: delivery, failure, began: began, now: parts.now())
+            let outcome = state.withLock { $0.policy }.outcome(of: delivery, failure, began: began, now: parts.now())
             write(outcome, lease, delivery, began: began)
         case .unreadable(let reason):
             write(.dead(DeliveryFailure(reason, status: 500, wasExecuted: false)), lease, delivery, began: began)

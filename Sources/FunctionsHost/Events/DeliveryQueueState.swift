@@ -69,7 +69,7 @@ struct DeliveryQueueState: Equatable {
         case failed(again: Timestamp)
     }
 
-    private let limits: Limits
+    private var limits: Limits
     private var phase = Phase.closed
     private var buffer: Deque<StoredDelivery> = []
     private var bufferedIDs: Set<EventID> = []
@@ -104,6 +104,15 @@ struct DeliveryQueueState: Equatable {
     var bufferedCount: Int { buffer.count }
 
     // MARK: What happens
+
+    /// Other limits hold from now on, for what starts then.
+    mutating func limit(to limits: Limits, now: Timestamp) -> [Action] {
+        if limits.rate != self.limits.rate { bucket = limits.rate.map { TokenBucket(perSecond: $0) } }
+        self.limits = limits
+        // A new release may start where the last one didn't.
+        mayStartAt = nil
+        return advance(now)
+    }
 
     /// Deliveries may be worked on from now on.
     mutating func opened(now: Timestamp) -> [Action] {

@@ -36,9 +36,21 @@ package final class EventService: Service {
         var isStopped = false
     }
 
+    /// The functions of now, with the queues of those that take events.
+    private struct Serving {
+        var functions: [String: Function] = [:]
+        var queues: [String: DeliveryQueue] = [:]
+        var phase = Phase.waiting
+    }
+
+    private enum Phase {
+        case waiting, serving, stopped
+    }
+
     let parts: Parts
-    let functions: [String: Function]
-    let queues: [String: DeliveryQueue]
+    private let maxDepth: Int
+    private let queueParts: DeliveryQueue.Parts
+    private let serving = Mutex(Serving())
     let state: Mutex<State>
 
     var store: DocumentStore { parts.store }
@@ -49,24 +61,53 @@ package final class EventService: Service {
         _ functions: [Function], records: EventRecords, maxDepth: Int, parts: Parts
     ) throws(DocumentPattern.Problem) {
         self.parts = parts
-        self.functions = Dictionary(functions.map { ($0.manifest.name, $0) }) { first, _ in first }
+        self.maxDepth = maxDepth
         state = Mutex(State(pauses: records.pauses, budgets: records.budgets))
-        let queueParts = DeliveryQueue.Parts(
+        queueParts = DeliveryQueue.Parts(
             store: parts.store, reads: ReadTurns(), timer: parts.timer, now: parts.now)
-        var queues: [String: DeliveryQueue] = [:]
-        for function in functions {
-            guard let launcher = function.launcher else { continue }
-            queues[function.manifest.name] = DeliveryQueue(
-                function.manifest, limits: DeliveryQueueState.Limits(function.manifest), gate: function.gate,
-                parts: queueParts, launcher: launcher)
+        try serve(functions)
+        parts.store.onDeliveries { [weak self] news in self?.take(news) }
+    }
+
+    var functions: [String: Function] { serving.withLock { $0.functions } }
+    var queues: [String: DeliveryQueue] { serving.withLock { $0.queues } }
+
+    /// Tells these functions of events from now on, and no others. What runs goes on, in the processes where it runs.
+    ///
+    /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses; then all is as it was.
+    func serve(_ functions: [Function]) throws(DocumentPattern.Problem) {
+        let routes = try EventRoutes(functions.map(\.manifest), maxDepth: maxDepth)
+        typealias Change = (queue: DeliveryQueue, manifest: FunctionManifest, launcher: any DeliveryLauncher)
+        let (kept, begun, gone) = serving.withLock { serving in
+            let before = serving.queues
+            var kept: [Change] = []
+            serving.functions = Dictionary(functions.map { ($0.manifest.name, $0) }) { first, _ in first }
+            serving.queues = [:]
+            var begun: [DeliveryQueue] = []
+            for function in functions {
+                guard let launcher = function.launcher else { continue }
+                let name = function.manifest.name
+                if let queue = before[name] {
+                    kept.append((queue, function.manifest, launcher))
+                    serving.queues[name] = queue
+                } else {
+                    let queue = DeliveryQueue(
+                        function.manifest, gate: function.gate, parts: queueParts, launcher: launcher)
+                    serving.queues[name] = queue
+                    if serving.phase == .serving { begun.append(queue) }
+                }
+            }
+            return (kept, begun, before.filter { serving.queues[$0.key] == nil }.values)
         }
-        self.queues = queues
-        parts.store.routeEvents(by: try EventRoutes(functions.map(\.manifest), maxDepth: maxDepth))
-        for (name, function) in self.functions {
-            function.gate.isPaused = Self.isPaused(name, records.pauses)
+        for function in functions {
+            let name = function.manifest.name
+            state.withLock { function.gate.isPaused = Self.isPaused(name, $0.pauses) }
             function.gate.onBudget { [weak self] actions in self?.perform(actions, of: name) }
         }
-        parts.store.onDeliveries { [weak self] news in self?.take(news) }
+        for change in kept { change.queue.serve(change.manifest, by: change.launcher) }
+        parts.store.routeEvents(by: routes)
+        for queue in gone { queue.retire() }
+        for queue in begun { queue.begin() }
     }
 
     /// Works on deliveries until the graceful shutdown begins. What runs then goes on, and nothing more is started.
@@ -77,12 +118,20 @@ package final class EventService: Service {
     }
 
     func begin() {
+        let queues = serving.withLock { serving in
+            serving.phase = .serving
+            return serving.queues
+        }
         for queue in queues.values { queue.begin() }
         lookAfterItself()
     }
 
     func stop() {
         state.withLock { $0.isStopped = true }
+        let queues = serving.withLock { serving in
+            serving.phase = .stopped
+            return serving.queues
+        }
         for queue in queues.values { queue.stop() }
     }
 
@@ -94,9 +143,10 @@ package final class EventService: Service {
         if news.due.count == 1, news.withdrawn.isEmpty, news.dead.isEmpty, news.later.isEmpty,
             let stored = news.due.first
         {
-            queues[stored.delivery.id.function]?.take([stored])
+            serving.withLock { $0.queues[stored.delivery.id.function] }?.take([stored])
             return
         }
+        let queues = queues
         let due = Dictionary(grouping: news.due) { $0.delivery.id.function }
         let later = Dictionary(news.later.map { ($0.function, $0.due) }) { min($0, $1) }
         let withdrawn = Dictionary(grouping: news.withdrawn, by: \.function).mapValues { Set($0.map(\.event)) }

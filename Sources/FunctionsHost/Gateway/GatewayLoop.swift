@@ -13,7 +13,7 @@ final class GatewayLoop: @unchecked Sendable {
     let consumedTokens: ConsumedTokens
     let limits: GatewayLimits
     let logger: Logger
-    let routes: RouteTable
+    var routes: RouteTable
     /// Bytes of request bodies held by the loop's connections.
     var bodyBytes = 0
     var isStopping = false

@@ -14,9 +14,10 @@ final class ScheduleRunner: Service {
         case ended([DeliveryEnd])
         case list(count: Int, Reply<ScheduleListing>)
         case run(String, isAwaited: Bool, Reply<ManualRunReport>)
+        case serve([ScheduledJob])
     }
 
-    private let jobs: [ScheduledJob]
+    private let jobs: Mutex<[ScheduledJob]>
     private let store: DocumentStore
     private let now: @Sendable () -> Timestamp
     private let alarm: any ScheduleAlarm
@@ -32,29 +33,47 @@ final class ScheduleRunner: Service {
         _ functions: [FunctionManifest], store: DocumentStore, now: @escaping @Sendable () -> Timestamp,
         alarm: any ScheduleAlarm, logger: Logger
     ) throws {
-        jobs = try functions.compactMap { function in
-            do throws(ScheduleError) {
-                return try ScheduledJob(function)
-            } catch {
-                throw HostError("the schedule of \(function.name) can't be kept: \(error)")
-            }
-        }
+        jobs = Mutex(try Self.jobs(of: functions))
         self.store = store
         // To what is stored of times: a record is the same before and after a restart.
         self.now = { now().truncatedToMicroseconds }
         self.alarm = alarm
         self.logger = logger
         (signals, queue) = AsyncStream.makeStream()
-        let names = Set(jobs.map(\.name))
-        guard !names.isEmpty else { return }
-        store.onDeliveryEnds { [queue] ends in
+        store.onDeliveryEnds { [weak self] ends in
+            guard let self else { return }
+            let names = jobs.withLock { $0.map(\.name) }
+            guard !names.isEmpty else { return }
             let ofJobs = ends.filter { names.contains($0.id.function) }
             if !ofJobs.isEmpty { queue.yield(.ended(ofJobs)) }
         }
     }
 
+    private static func jobs(of functions: [FunctionManifest]) throws(HostError) -> [ScheduledJob] {
+        var jobs: [ScheduledJob] = []
+        for function in functions {
+            do throws(ScheduleError) {
+                if let job = try ScheduledJob(function) { jobs.append(job) }
+            } catch {
+                throw HostError("the schedule of \(function.name) can't be kept: \(error)")
+            }
+        }
+        return jobs
+    }
+
+    /// Makes the runs of these functions' schedules from now on, and no others'. What was missed while a job was not
+    /// served is missed as if the host had been down.
+    ///
+    /// - Throws: a sentence where a schedule can't be read; then all is as it was.
+    func serve(_ functions: [FunctionManifest]) throws(HostError) {
+        let new = try Self.jobs(of: functions)
+        jobs.withLock { $0 = new }
+        queue.yield(.serve(new))
+    }
+
     func run() async throws {
         await withGracefulShutdownHandler {
+            let jobs = jobs.withLock { $0 }
             var keeper = ScheduleKeeper(jobs, store: store, logger: logger)
             // Those who wait for the end of a run.
             var waiting: [EventID: (name: String, reply: Reply<ManualRunReport>)] = [:]
@@ -62,6 +81,10 @@ final class ScheduleRunner: Service {
             for await signal in signals {
                 switch signal {
                 case .alarm: setAlarm(await keeper.step(at: now()))
+                case .serve(let jobs):
+                    // What the one before knows is in the store.
+                    keeper = ScheduleKeeper(jobs, store: store, logger: logger)
+                    setAlarm(await keeper.step(at: now()))
                 case .ended(let ends):
                     setAlarm(await keeper.ended(ends, at: now()))
                     for end in ends {

@@ -10,6 +10,8 @@ final class WorkerPool: Sendable {
         var machine: WorkerPoolState
         var workers: [WorkerPoolState.WorkerID: Worker] = [:]
         var onEmpty: [@Sendable () -> Void] = []
+        /// Who waits for a first worker to be ready, or to end instead.
+        var probes: [CheckedContinuation<WorkerEnd?, Never>] = []
     }
 
     let name: String
@@ -51,6 +53,7 @@ final class WorkerPool: Sendable {
     }
 
     func workerBecameReady(_ worker: Worker) {
+        answerProbes(nil)
         perform(on: nil) { $0.workerBecameReady(worker.id, now: .now()) }
     }
 
@@ -65,7 +68,47 @@ final class WorkerPool: Sendable {
             return state.onEmpty
         }
         perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: .now()) }
+        answerProbes(end)
         for action in onEmpty { action() }
+    }
+
+    /// Starts a worker to see whether the release can be served; it is kept as any other.
+    ///
+    /// - Returns: how it ended in place of becoming ready; nil where it is ready.
+    func probe() async -> WorkerEnd? {
+        await withCheckedContinuation { continuation in
+            let mustWait = state.withLock { state in
+                guard !state.machine.hasReadyWorker else { return false }
+                state.probes.append(continuation)
+                return true
+            }
+            guard mustWait else { return continuation.resume(returning: nil) }
+            perform(on: nil) { $0.probe(now: .now()) }
+        }
+    }
+
+    private func answerProbes(_ end: WorkerEnd?) {
+        let probes = state.withLock { state in
+            defer { state.probes = [] }
+            return state.probes
+        }
+        for probe in probes { probe.resume(returning: end) }
+    }
+
+    /// Whether no process is there, and nothing waits for one.
+    var isEmpty: Bool { state.withLock { $0.workers.isEmpty && $0.machine.queued == 0 } }
+
+    /// Another release has taken over: workers end as soon as what was routed to them is done.
+    ///
+    /// - Parameter onEmpty: called once no process is left.
+    func drain(onEmpty: @escaping @Sendable () -> Void) {
+        let isEmpty = state.withLock { state in
+            guard !state.workers.isEmpty else { return true }
+            state.onEmpty.append(onEmpty)
+            return false
+        }
+        perform(on: nil) { $0.drain() }
+        if isEmpty { onEmpty() }
     }
 
     /// Takes no more work; workers end as soon as they have nothing to do.

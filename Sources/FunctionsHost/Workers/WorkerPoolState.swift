@@ -72,6 +72,8 @@ struct WorkerPoolState: Equatable {
     private var queue: Deque<Ticket> = []
     private var nextID: WorkerID = 1
     private var isStopping = false
+    /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
+    private var isDraining = false
     /// Crashes since a worker last ended an invocation well; each makes the pause before the next start longer.
     private var crashes = 0
     private var mayStartAt = NIODeadline.distantPast
@@ -82,6 +84,7 @@ struct WorkerPoolState: Equatable {
 
     var queued: Int { queue.count }
     var instances: Int { workers.count }
+    var hasReadyWorker: Bool { workers.contains { $0.phase == .ready } }
 
     /// The pool begins: what shall be kept warm is started.
     mutating func began(now: NIODeadline) -> [Action] { startAsNeeded(now: now) }
@@ -109,7 +112,9 @@ struct WorkerPoolState: Equatable {
         guard let index = index(id), workers[index].phase == .starting else { return [] }
         workers[index].phase = .ready
         workers[index].idleSince = now
-        return isStopping ? retire(index) : dispatchQueued(to: index) + wakeForIdle(index)
+        if isStopping { return retire(index) }
+        let actions = dispatchQueued(to: index)
+        return actions + (isDraining ? retireIfIdle(index) : wakeForIdle(index))
     }
 
     /// An invocation in the worker has ended: its handler has returned.
@@ -123,7 +128,7 @@ struct WorkerPoolState: Equatable {
         let actions = dispatchQueued(to: index)
         guard workers[index].running == 0 else { return actions }
         workers[index].idleSince = now
-        return actions + wakeForIdle(index)
+        return actions + (isDraining ? retireIfIdle(index) : wakeForIdle(index))
     }
 
     /// An invocation doesn't stop, though it was told to and was given time. Its worker gets no more work, and is
@@ -182,6 +187,15 @@ struct WorkerPoolState: Equatable {
         return refused + workers.indices.flatMap { retire($0) }
     }
 
+    /// Another release has taken over. What comes nevertheless, having been routed here before, is done all the same.
+    mutating func drain() -> [Action] {
+        isDraining = true
+        return workers.indices.flatMap { retireIfIdle($0) }
+    }
+
+    /// Starts one worker, where there is none, to see whether it becomes ready.
+    mutating func probe(now: NIODeadline) -> [Action] { workers.isEmpty ? start(1, now: now) : [] }
+
     // MARK: Parts
 
     static let startsTried = 3
@@ -211,6 +225,10 @@ struct WorkerPoolState: Equatable {
             actions.append(.dispatch(ticket, to: workers[index].id))
         }
         return actions
+    }
+
+    private mutating func retireIfIdle(_ index: Int) -> [Action] {
+        workers[index].phase == .ready && workers[index].running == 0 ? retire(index) : []
     }
 
     private mutating func retire(_ index: Int) -> [Action] {
@@ -244,11 +262,15 @@ struct WorkerPoolState: Equatable {
         let starting = workers.count { $0.phase == .starting }
         let serving = workers.count { $0.phase != .draining }
         let forQueue = (queue.count + limits.concurrency - 1) / limits.concurrency - starting
-        let wanted = max(forQueue, limits.minInstances - serving)
+        let wanted = max(forQueue, isDraining ? 0 : limits.minInstances - serving)
         let count = min(wanted, limits.maxInstances - workers.count)
         guard count > 0 else { return [] }
         guard mayStartAt <= now else { return wake(at: mayStartAt) }
-        return (0..<count).map { _ in
+        return start(count, now: now)
+    }
+
+    private mutating func start(_ count: Int, now: NIODeadline) -> [Action] {
+        (0..<count).map { _ in
             defer { nextID += 1 }
             workers.append(Worker(id: nextID, idleSince: now))
             return .start(nextID)

@@ -89,6 +89,7 @@ extension EventREST {
     // MARK: Finding
 
     private func check(_ queue: TaskQueuePath) throws(DocumentError) {
+        let queues = queues()
         guard let regions = queues[queue.queue] else {
             let known = queues.keys.sorted().joined(separator: ", ")
             throw DocumentError(

@@ -13,14 +13,15 @@ package struct EventREST: HTTPResponder {
     let project: String
     let store: DocumentStore
     /// The regions of each function that takes tasks.
-    let queues: [String: [String]]
+    let queues: @Sendable () -> [String: [String]]
     let now: @Sendable () -> Timestamp
     private let access: EventAccess
     private let maxBodyBytes: Int
     private let metrics: @Sendable () async throws(DocumentError) -> String
 
     package init(
-        project: String, store: DocumentStore, queues: [String: [String]], mode: HostConfiguration.Mode,
+        project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]],
+        mode: HostConfiguration.Mode,
         maxBodyBytes: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
         metrics: @escaping @Sendable () async throws(DocumentError) -> String
     ) {

@@ -1,0 +1,118 @@
+import Logging
+import NIOCore
+import Synchronization
+import WorkerProtocol
+
+/// Serves one set of functions after the other, so that no call is lost between two.
+///
+/// What was routed to a function's release before the switch ends there, however long it takes; what comes afterwards goes
+/// to the new one. Whoever calls ``serve(_:)`` sees to it that one switch follows another.
+final class ReleaseSwitch: Sendable {
+    private struct State {
+        var current: ServedFunctions
+        /// Of releases that were taken over from, whose last invocations run.
+        var draining: [WorkerPool] = []
+    }
+
+    private let state: Mutex<State>
+    private let events: EventService
+    private let schedules: ScheduleRunner
+    private let loops: [GatewayLoop]
+
+    /// New workers are started so many at a time, so that those that serve hardly notice.
+    private static let probesAtOnce = 4
+
+    init(_ first: ServedFunctions, events: EventService, schedules: ScheduleRunner, loops: [GatewayLoop]) {
+        state = Mutex(State(current: first))
+        self.events = events
+        self.schedules = schedules
+        self.loops = loops
+    }
+
+    var current: ServedFunctions { state.withLock { $0.current } }
+
+    /// Starts what shall be kept warm.
+    func begin() { for function in current.functions { function.pool.begin() } }
+
+    // MARK: The switch
+
+    /// Starts a worker of each function that `next` doesn't share with what is served.
+    ///
+    /// - Throws: ``ReleaseError`` where one doesn't become ready; its workers are ended then.
+    func probe(_ next: ServedFunctions) async throws(ReleaseError) {
+        let new = Self.functions(of: next, notIn: current)
+        var failures: [String] = []
+        for start in stride(from: 0, to: new.count, by: Self.probesAtOnce) where failures.isEmpty {
+            failures += await withTaskGroup { group in
+                for function in new[start..<min(start + Self.probesAtOnce, new.count)] {
+                    group.addTask { await function.pool.probe().map { "\(function.manifest.name): \($0)" } }
+                }
+                return await group.reduce(into: [String]()) { if let failure = $1 { $0.append(failure) } }
+            }
+        }
+        guard failures.isEmpty else {
+            discard(next)
+            throw ReleaseError(
+                "a worker of the release doesn't become ready (\(failures.sorted().joined(separator: "; "))); "
+                    + "the host's log has what it printed")
+        }
+    }
+
+    /// Ends the workers of what was made and is not to be served.
+    func discard(_ next: ServedFunctions) { for function in Self.functions(of: next, notIn: current) { drain(function) } }
+
+    /// Serves these functions from now on.
+    ///
+    /// - Throws: where a function's event pattern or schedule can't be served; then all is as it was.
+    func serve(_ next: ServedFunctions) async throws {
+        let before = current
+        try schedules.serve(next.manifests)
+        do {
+            try events.serve(next.eventFunctions(on: loops.map(\.invocations)))
+        } catch {
+            try schedules.serve(before.manifests)
+            throw error
+        }
+        state.withLock { $0.current = next }
+        for function in Self.functions(of: next, notIn: before) { function.pool.begin() }
+        for loop in loops { try? await loop.eventLoop.submit { loop.routes = next.routes }.get() }
+        for function in Self.functions(of: before, notIn: next) { drain(function) }
+    }
+
+    private static func functions(of set: ServedFunctions, notIn other: ServedFunctions) -> [ServedFunction] {
+        let pools = Set(other.functions.map { ObjectIdentifier($0.pool) })
+        return set.functions.filter { !pools.contains(ObjectIdentifier($0.pool)) }
+    }
+
+    private func drain(_ function: ServedFunction) {
+        let pool = function.pool
+        state.withLock { $0.draining.append(pool) }
+        forgetOnceEmpty(pool)
+    }
+
+    private func forgetOnceEmpty(_ pool: WorkerPool) {
+        pool.drain { [weak self, weak pool] in
+            guard let self, let pool else { return }
+            // A call that had been routed there may have come just now.
+            guard pool.isEmpty else { return forgetOnceEmpty(pool) }
+            state.withLock { $0.draining.removeAll { $0 === pool } }
+        }
+    }
+
+    // MARK: The host's end
+
+    /// Takes no more work; workers end as soon as they have nothing to do.
+    func stop() { for pool in pools { pool.stop() } }
+
+    /// Ends what is left, and returns when no process is.
+    func kill() async { for pool in pools { await pool.kill() } }
+
+    private var pools: [WorkerPool] { state.withLock { $0.current.functions.map(\.pool) + $0.draining } }
+}
+
+/// Why a release isn't served.
+package struct ReleaseError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

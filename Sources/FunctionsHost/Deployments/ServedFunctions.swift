@@ -1,0 +1,85 @@
+import DocumentModel
+import DocumentStore
+import WorkerProtocol
+
+/// What is served at one time: the releases, one of each bundle, and their functions with workers and routes.
+struct ServedFunctions: Sendable {
+    let releases: [Release]
+    let functions: [ServedFunction]
+    let routes: RouteTable
+
+    var manifests: [FunctionManifest] { functions.map(\.manifest) }
+
+    func release(of bundle: String) -> Release? { releases.first { $0.bundle == bundle } }
+
+    /// As the dispatcher takes them.
+    func eventFunctions(on loops: [InvocationLoop]) -> [EventService.Function] {
+        functions.map { function in
+            EventService.Function(
+                manifest: function.manifest, gate: function.gate,
+                launcher: function.manifest.trigger.isForEvents
+                    ? InvocationLauncher(function.manifest, pool: function.pool, gate: function.gate, loops: loops)
+                    : nil)
+        }
+    }
+}
+
+/// Makes what is served of releases. One task at a time works with it.
+final class ServedFunctionsMaker {
+    private let configuration: HostConfiguration
+    private let parts: HostParts
+    /// They outlive releases: a pause and what is used of a budget are the function's.
+    private var gates: [String: FunctionGate] = [:]
+
+    init(_ configuration: HostConfiguration, parts: HostParts) {
+        self.configuration = configuration
+        self.parts = parts
+    }
+
+    /// - Parameter before: what is served already; of releases that stay the workers do too.
+    /// - Throws: ``ConfigurationError`` where the releases don't go together or don't fit the configuration;
+    ///   `DocumentError` where the store can't be read.
+    func make(_ releases: [Release], after before: ServedFunctions? = nil) async throws -> ServedFunctions {
+        let plan = try FunctionPlan(releases, configuration: configuration)
+        let kept = Set(releases.filter { before?.release(of: $0.bundle)?.id == $0.id }.map(\.bundle))
+        var existing: [String: ServedFunction] = [:]
+        for function in before?.functions ?? [] { existing[function.manifest.name] = function }
+        let records = try await EventRecords.load(parts.store)
+        var functions: [ServedFunction] = []
+        for entry in plan.entries {
+            if kept.contains(entry.release.bundle), let function = existing[entry.manifest.name] {
+                functions.append(function)
+            } else {
+                functions.append(
+                    ServedFunction(manifest: entry.manifest, pool: pool(entry), gate: try gate(entry.manifest, records)))
+            }
+        }
+        return ServedFunctions(
+            releases: releases, functions: functions,
+            routes: RouteTable(project: configuration.project, functions: functions))
+    }
+
+    private func gate(_ manifest: FunctionManifest, _ records: EventRecords) throws -> FunctionGate {
+        if let gate = gates[manifest.name] { return gate }
+        let gate = try FunctionGate(
+            manifest.name, budget: configuration.functions[manifest.name]?.budget, records, now: Timestamp.now)
+        gates[manifest.name] = gate
+        return gate
+    }
+
+    private func pool(_ entry: FunctionPlan.Entry) -> WorkerPool {
+        let manifest = entry.manifest
+        let limits = WorkerPoolState.Limits(
+            concurrency: manifest.concurrency, minInstances: manifest.minInstances,
+            maxInstances: manifest.maxInstances,
+            // Events come no faster than they are taken; none is refused for want of a place to wait.
+            queue: manifest.trigger.isForEvents
+                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue)
+        let environment = WorkerLaunch.environment(
+            configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
+        return WorkerPool(
+            name: manifest.name, limits: limits,
+            launch: WorkerLaunch(executable: entry.release.executable, environment: environment),
+            services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
+    }
+}

@@ -59,7 +59,9 @@ final class ReleaseSwitch: Sendable {
     }
 
     /// Ends the workers of what was made and is not to be served.
-    func discard(_ next: ServedFunctions) { for function in Self.functions(of: next, notIn: current) { drain(function) } }
+    func discard(_ next: ServedFunctions) {
+        for function in Self.functions(of: next, notIn: current) { drain(function) }
+    }
 
     /// Serves these functions from now on.
     ///

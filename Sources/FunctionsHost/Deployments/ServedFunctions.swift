@@ -51,7 +51,8 @@ final class ServedFunctionsMaker {
                 functions.append(function)
             } else {
                 functions.append(
-                    ServedFunction(manifest: entry.manifest, pool: pool(entry), gate: try gate(entry.manifest, records)))
+                    ServedFunction(manifest: entry.manifest, pool: pool(entry), gate: try gate(entry.manifest, records))
+                )
             }
         }
         return ServedFunctions(

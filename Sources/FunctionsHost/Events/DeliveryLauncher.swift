@@ -24,8 +24,8 @@ package enum TryEnd: Equatable, Sendable {
     case completed
     /// The handler failed, or its process ended while it was at nothing else.
     case failed(DeliveryFailure)
-    /// The process ended while it was at several invocations: any of them may be why.
-    case lostInCompany(WorkerEnd)
+    /// The process ended, in these words, while it was at several invocations: any of them may be why.
+    case lostInCompany(String)
     /// No process was there for the handler.
     case notStarted(String)
     /// The event can't be read, at no try.

@@ -85,7 +85,7 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
         case (.succeeded, _): return .succeeded
         case (.stopped, _), (_, .lost(.shutdown, _)): return .givenBack
         case (.failed(let failure), .lost(let end, let wasAlone)) where failure.wasExecuted:
-            guard wasAlone else { return .lostInCompany(end) }
+            guard wasAlone else { return .lostInCompany("\(end)") }
             return .failed(
                 DeliveryFailure(
                     "the process ended before its handler did: \(end)", status: failure.status, wasExecuted: false))

@@ -25,7 +25,8 @@ final class EventExchanges: Sendable {
                 ],
                 queues: ["receipts"]))
         rest = EventREST(
-            project: "demo-shop", store: store, queues: { ["receipts": ["us-central1", "asia-northeast1"]] }, mode: mode,
+            project: "demo-shop", store: store, queues: { ["receipts": ["us-central1", "asia-northeast1"]] },
+            mode: mode,
             maxBodyBytes: maxBodyBytes, now: { Self.start },
             metrics: { "a_metric 1\n" })
     }

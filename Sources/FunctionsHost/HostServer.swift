@@ -34,6 +34,7 @@ package final class HostServer: Sendable {
     private let configuration: HostConfiguration
     private let parts: HostParts
     private let served: ReleaseSwitch
+    private let deployments: DeploymentService
     private let gateway: Gateway
     private let events: EventService
     /// Nil where the operator wants no alerts.
@@ -46,18 +47,23 @@ package final class HostServer: Sendable {
     /// - Parameters:
     ///   - hostDirectory: where the running program stands, and products built with it.
     ///   - isEphemeral: whether the data go when the host ends, in place of `configuration.data`.
+    ///   - isLocal: whether bundles are served as they are built, whatever releases were deployed.
     /// - Throws: an error whose description is a sentence for the operator. Nothing is left open then.
     package init(
-        _ configuration: HostConfiguration, hostDirectory: String, isEphemeral: Bool = false, logger: Logger
+        _ configuration: HostConfiguration, hostDirectory: String, isEphemeral: Bool = false, isLocal: Bool = false,
+        logger: Logger
     ) async throws {
         self.configuration = configuration
         self.logger = logger
         let parts = try HostParts(configuration, isEphemeral: isEphemeral, logger: logger)
         self.parts = parts
         do {
-            let releases = try await Self.releases(configuration, hostDirectory: hostDirectory)
+            let locator = BundleLocator(hostDirectory: hostDirectory)
+            let releases = ReleaseStore(in: parts.directory)
+            try releases.clean(keeping: configuration.releases.keep)
             let maker = ServedFunctionsMaker(configuration, parts: parts)
-            let first = try await maker.make(releases)
+            let first = try await maker.make(
+                try await Release.first(configuration, locator, releases, isLocal: isLocal))
             let records = try await EventRecords.load(parts.store)
             // Before anybody can write: from then on functions are told.
             webhook = configuration.alerts.webhook.flatMap { address in
@@ -78,6 +84,12 @@ package final class HostServer: Sendable {
                 logger: logger)
             gateway = try await Self.gateway(configuration, parts: parts, routes: first.routes, logger: logger)
             served = ReleaseSwitch(first, events: events, schedules: schedules, loops: gateway.loops)
+            deployments = DeploymentService(
+                DeploymentService.Parts(
+                    configuration: configuration, locator: locator, releases: releases,
+                    copies: LocalCopies(in: parts.directory), served: served, store: parts.store, now: Timestamp.now,
+                    logger: logger),
+                maker: maker)
         } catch {
             await parts.close()
             throw error
@@ -130,6 +142,14 @@ package final class HostServer: Sendable {
         try result.get()
     }
 
+    /// Serves a bundle of the configuration as it is built by now.
+    ///
+    /// - Parameter id: unlike that of any build before.
+    /// - Throws: an error whose description is a sentence; what was served goes on then.
+    package func reload(_ bundle: String, id: String) async throws {
+        try await deployments.reload(bundle: bundle, id: id)
+    }
+
     /// A line on each function, for people.
     package var functionSummaries: [String] {
         served.current.manifests.map { function in
@@ -139,20 +159,6 @@ package final class HostServer: Sendable {
     }
 
     // MARK: Parts
-
-    private static func releases(
-        _ configuration: HostConfiguration, hostDirectory: String
-    ) async throws -> [Release] {
-        let locator = BundleLocator(hostDirectory: hostDirectory)
-        var releases: [Release] = []
-        for bundle in configuration.bundles {
-            let executable = try locator.executable(of: bundle)
-            let environment = WorkerLaunch.environment(configuration, function: nil, release: bundle.name)
-            let manifest = try await BundleInspector().manifest(of: executable, environment: environment)
-            releases.append(Release(bundle: bundle.name, id: "local", executable: executable, manifest: manifest))
-        }
-        return releases
-    }
 
     private static func gateway(
         _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, logger: Logger
@@ -208,7 +214,7 @@ package final class HostServer: Sendable {
             parts.store, database: parts.database, now: Timestamp.now, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
-            MetricsTopic(events: events), SchedulesTopic(runner: schedules),
+            MetricsTopic(events: events), SchedulesTopic(runner: schedules), ReleasesTopic(deployments: deployments),
         ]
         return ControlServer(
             directory: parts.directory.path, topics: topics, group: parts.group, logger: logger,

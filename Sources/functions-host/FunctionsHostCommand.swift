@@ -7,7 +7,8 @@ struct FunctionsHostCommand: AsyncParsableCommand {
         abstract: "Serves Swift cloud functions to Firebase clients.",
         subcommands: [
             ServeCommand.self, DataCommand.self, SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
-            ResumeCommand.self, MetricsCommand.self,
+            ResumeCommand.self, MetricsCommand.self, DeployCommand.self, ReleasesCommand.self, RollbackCommand.self,
+            UndeployCommand.self, PromoteCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

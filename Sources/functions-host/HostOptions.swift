@@ -34,6 +34,8 @@ struct HostOptions: ParsableArguments {
             try await work(configuration, report)
         } catch let exit as ExitCode {
             throw exit
+        } catch let error as ValidationError {
+            throw error
         } catch {
             report.fail(error)
             throw error is NoRunningHost ? Self.noHost : ExitCode(1)

@@ -21,6 +21,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Keep the data in a temporary directory that goes with the host.")
     var ephemeral = false
 
+    @Flag(help: "Serve bundles as they are built, whatever releases were deployed.")
+    var local = false
+
+    @Flag(help: "Build the packages' bundles, and again whenever their sources change; implies --local.")
+    var watch = false
+
     @Flag(help: "Log what the host itself does, in detail.")
     var verbose = false
 
@@ -44,8 +50,15 @@ struct ServeCommand: AsyncParsableCommand {
             let served = configuration
             let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
             let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
+            let watch =
+                watch
+                ? BundleWatch(configuration, hostDirectory: directory) { logger.notice("\($0)") } : nil
+            await watch?.buildAll()
             let host = try await HostServer(
-                configuration, hostDirectory: directory, isEphemeral: ephemeral, logger: logger)
+                configuration, hostDirectory: directory, isEphemeral: ephemeral, isLocal: local || watch != nil,
+                logger: logger)
+            let watching = Task { await watch?.run(host) }
+            defer { watching.cancel() }
             try await host.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
                 Self.greet(addresses, host, served)
             }

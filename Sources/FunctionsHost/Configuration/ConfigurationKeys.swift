@@ -2,7 +2,7 @@
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
-        "alerts", "environments",
+        "alerts", "releases", "environments",
     ]
     static let listen = ["host", "functions", "firestore", "auth", "events"]
     static let store = ["engine", "historySeconds", "historyMiB"]
@@ -13,6 +13,7 @@ enum ConfigurationKeys {
     static let budget = ["invocationsPerDay", "computeSecondsPerDay", "warnAt"]
     static let limits = ["requestBody", "queue", "connections", "shutdownGrace", "eventDepth"]
     static let alerts = ["webhook"]
+    static let releases = ["keep"]
 
     /// Keys that make sense once for a whole file, not for one of its environments.
     static let fileOnly = ["$schema", "environments"]

@@ -167,4 +167,13 @@ extension ConfigurationReader {
         }
         return limits
     }
+
+    mutating func releases(_ node: JSONNode) -> HostConfiguration.Releases {
+        var releases = HostConfiguration.Releases()
+        guard let object = object(node, key: "releases", known: ConfigurationKeys.releases) else { return releases }
+        if let node = object["keep"], let count = integer(node, 2...1000, "a number of releases") {
+            releases.keep = count
+        }
+        return releases
+    }
 }

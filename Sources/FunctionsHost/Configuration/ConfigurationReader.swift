@@ -92,6 +92,7 @@ struct ConfigurationReader {
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
         if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
+        if let releases = object["releases"] { configuration.releases = self.releases(releases) }
         return configuration
     }
 

@@ -20,6 +20,7 @@ package struct HostConfiguration: Hashable, Sendable {
     package var functions: [String: FunctionOverrides]
     package var limits: Limits
     package var alerts: Alerts
+    package var releases = Releases()
     /// Where each key stands in the file.
     package var places: ConfigurationPlaces
 
@@ -121,6 +122,14 @@ package struct HostConfiguration: Hashable, Sendable {
     package struct Alerts: Hashable, Sendable {
         /// An http or https URL that is sent JSON.
         package var webhook: String?
+
+        package init() {}
+    }
+
+    /// What is kept of deployments.
+    package struct Releases: Hashable, Sendable {
+        /// How many releases of each bundle, the one that is served among them.
+        package var keep = 10
 
         package init() {}
     }

@@ -4,6 +4,13 @@
     import Foundation
 #endif
 
+extension HostConfiguration.Bundle {
+    /// Where the executable stands, as a host in that directory finds it; nil where it isn't built.
+    package func executable(in hostDirectory: String) -> String? {
+        try? BundleLocator(hostDirectory: hostDirectory).executable(of: self)
+    }
+}
+
 /// Finds the executable that a bundle's entry in the configuration means.
 struct BundleLocator {
     /// The directory of the running host: a product built with it stands beside it.

@@ -8,11 +8,52 @@ struct Release: Sendable {
     var executable: String
     var manifest: Manifest
 
+    /// The id of what is served as it was built, without having been deployed.
+    static let localID = "local"
+
+    var isLocal: Bool { id.hasPrefix(Self.localID) }
+
     init(bundle: String, id: String, executable: String, manifest: Manifest) {
         self.bundle = bundle
         self.id = id
         self.executable = executable
         self.manifest = manifest
+    }
+
+    /// What a bundle of the configuration is as it is built by now.
+    ///
+    /// - Throws: ``BundleError`` where it can't be had.
+    static func local(
+        _ bundle: HostConfiguration.Bundle, _ configuration: HostConfiguration, _ locator: BundleLocator
+    ) async throws -> Release {
+        let executable = try locator.executable(of: bundle)
+        let environment = WorkerLaunch.environment(configuration, function: nil, release: bundle.name)
+        let manifest = try await BundleInspector().manifest(of: executable, environment: environment)
+        return Release(bundle: bundle.name, id: localID, executable: executable, manifest: manifest)
+    }
+
+    /// What the host begins with: of each bundle the release that was deployed last, else what the configuration names
+    /// as it is built.
+    ///
+    /// - Parameter isLocal: whether releases are left aside.
+    static func first(
+        _ configuration: HostConfiguration, _ locator: BundleLocator, _ store: ReleaseStore, isLocal: Bool
+    ) async throws -> [Release] {
+        let current = isLocal ? [:] : try store.index().current
+        var releases: [Release] = []
+        for bundle in configuration.bundles where current[bundle.name] == nil {
+            releases.append(try await local(bundle, configuration, locator))
+        }
+        for (bundle, id) in current.sorted(by: { $0.key < $1.key }) {
+            do throws(ReleaseError) {
+                releases.append(try store.release(of: bundle, id))
+            } catch {
+                throw ReleaseError(
+                    "\(error). Go back to an earlier one with \"functions-host rollback \(bundle)\", or begin with what "
+                        + "is built with \"functions-host serve --local\"")
+            }
+        }
+        return releases
     }
 }
 
@@ -24,9 +65,12 @@ struct FunctionPlan: Sendable {
     }
 
     private(set) var entries: [Entry] = []
+    /// Functions that the configuration names and no bundle has.
+    private(set) var unknown: [String] = []
 
-    /// - Throws: ``ConfigurationError`` where two bundles have a function of one name, where the configuration names a
-    ///   function that none has, or where what it sets is impossible for the function.
+    /// - Throws: ``ConfigurationError`` where two bundles have a function of one name, where what the configuration sets
+    ///   is impossible for a function, or where it names a function that none has. The last is no reason not to serve a
+    ///   release that was deployed: it may have left the function out since.
     init(_ releases: [Release], configuration: HostConfiguration) throws(ConfigurationError) {
         var owners: [String: String] = [:]
         var problems: [ConfigurationError.Problem] = []
@@ -51,6 +95,10 @@ struct FunctionPlan: Sendable {
             }
         }
         for name in configuration.functions.keys.sorted() where owners[name] == nil {
+            guard releases.allSatisfy(\.isLocal) else {
+                unknown.append(name)
+                continue
+            }
             let known = owners.keys.sorted().joined(separator: ", ")
             report("functions.\(name)", "no bundle has a function \"\(name)\"; there are \(known)")
         }

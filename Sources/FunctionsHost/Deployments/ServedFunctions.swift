@@ -24,8 +24,8 @@ struct ServedFunctions: Sendable {
     }
 }
 
-/// Makes what is served of releases. One task at a time works with it.
-final class ServedFunctionsMaker {
+/// Makes what is served of releases.
+actor ServedFunctionsMaker {
     private let configuration: HostConfiguration
     private let parts: HostParts
     /// They outlive releases: a pause and what is used of a budget are the function's.

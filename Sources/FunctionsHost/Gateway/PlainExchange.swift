@@ -25,7 +25,7 @@ final class PlainExchange: Exchange {
 
     func clientLeft() {}
 
-    /// The manifest for tools, or 404: there is no such function.
+    /// The manifest for tools, whether the host serves, or 404: there is no such function.
     static func notFound(
         _ head: HTTPRequestHead, loop: GatewayLoop, connection: GatewayHandler
     ) -> PlainExchange {
@@ -33,6 +33,12 @@ final class PlainExchange: Exchange {
             return PlainExchange(
                 .ok, ["Content-Type": "text/yaml; charset=utf-8"],
                 body: ByteBuffer(string: FunctionsDocument.yaml(loop.routes.functions.map(\.manifest))),
+                connection: connection)
+        }
+        if head.method == .GET, head.uri == "/__/health" {
+            return PlainExchange(
+                loop.isStopping ? .serviceUnavailable : .ok, ["Content-Type": "application/json; charset=utf-8"],
+                body: ByteBuffer(string: #"{"status":"\#(loop.isStopping ? "STOPPING" : "SERVING")"}"#),
                 connection: connection)
         }
         var body = ByteBuffer()

@@ -1,0 +1,44 @@
+/// What a deployment would change, as a command is told it.
+package struct DeploymentPlan: Codable, Equatable, Sendable {
+    package var bundle: String
+    package var release: String
+    package var checksum: String
+    package var size: Int
+    /// The release that is served now; nil where none was deployed.
+    package var current: String?
+    /// Whether nothing of the bundle is served yet.
+    package var isFirst: Bool
+    /// How many functions all bundles would have.
+    package var functions: Int
+    package var difference: ReleaseDifference
+
+    package var isServedAlready: Bool { current == release }
+}
+
+/// The releases of all bundles, and what happened to them.
+package struct ReleaseListing: Codable, Equatable, Sendable {
+    package struct Bundle: Codable, Equatable, Sendable {
+        package var name: String
+        /// The release that was deployed last; nil where the bundle is served as it is built.
+        package var current: String?
+        /// What is served: `local…` as it is built, nil where nothing is.
+        package var served: String?
+        /// Those that were served and are kept, the oldest first.
+        package var releases: [Release]
+    }
+
+    package struct Release: Codable, Equatable, Sendable {
+        package var id: String
+        package var created: String
+        package var creator: String
+        package var source: String
+        package var size: Int
+        package var checksum: String
+        package var functions: [String]
+        package var isCurrent: Bool
+    }
+
+    package var bundles: [Bundle]
+    /// The latest last.
+    package var history: [ReleaseEvent]
+}

@@ -1,0 +1,257 @@
+import DocumentModel
+import DocumentStore
+import Logging
+import WorkerProtocol
+
+/// Deploys releases and takes them back on the running host, one at a time.
+actor DeploymentService {
+    /// What it needs of the host.
+    struct Parts: Sendable {
+        var configuration: HostConfiguration
+        var locator: BundleLocator
+        var releases: ReleaseStore
+        var copies: LocalCopies
+        var served: ReleaseSwitch
+        var store: DocumentStore
+        var now: @Sendable () -> Timestamp
+        var logger: Logger
+    }
+
+    private let parts: Parts
+    private let maker: ServedFunctionsMaker
+    private var isBusy = false
+
+    init(_ parts: Parts, maker: ServedFunctionsMaker) {
+        self.parts = parts
+        self.maker = maker
+    }
+
+    // MARK: Deploying
+
+    /// Copies an executable into the data directory as a release, and checks that it could be served. Nothing else
+    /// changes.
+    ///
+    /// - Parameters:
+    ///   - executable: a bundle's program.
+    ///   - release: its id and checksum, where it is a release of another data directory; nil for a new one.
+    /// - Returns: what would change.
+    func prepare(
+        bundle: String, executable: String, source: String, user: String, as release: (id: String, checksum: String)?
+    ) async throws -> DeploymentPlan {
+        try await alone {
+            guard ConfigurationReader.isName(bundle) else {
+                throw ReleaseError(
+                    "\"\(bundle)\" is no bundle's name; it begins with a letter and goes on with letters, digits, _ and -"
+                )
+            }
+            let environment = WorkerLaunch.environment(parts.configuration, function: nil, release: bundle)
+            let time = parts.now().rfc3339
+            let record = try await parts.releases.add(
+                ReleaseRecord(
+                    bundle: bundle, id: release?.id ?? "", checksum: "", size: 0, created: time, creator: user,
+                    source: source, manifest: Manifest(functions: [])),
+                from: executable, at: time
+            ) { copy in try await BundleInspector().manifest(of: copy, environment: environment) }
+            if let release, release.checksum != record.checksum {
+                throw ReleaseError("the executable isn't the release \(release.id): the checksums differ")
+            }
+            return try await plan(for: record)
+        }
+    }
+
+    /// Serves a release from now on, that was prepared or was served before.
+    ///
+    /// - Parameter before: the release that was served when this was decided; nil for none that is kept.
+    func activate(
+        bundle: String, _ id: String, replacing before: String?, as action: ReleaseEvent.Action, user: String
+    ) async throws -> ReleaseEvent {
+        try await alone {
+            let index = try parts.releases.index()
+            guard index.current[bundle] == before else {
+                throw ReleaseError(
+                    "the bundle \(bundle) serves \(index.current[bundle] ?? "no release") by now; look at what would change "
+                        + "once more")
+            }
+            let record = try parts.releases.record(of: bundle, id)
+            try parts.releases.verify(record)
+            let release = try parts.releases.release(of: bundle, id)
+            return try await replace(bundle, with: release, index, action, user)
+        }
+    }
+
+    /// Goes back to a release that was served before.
+    ///
+    /// - Parameter id: nil for the one before that which is served.
+    func rollback(bundle: String?, to id: String?, user: String) async throws -> ReleaseEvent {
+        try await alone {
+            let index = try parts.releases.index()
+            let (bundle, target) = try index.rollback(of: bundle, to: id)
+            let record = try parts.releases.record(of: bundle, target)
+            try parts.releases.verify(record)
+            return try await replace(
+                bundle, with: try parts.releases.release(of: bundle, target), index, .rollback, user)
+        }
+    }
+
+    /// Removes what was prepared and is not to be served.
+    func discard(bundle: String, _ id: String) throws {
+        guard !isBusy, try !parts.releases.index().served(of: bundle).contains(id) else { return }
+        parts.releases.remove(bundle, id)
+    }
+
+    /// Serves no release of a bundle any more: what `functions.json` names is served as it is built, else nothing of it.
+    func remove(bundle: String, user: String) async throws -> ReleaseEvent {
+        try await alone {
+            let index = try parts.releases.index()
+            guard index.current[bundle] != nil else {
+                throw ReleaseError("no release of a bundle \(bundle) is served; \(index.words)")
+            }
+            var local: Release?
+            if let configured = parts.configuration.bundles.first(where: { $0.name == bundle }) {
+                local = try await localRelease(configured)
+            }
+            return try await replace(bundle, with: local, index, .remove, user)
+        }
+    }
+
+    /// Serves a bundle of the configuration as it is built by now.
+    ///
+    /// - Parameter id: unlike that of any release before.
+    func reload(bundle name: String, id: String) async throws {
+        try await alone {
+            guard let configured = parts.configuration.bundles.first(where: { $0.name == name }) else {
+                throw ReleaseError("functions.json has no bundle \(name)")
+            }
+            let release = try await parts.copies.copy(try await localRelease(configured), id: id)
+            let next = try await next(replacing: name, with: release)
+            try await parts.served.probe(next)
+            try await parts.served.serve(next)
+            parts.copies.remove(allBut: parts.served.current.releases)
+        }
+    }
+
+    private func localRelease(_ bundle: HostConfiguration.Bundle) async throws -> Release {
+        try await Release.local(bundle, parts.configuration, parts.locator)
+    }
+
+    private func replace(
+        _ bundle: String, with release: Release?, _ index: ReleaseIndex, _ action: ReleaseEvent.Action, _ user: String
+    ) async throws -> ReleaseEvent {
+        let next = try await next(replacing: bundle, with: release)
+        try await parts.served.probe(next)
+        var changed = index
+        let event = ReleaseEvent(
+            action: action, bundle: bundle, release: release.flatMap { $0.isLocal ? nil : $0.id },
+            before: index.current[bundle], time: parts.now().rfc3339, user: user)
+        changed.note(event)
+        do {
+            // First what a restart goes by: whoever is answered can rely on it.
+            try parts.releases.write(changed)
+            try await parts.served.serve(next)
+        } catch {
+            parts.served.discard(next)
+            try? parts.releases.write(index)
+            throw error
+        }
+        parts.logger.notice(
+            "another release is served",
+            metadata: [
+                "bundle": "\(bundle)", "release": "\(release?.id ?? "none")", "action": "\(action.rawValue)",
+                "user": "\(user)",
+            ])
+        try? parts.releases.clean(keeping: parts.configuration.releases.keep)
+        return event
+    }
+
+    private func next(replacing bundle: String, with release: Release?) async throws -> ServedFunctions {
+        let current = parts.served.current
+        var releases = current.releases
+        if let position = releases.firstIndex(where: { $0.bundle == bundle }) {
+            if let release { releases[position] = release } else { releases.remove(at: position) }
+        } else if let release {
+            releases.append(release)
+        }
+        return try await maker.make(releases, after: current)
+    }
+
+    // MARK: Looking
+
+    func plan(for record: ReleaseRecord) async throws -> DeploymentPlan {
+        let release = try parts.releases.release(of: record.bundle, record.id)
+        let next = try await next(replacing: record.bundle, with: release)
+        let before = parts.served.current.release(of: record.bundle)
+        let counts = try await parts.store.deliveryCounts()
+        return DeploymentPlan(
+            bundle: record.bundle, release: record.id, checksum: record.checksum, size: record.size,
+            current: try parts.releases.index().current[record.bundle], isFirst: before == nil,
+            functions: next.manifests.count,
+            difference: ReleaseDifference(
+                from: before?.manifest.functions ?? [], to: record.manifest.functions,
+                pending: { name in counts.first { $0.function == name }?.pending ?? 0 }))
+    }
+
+    func listing() throws -> ReleaseListing {
+        let index = try parts.releases.index()
+        let names = Set(parts.configuration.bundles.map(\.name)).union(index.current.keys)
+            .union(index.history.map(\.bundle))
+        let bundles = names.sorted().map { name in
+            let current = index.current[name]
+            let served = Set(index.served(of: name))
+            return ReleaseListing.Bundle(
+                name: name, current: current, served: parts.served.current.release(of: name)?.id,
+                releases: parts.releases.releases(of: name).filter { served.contains($0.id) }.map {
+                    ReleaseListing.Release(
+                        id: $0.id, created: $0.created, creator: $0.creator, source: $0.source, size: $0.size,
+                        checksum: $0.checksum, functions: $0.manifest.functions.map(\.name).sorted(),
+                        isCurrent: $0.id == current)
+                })
+        }
+        return ReleaseListing(bundles: bundles, history: index.history)
+    }
+
+    // MARK: Parts
+
+    /// One at a time; a second one is told so and doesn't wait, since what it was decided on changes under it.
+    private func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard !isBusy else { throw ReleaseError("another deployment is under way; try again when it is done") }
+        isBusy = true
+        defer { isBusy = false }
+        return try await body()
+    }
+}
+
+extension ReleaseIndex {
+    /// What a rollback leads to.
+    ///
+    /// - Throws: ``ReleaseError`` that says what there is.
+    func rollback(of bundle: String?, to id: String?) throws(ReleaseError) -> (bundle: String, release: String) {
+        guard let name = bundle ?? (current.count == 1 ? current.keys.first : nil) else {
+            throw ReleaseError("name the bundle to roll back; \(words)")
+        }
+        let served = served(of: name)
+        guard !served.isEmpty else { throw ReleaseError("no release of a bundle \(name) was ever served; \(words)") }
+        if let id {
+            guard served.contains(id) else {
+                throw ReleaseError(
+                    "no release \(id) of \(name) was ever served; there are \(served.joined(separator: ", "))")
+            }
+            guard current[name] != id else {
+                throw ReleaseError("the release \(id) of \(name) is the one that is served")
+            }
+            return (name, id)
+        }
+        // Where the release was deployed, and not where a rollback led to it: one rollback after the other leads back
+        // further, and not to and fro.
+        let deployed = history.first { $0.bundle == name && $0.release == current[name] && $0.action != .rollback }
+        guard let target = deployed?.before else {
+            throw ReleaseError("before the release that \(name) serves there was none")
+        }
+        return (name, target)
+    }
+
+    var words: String {
+        current.isEmpty
+            ? "nothing was deployed to this data directory"
+            : "deployed are \(current.keys.sorted().joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import FunctionsHost
+
+/// A deployment as its commands go through it: what would change, whether that is wanted, and the switch.
+struct Deployment {
+    let host: HostControl
+    let report: DataReport
+    let isJSON: Bool
+    let asks: Bool
+    let isDry: Bool
+
+    /// - Parameter request: what prepares the release.
+    func run(_ request: ControlRequest, as action: ReleaseEvent.Action) async throws {
+        let plan = try await host.ask(request, as: DeploymentPlan.self)
+        if plan.isServedAlready {
+            return report.answer(["\(plan.bundle) serves the release \(plan.release) already"], plan)
+        }
+        if isDry {
+            try await discard(plan)
+            return report.answer(DeploymentWords.lines(plan) + ["nothing was changed: this was a dry run"], plan)
+        }
+        if asks {
+            guard !isJSON, isatty(FileHandle.standardInput.fileDescriptor) == 1 else {
+                try await discard(plan)
+                throw ValidationError("nobody can be asked here; say --yes, or --dry-run to see what would change")
+            }
+            report.answer(DeploymentWords.lines(plan), plan)
+            print("Serve this release? [y/N] ", terminator: "")
+            guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+                try await discard(plan)
+                report.answer(["nothing was changed"], plan)
+                throw ExitCode(1)
+            }
+        } else if !isJSON {
+            report.answer(DeploymentWords.lines(plan), plan)
+        }
+        var activation = ControlRequest("releases", "activate")
+        activation.add("bundle", plan.bundle)
+        activation.add("release", plan.release)
+        activation.add("replacing", plan.current)
+        activation.add("action", action.rawValue)
+        activation.add("user", NSUserName())
+        let event = try await host.ask(activation, as: ReleaseEvent.self)
+        report.answer([DeploymentWords.line(event)], event)
+    }
+
+    private func discard(_ plan: DeploymentPlan) async throws {
+        var request = ControlRequest("releases", "discard")
+        request.add("bundle", plan.bundle)
+        request.add("release", plan.release)
+        _ = try await host.ask(request, as: Bool.self)
+    }
+}
+
+enum DeploymentWords {
+    static func lines(_ plan: DeploymentPlan) -> [String] {
+        var lines = ["\(plan.bundle): release \(plan.release), \(DataReport.size(plan.size))"]
+        lines[0] +=
+            plan.current.map { " in place of \($0)" } ?? (plan.isFirst ? ", its first" : " in place of what is built")
+        let difference = plan.difference
+        for function in difference.added { lines.append("  + \(function.name)") }
+        for function in difference.changed {
+            lines.append("  ~ \(function.name)")
+            for change in function.changes {
+                lines.append("      \(change.option): \(change.before ?? "–") → \(change.after ?? "–")")
+            }
+            lines += function.consequences.map { "      \($0)" }
+        }
+        for function in difference.removed {
+            lines.append("  - \(function.name)")
+            lines += function.consequences.map { "      \($0)" }
+        }
+        if difference.isEmpty { lines.append("  the same functions with the same options") }
+        return lines
+    }
+
+    static func line(_ event: ReleaseEvent) -> String {
+        let now = event.release.map { "serves the release \($0)" } ?? "serves no release any more"
+        return "\(event.bundle) \(now)" + (event.before.map { ", before that \($0)" } ?? "")
+    }
+}

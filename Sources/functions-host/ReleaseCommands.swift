@@ -1,0 +1,140 @@
+import ArgumentParser
+import Foundation
+import FunctionsHost
+
+/// `functions-host releases`
+struct ReleasesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "releases", abstract: "Tells which releases there are, and which are served.")
+
+    @OptionGroup var options: HostOptions
+
+    @Flag(help: "Tell who changed what and when, too.")
+    var history = false
+
+    func run() async throws {
+        try await options.run { host, report in
+            let listing = try await host.ask(ControlRequest("releases", "list"), as: ReleaseListing.self)
+            var lines = listing.bundles.flatMap(Self.lines)
+            if lines.isEmpty { lines = ["there are no bundles"] }
+            if history {
+                lines += listing.history.map { event in
+                    "\(event.time)  \(event.user)  \(event.action.rawValue)  \(DeploymentWords.line(event))"
+                }
+            }
+            report.answer(lines, listing)
+        }
+    }
+
+    private static func lines(_ bundle: ReleaseListing.Bundle) -> [String] {
+        let served = bundle.current == nil && bundle.served != nil ? "  as it is built" : ""
+        return ["\(bundle.name)\(served)"]
+            + bundle.releases.map { release in
+                "  \(release.isCurrent ? "*" : " ") \(release.id)  \(release.created)  \(release.creator)  "
+                    + "\(release.functions.count) functions  \(DataReport.size(release.size))  \(release.source)"
+            }
+    }
+}
+
+/// `functions-host rollback [BUNDLE] [--to RELEASE]`
+struct RollbackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rollback", abstract: "Serves a bundle's release of before again, without a build.",
+        discussion: """
+            Without a running host it holds from the next start on. Exit codes: 0 done, 1 not done, 64 wrong arguments.
+            """)
+
+    @OptionGroup var options: HostOptions
+
+    @Argument(help: "The bundle; may be left out where one only was deployed.")
+    var bundle: String?
+
+    @Option(help: "The release, as \"releases\" tells it; else the one before that which is served.")
+    var to: String?
+
+    func run() async throws {
+        try await options.withConfiguration { configuration, report in
+            var request = ControlRequest("releases", "rollback")
+            request.add("bundle", bundle)
+            request.add("release", to)
+            request.add("user", NSUserName())
+            let event: ReleaseEvent
+            do {
+                event = try await HostControl(configuration).ask(request, as: ReleaseEvent.self)
+            } catch is NoRunningHost {
+                event = try OfflineReleases(configuration).rollback(bundle: bundle, to: to, user: NSUserName())
+            }
+            report.answer([DeploymentWords.line(event)], event)
+        }
+    }
+}
+
+/// `functions-host undeploy BUNDLE`
+struct UndeployCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undeploy", abstract: "Serves no release of a bundle any more.",
+        discussion: """
+            A bundle that functions.json names is served as it is built from then on; of another one nothing is. Its \
+            releases are kept for a rollback. Exit codes: 0 done, 1 not done, 3 no host runs there, 64 wrong arguments.
+            """)
+
+    @OptionGroup var options: HostOptions
+
+    @Argument(help: "The bundle.")
+    var bundle: String
+
+    func run() async throws {
+        try await options.run { host, report in
+            var request = ControlRequest("releases", "remove")
+            request.add("bundle", bundle)
+            request.add("user", NSUserName())
+            let event = try await host.ask(request, as: ReleaseEvent.self)
+            report.answer([DeploymentWords.line(event)], event)
+        }
+    }
+}
+
+/// `functions-host promote [BUNDLE] --from ENV`
+struct PromoteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "promote", abstract: "Has an environment's host serve the very release that another one serves.",
+        discussion: """
+            The release keeps its id, and its executable is the same to the byte. --env names the environment that gets \
+            it, whose host must run; that of --from need not. Exit codes as of deploy.
+            """)
+
+    @OptionGroup var options: HostOptions
+
+    @Argument(help: "The bundle; may be left out where one only was deployed there.")
+    var bundle: String?
+
+    @Option(help: "The environment of functions.json whose release it is; \"\" for none.")
+    var from: String
+
+    @Flag(name: .shortAndLong, help: "Don't ask.")
+    var yes = false
+
+    @Flag(help: "Only tell what would change.")
+    var dryRun = false
+
+    func run() async throws {
+        try await options.withConfiguration { configuration, report in
+            let source = try HostConfiguration.load(options.config, environment: from.isEmpty ? nil : from)
+            guard source.data != configuration.data else {
+                throw ValidationError(
+                    "both environments have the data directory \(source.data); give each its own \"data\"")
+            }
+            let release = try OfflineReleases(source).current(of: bundle)
+            var request = ControlRequest("releases", "prepare")
+            request.add("bundle", release.bundle)
+            request.add("executable", release.executable)
+            request.add("source", release.source)
+            request.add("release", release.id)
+            request.add("checksum", release.checksum)
+            request.add("user", NSUserName())
+            try await Deployment(
+                host: HostControl(configuration), report: report, isJSON: options.json, asks: !yes, isDry: dryRun
+            ).run(request, as: .promote)
+        }
+    }
+}

@@ -22,6 +22,8 @@ final class HostProcess: Sendable {
     /// All it has written to standard error so far: its log, and the sentence it ends with.
     var errors: String { written.errors.text }
 
+    var id: Int32 { process.processIdentifier }
+
     var isRunning: Bool { process.isRunning }
 
     func send(_ signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }

@@ -10,4 +10,17 @@ enum ProcessTable {
             return line.starts(with: Array(program.utf8) + [0])
         }
     }
+
+    /// The ids of a process's children.
+    static func children(of parent: Int32) -> [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.filter { pid in
+            // PID (NAME) STATE PARENT …, where the name may hold anything.
+            guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
+                let end = line.lastIndex(of: UInt8(ascii: ")"))
+            else { return false }
+            let rest = String(decoding: line[(end + 1)...], as: UTF8.self).split(separator: " ")
+            return rest.count > 1 && rest[1] == "\(parent)" && rest[0] != "Z"
+        }
+    }
 }

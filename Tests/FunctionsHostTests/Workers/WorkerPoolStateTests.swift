@@ -43,6 +43,31 @@ import Testing
         #expect(pool.queued == 2)
     }
 
+    @Test func aDrainedPoolDoesWhatWasRoutedToItAndKeepsNoWorker() {
+        var pool = pool(concurrency: 1, min: 2, max: 2)
+        #expect(pool.began(now: start) == [.start(1), .start(2)])
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.workerBecameReady(2, now: start)
+        #expect(pool.arrived(ticket(1), now: start) == [.dispatch(ticket(1), to: 1)])
+        #expect(pool.drain() == [.end(2)])
+        // What was routed here before the switch, and whose body has come only now.
+        #expect(pool.arrived(ticket(2), now: start) == [])
+        #expect(pool.ended(in: 1, now: start) == [.dispatch(ticket(2), to: 1)])
+        #expect(pool.ended(in: 1, now: start) == [.end(1)])
+        #expect(pool.workerEnded(2, crashed: false, now: start) == [])
+        #expect(pool.workerEnded(1, crashed: false, now: start) == [])
+        #expect(pool.arrived(ticket(3), now: start) == [.start(3)])
+        #expect(pool.workerBecameReady(3, now: start) == [.dispatch(ticket(3), to: 3)])
+    }
+
+    @Test func aProbeStartsOneWorkerWhereThereIsNone() {
+        var pool = pool()
+        #expect(pool.probe(now: start) == [.start(1)])
+        #expect(pool.probe(now: start) == [])
+        #expect(pool.workerBecameReady(1, now: start) == [.wake(at: start + .seconds(60))])
+        #expect(pool.hasReadyWorker)
+    }
+
     @Test func fullQueueRefuses() {
         var pool = pool(concurrency: 1, max: 1, queue: 2)
         for id in 1...2 { _ = pool.arrived(ticket(UInt64(id)), now: start) }

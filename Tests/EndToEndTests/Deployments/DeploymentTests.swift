@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+
+/// `deploy`, `releases` and `rollback` against the real host.
+@Suite(.timeLimit(.minutes(10))) struct DeploymentTests {
+    @Test func noCallFailsAcrossSwitches() async throws {
+        let switches = ProcessInfo.processInfo.environment["SOAK_SWITCHES"].flatMap { Int($0) } ?? 3
+        try await RunningHost.serving { host in
+            let bundles = try [host.fixtureBundle("a"), host.fixtureBundle("b")]
+            let (calls, failures) = try await host.calling {
+                for number in 0..<switches {
+                    let run = try await host.deploy(bundles[number % 2], as: "fixture")
+                    #expect(run.status == 0, "\(run.errors)")
+                }
+            }
+            #expect(failures.isEmpty, "\(failures.count) of \(calls) calls: \(failures.prefix(3))")
+            #expect(calls > switches)
+            print("\(switches) switches under \(calls) calls lost nothing")
+            // The workers of all releases but the last end: one of each function is left.
+            let functions = try await host.releases().first?["releases"]?[0]?["functions"]?.list.count ?? 0
+            try await Bound.wait("the old workers are gone") {
+                ProcessTable.children(of: host.process.id).count <= functions
+            }
+        }
+    }
+
+    @Test func whatChangesIsToldAndNothingDoneInADryRun() async throws {
+        try await RunningHost.serving { host in
+            let shop = try host.shopBundle("a")
+            let first = try await host.deploy(shop, as: "extra", "--dry-run")
+            #expect(first.status == 0 && first.output.contains("+ purchase"), "\(first.output)\(first.errors)")
+            #expect(try await host.current("extra") == nil)
+            #expect(try await host.call("catalog", "null").status == 404)
+
+            #expect(try await host.deploy(shop, as: "extra").status == 0)
+            let again = try await host.deploy(shop, as: "extra")
+            #expect(again.status == 0 && again.output.contains("already"), "\(again.output)")
+            // Two bundles side by side, and names that two of them have.
+            try await host.expectEcho()
+            let clash = try await host.deploy(try host.fixtureBundle("a"), as: "third")
+            #expect(clash.status == 1 && clash.errors.contains("both have a function"), "\(clash.errors)")
+
+            // What waits for a function that goes is told.
+            #expect(try await host.command(["pause", "recordSale"]).status == 0)
+            try await host.set("users/u/orders/o")
+            let removal = try await host.deploy(
+                try host.bundle("empty", Self.oneFunction), as: "extra", "--dry-run")
+            for words in ["- recordSale", "1 delivery waits for it: kept for 7 days", "- expireCarts", "+ only"] {
+                #expect(removal.output.contains(words), "\(removal.output)\(removal.errors)")
+            }
+        }
+    }
+
+    /// A bundle with a function `only`, that tells its manifest and can't be started.
+    private static let oneFunction = """
+        if [ "$1" = manifest ]; then
+        echo '{"protocolVersion":PROTOCOL,"functions":[{"name":"only","regions":["us-central1"],"memoryMiB":256,\
+        "timeoutSeconds":60,"cpu":1,"concurrency":80,"minInstances":0,"maxInstances":100,"labels":{},"secrets":[],\
+        "ingress":"ALLOW_ALL","invoker":["public"],"isTransactional":false,\
+        "trigger":{"http":{"_0":{"cors":{"off":{}}}}}}]}' >&3
+        exit 0
+        fi
+        echo 'I will not work' >&2
+        exit 9
+        """.replacingOccurrences(of: "PROTOCOL", with: "1")
+
+    @Test func whatFailsLeavesTheOldReleaseServing() async throws {
+        try await RunningHost.serving { host in
+            #expect(try await host.deploy(try host.fixtureBundle("a"), as: "fixture").status == 0)
+            let served = try #require(try await host.current("fixture"))
+            for (name, script, words) in [
+                ("silent", "exit 4", "exit status 4"), ("text", "echo hello", "it told no functions"),
+                ("lame", Self.oneFunction, "doesn't become ready"),
+            ] {
+                let run = try await host.deploy(try host.bundle(name, script), as: "fixture")
+                #expect(run.status == 1 && run.errors.contains(words), "\(run.output)\(run.errors)")
+                #expect(try await host.current("fixture") == served)
+                try await host.expectEcho()
+            }
+            let missing = try await host.deploy(host.directory.path + "/nothing", as: "fixture")
+            #expect(missing.status == 1, "\(missing.output)")
+            let build = try await host.command(["deploy", host.directory.path, "--yes"])
+            #expect(build.status == 1 && build.errors.contains("no Swift package"), "\(build.errors)")
+        }
+    }
+
+    @Test func rollbacksLeadBackAndReleasesSurviveAKill() async throws {
+        try await RunningHost.serving { host in
+            var ids: [String] = []
+            for mark in ["a", "b", "c"] {
+                #expect(try await host.deploy(try host.fixtureBundle(mark), as: "fixture").status == 0)
+                ids.append(try #require(try await host.current("fixture")))
+            }
+            #expect(Set(ids).count == 3)
+            #expect(try await host.command(["rollback", "fixture"]).status == 0)
+            #expect(try await host.current("fixture") == ids[1])
+            #expect(try await host.command(["rollback"]).status == 0)
+            #expect(try await host.current("fixture") == ids[0])
+            let end = try await host.command(["rollback", "fixture"])
+            #expect(end.status == 1 && end.errors.contains("there was none"), "\(end.errors)")
+            #expect(try await host.command(["rollback", "fixture", "--to", ids[2]]).status == 0)
+            let unknown = try await host.command(["rollback", "fixture", "--to", "nothing"])
+            #expect(unknown.status == 1 && unknown.errors.contains(ids[2]), "\(unknown.errors)")
+            try await host.kill()
+
+            let second = try await RunningHost.start(in: host.directory)
+            #expect(try await second.current("fixture") == ids[2])
+            try await second.expectEcho()
+            try await second.kill()
+
+            // A release that a disk has changed is refused with what to do, which works without a host.
+            let file = host.directory.data + "/releases/fixture/\(ids[2])/bundle"
+            try FileManager.default.removeItem(atPath: file)
+            let damaged = try HostProcess(host.directory)
+            #expect(try await damaged.end() == 1)
+            #expect(damaged.errors.contains("is damaged") && damaged.errors.contains("rollback fixture"))
+            let offline = try await host.command(["rollback", "fixture", "--to", ids[1]])
+            #expect(offline.status == 0, "\(offline.errors)")
+            let third = try await RunningHost.start(in: host.directory)
+            #expect(try await third.current("fixture") == ids[1])
+            let history = try await third.command(["releases", "--history"])
+            #expect(history.output.contains("rollback") && history.output.contains(ids[0]))
+            #expect(try await third.command(["undeploy", "fixture"]).status == 0)
+            #expect(try await third.current("fixture") == nil)
+            try await third.expectEcho()
+            try await third.kill()
+        }
+    }
+
+    @Test func aReleaseIsPromotedAsItIs() async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let directory = try HostDirectory()
+        try directory.configure(
+            [.fixture],
+            extra: """
+                "environments": {
+                  "staging": { "data": "staging", "project": "demo-staging" },
+                  "production": { "data": "production", "project": "demo-product" }
+                }
+                """)
+        let staging = try await RunningHost.start(in: directory, arguments: ["--env", "staging"])
+        let production = try await RunningHost.start(in: directory, arguments: ["--env", "production"])
+        let bundle = try staging.fixtureBundle("a")
+        let deployed = try await staging.command(
+            ["deploy", "--executable", bundle, "--bundle", "fixture", "--yes", "--env", "staging"])
+        #expect(deployed.status == 0, "\(deployed.errors)")
+        let promote = ["promote", "fixture", "--from", "staging", "--env", "production", "--yes"]
+        let promoted = try await staging.command(promote)
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        func release(_ environment: String) async throws -> JSON? {
+            let run = try await staging.command(["releases", "--json", "--env", environment])
+            return run.json?["bundles"]?[0]?["releases"]?[0]
+        }
+        let (from, to) = (try await release("staging"), try await release("production"))
+        #expect(from?["id"]?.text != nil && from?["id"]?.text == to?["id"]?.text)
+        #expect(from?["checksum"]?.text == to?["checksum"]?.text)
+        let answer = try await production.functions.send(
+            "POST", "/demo-product/asia-northeast1/echo", headers: ["Content-Type": "application/json"], #"{"data":1}"#)
+        #expect(answer.text == #"{"result":1}"#)
+        let again = try await staging.command(promote)
+        #expect(again.status == 0 && again.output.contains("already"), "\(again.output)")
+        for host in [staging, production] {
+            host.process.send(SIGKILL)
+            try await host.process.end()
+        }
+    }
+}

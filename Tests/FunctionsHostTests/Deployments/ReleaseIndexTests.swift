@@ -1,0 +1,91 @@
+import Testing
+import WorkerProtocol
+
+@testable import FunctionsHost
+
+@Suite struct ReleaseIndexTests {
+    private func index(_ events: (ReleaseEvent.Action, String?)...) -> ReleaseIndex {
+        var index = ReleaseIndex()
+        for (action, release) in events {
+            index.note(
+                ReleaseEvent(
+                    action: action, bundle: "shop", release: release, before: index.current["shop"], time: "", user: "")
+            )
+        }
+        return index
+    }
+
+    private func target(_ index: ReleaseIndex, _ bundle: String? = nil, to id: String? = nil) -> String {
+        do throws(ReleaseError) {
+            return try index.rollback(of: bundle, to: id).release
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func oneRollbackAfterTheOtherLeadsBackFurther() {
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"))) == "b")
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.rollback, "b"))) == "a")
+        #expect(
+            target(index((.deploy, "a"), (.deploy, "b"), (.rollback, "a")))
+                == "before the release that shop serves there was none")
+    }
+
+    @Test func aReleaseIsNamedAmongThoseServed() {
+        let index = index((.deploy, "a"), (.deploy, "b"))
+        #expect(target(index, "shop", to: "a") == "a")
+        #expect(target(index, "shop", to: "b") == "the release b of shop is the one that is served")
+        #expect(target(index, "shop", to: "x") == "no release x of shop was ever served; there are a, b")
+        #expect(target(index, "cart") == "no release of a bundle cart was ever served; deployed are shop")
+        #expect(target(ReleaseIndex()) == "name the bundle to roll back; nothing was deployed to this data directory")
+    }
+
+    @Test func theHistoryIsBounded() {
+        var index = ReleaseIndex()
+        for number in 0..<(ReleaseIndex.maxHistory + 5) {
+            index.note(
+                ReleaseEvent(action: .deploy, bundle: "shop", release: "r\(number)", before: nil, time: "", user: ""))
+        }
+        #expect(index.history.count == ReleaseIndex.maxHistory)
+        #expect(index.history.first?.release == "r5")
+        #expect(index.current["shop"] == "r\(ReleaseIndex.maxHistory + 4)")
+    }
+}
+
+@Suite struct ReleaseDifferenceTests {
+    @Test func addedRemovedAndChangedOptionsAreTold() {
+        var before = FunctionManifest.test("job", .schedule(.test("every day 03:00")))
+        var after = before
+        after.memoryMiB = 512
+        after.trigger = .schedule(.test("every day 04:00"))
+        let gone = FunctionManifest.created("gone")
+        let difference = ReleaseDifference(
+            from: [before, gone], to: [after, .created("new")], pending: { $0 == "gone" ? 3 : 0 })
+        #expect(difference.added.map(\.name) == ["new"])
+        #expect(
+            difference.changed == [
+                .init(
+                    name: "job",
+                    changes: [
+                        .init(option: "memoryMiB", before: "256", after: "512"),
+                        .init(
+                            option: "trigger.schedule.schedule", before: "\"every day 03:00\"",
+                            after: "\"every day 04:00\""),
+                    ])
+            ])
+        #expect(difference.removed.map(\.name) == ["gone"])
+        #expect(
+            difference.removed.first?.consequences.first?.hasPrefix("3 deliveries wait for it: kept for 7 days") == true
+        )
+        before = after
+        #expect(ReleaseDifference(from: [before], to: [after], pending: { _ in 0 }).isEmpty)
+    }
+}
+
+extension TriggerManifest.ScheduleTrigger {
+    fileprivate static func test(_ schedule: String) -> Self {
+        .init(
+            schedule: schedule, timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0, minBackoffSeconds: 5,
+            maxBackoffSeconds: 3600, maxDoublings: 5)
+    }
+}

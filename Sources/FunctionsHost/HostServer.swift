@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -28,7 +29,8 @@ package final class HostServer: Sendable {
         package var firestore: Int
         /// Nil in production, which has no sign-in of its own.
         package var auth: Int?
-        package var events: Int
+        /// Nil in production, where functions alone enqueue and publish.
+        package var events: Int?
     }
 
     let functions: [FunctionManifest]
@@ -100,11 +102,12 @@ package final class HostServer: Sendable {
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
-        let readiness = Readiness(servers: parts.signIn == nil ? 2 : 3) { ports in
+        let isOpenToPrograms = configuration.mode == .development
+        let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (isOpenToPrograms ? 1 : 0)) { ports in
             onReady(
                 Addresses(
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
-                    auth: ports["auth"], events: ports["events"] ?? 0))
+                    auth: ports["auth"], events: ports["events"]))
         }
         if let rules = configuration.rules {
             logger.notice(
@@ -114,8 +117,9 @@ package final class HostServer: Sendable {
         var services: [any Service] = parts.keyCaches
         if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
+        if isOpenToPrograms { services.append(eventServer(readiness)) }
         // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
-        services += [firestoreServer(readiness), eventServer(readiness), gateway, schedules, controlServer(), events]
+        services += [firestoreServer(readiness), gateway, schedules, controlServer(), events]
         for pool in pools { pool.begin() }
         let group = ServiceGroup(
             configuration: .init(
@@ -239,7 +243,7 @@ package final class HostServer: Sendable {
     private func eventServer(_ readiness: Readiness) -> any Service {
         let responder = EventREST(
             project: configuration.project, store: parts.store, queues: functions.taskQueues,
-            mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
+            maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
         return server(responder, port: configuration.listen.events, name: "events", readiness)
     }
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import FunctionsRuntime
 import WorkerProtocol
 
@@ -73,7 +74,11 @@ extension FunctionsTester {
             due.sort {
                 ($0.delivery.id.event, $0.delivery.id.function) < ($1.delivery.id.event, $1.delivery.id.function)
             }
-            for stored in due { deliveries.append(try await deliver(stored)) }
+            for stored in due {
+                // A handler before it may have deleted it.
+                guard let stored = try await store.delivery(stored.delivery.id) else { continue }
+                deliveries.append(try await deliver(stored))
+            }
         }
     }
 
@@ -102,8 +107,7 @@ extension FunctionsTester {
     private func outcome(
         _ error: any Error, of delivery: Delivery, startedAt start: Timestamp
     ) -> (stored: DeliveryOutcome, told: TestDelivery.Outcome) {
-        let reason = InvocationFailure(ofEvent: error)
-        let failure = DeliveryFailure(reason.message, status: reason.code.httpStatus)
+        let failure = DeliveryFailure(InvocationFailure(ofEvent: error))
         guard let trigger = functions[delivery.id.function]?.trigger else { return (.dropped(failure), .dropped) }
         let verdict = RetryPolicy(trigger).verdict(
             afterFailures: delivery.tries + 1, event: delivery.created, firstTry: delivery.firstTry ?? start, now: now)

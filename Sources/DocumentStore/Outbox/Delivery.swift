@@ -79,11 +79,14 @@ package struct DeliveryEnd: Hashable, Sendable {
     package var id: DeliveryID
     package var outcome: Outcome
     package var time: Timestamp
+    /// Why the last try failed, where it did.
+    package var error: String?
 
-    package init(id: DeliveryID, outcome: Outcome, time: Timestamp) {
+    package init(id: DeliveryID, outcome: Outcome, time: Timestamp, error: String? = nil) {
         self.id = id
         self.outcome = outcome
         self.time = time
+        self.error = error
     }
 }
 

@@ -70,7 +70,9 @@ extension StoreWriter {
         }
         switch outcome {
         case .succeeded: try storage.finish(delivery, as: .succeeded, at: now, &outboxBatch.news)
-        case .dropped: try storage.finish(delivery, as: .dropped, at: now, &outboxBatch.news)
+        case .dropped(let failure):
+            try storage.finish(
+                delivery, as: .dropped, because: DeliveryFailure.cut(failure.message), at: now, &outboxBatch.news)
         case .retry(let due, let failure):
             try storage.postpone(delivery, to: due, at: now, &outboxBatch.news) { note(failure, in: &$0) }
         case .dead(let failure):
@@ -94,7 +96,7 @@ extension StoreWriter {
     }
 
     /// - Returns: whether nobody works on the delivery.
-    private func hold(_ id: DeliveryID) -> Bool {
+    func hold(_ id: DeliveryID) -> Bool {
         if heldDeliveries[id] != nil { return true }
         heldDeliveries[id] = store.outbox.lease(id)
         return heldDeliveries[id] != nil

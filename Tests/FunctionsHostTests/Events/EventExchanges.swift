@@ -14,7 +14,7 @@ final class EventExchanges: Sendable {
     let store: DocumentStore
     private let rest: EventREST
 
-    init(mode: HostConfiguration.Mode = .development, maxBodyBytes: Int = 4096) throws {
+    init(maxBodyBytes: Int = 4096) throws {
         store = try DocumentStore(engine: MemoryEngine(), now: { Self.start })
         try store.start()
         store.routeEvents(
@@ -25,7 +25,7 @@ final class EventExchanges: Sendable {
                 ],
                 queues: ["receipts"]))
         rest = EventREST(
-            project: "demo-shop", store: store, queues: ["receipts": ["us-central1", "asia-northeast1"]], mode: mode,
+            project: "demo-shop", store: store, queues: ["receipts": ["us-central1", "asia-northeast1"]],
             maxBodyBytes: maxBodyBytes, now: { Self.start },
             metrics: { "a_metric 1\n" })
     }

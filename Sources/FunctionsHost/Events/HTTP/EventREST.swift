@@ -15,27 +15,25 @@ package struct EventREST: HTTPResponder {
     /// The regions of each function that takes tasks.
     let queues: [String: [String]]
     let now: @Sendable () -> Timestamp
-    private let access: EventAccess
     private let maxBodyBytes: Int
     private let metrics: @Sendable () async throws(DocumentError) -> String
 
     package init(
-        project: String, store: DocumentStore, queues: [String: [String]], mode: HostConfiguration.Mode,
-        maxBodyBytes: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        project: String, store: DocumentStore, queues: [String: [String]], maxBodyBytes: Int,
+        now: @escaping @Sendable () -> Timestamp = Timestamp.now,
         metrics: @escaping @Sendable () async throws(DocumentError) -> String
     ) {
         self.project = project
         self.store = store
         self.queues = queues
         self.now = now
-        access = EventAccess(mode: mode)
         self.maxBodyBytes = maxBodyBytes
         self.metrics = metrics
     }
 
     package func respond(to request: Request, context: Context) async throws -> Response {
         do throws(DocumentError) {
-            let auth = try access.auth(request.headers)
+            let auth = try EventAccess.auth(request.headers)
             if request.method == .get, request.uri.path == "/metrics" {
                 return MetricsText.response(try await metrics())
             }
@@ -60,7 +58,7 @@ package struct EventREST: HTTPResponder {
             return try await createTask(queue, try await body(request), auth, isEmulated: !path.hasVersion)
         case (.get, .tasks(let queue)): return try await listTasks(queue, request.uri.query)
         case (.get, .task(let queue, let id)): return try await task(queue, id, request.uri.query)
-        case (.delete, .task(let queue, let id)): return try await deleteTask(queue, id)
+        case (.delete, .task(let queue, let id)): return try await deleteTask(queue, id, auth)
         case (.post, .events): return try await publish(request.headers, try await body(request), auth)
         case (.post, .topic(let topic)): return try await publishMessages(topic, try await body(request), auth)
         case (.post, .channel): return try await publishEvents(try await body(request), auth)

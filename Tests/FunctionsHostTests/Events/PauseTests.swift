@@ -29,6 +29,13 @@ import WorkerProtocol
         try await ring.service.pause("g")
         try await ring.service.pause(nil)
         #expect(ring.gates["call"]?.admit() == .paused)
+        // A callable has no deliveries, and is told all the same.
+        #expect(try await ring.service.metricsText().contains("functions_paused{function=\"call\"} 1\n"))
+        let statistics = DeliveryStatistics(
+            try await ring.service.metrics(), pauses: ring.service.pausedFunctions, now: ring.clock.now())
+        #expect(
+            statistics.functions.map { "\($0.name) \($0.paused ?? "")" }
+                == ["call everythingPaused", "f everythingPaused", "g paused"])
         #expect(
             ring.service.pausedFunctions.map { "\($0.function) \($0.reason)" }
                 == ["call everythingPaused", "f everythingPaused", "g paused"])
@@ -36,6 +43,7 @@ import WorkerProtocol
         #expect(try ring.launcher("f").count == 0)
         try await ring.service.resume(nil)
         #expect(ring.gates["call"]?.admit() == nil)
+        #expect(try await ring.service.metricsText().contains("functions_paused{function=\"call\"} 0\n"))
         #expect(try await ring.launcher("f").next().subject == "1")
         #expect(try ring.launcher("g").count == 0)
         #expect(ring.service.pausedFunctions.map(\.function) == ["g"])

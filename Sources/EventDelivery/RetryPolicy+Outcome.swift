@@ -1,12 +1,14 @@
-import DocumentModel
-import DocumentStore
-import WorkerProtocol
+package import DocumentModel
+package import DocumentStore
+package import WorkerProtocol
 
 extension RetryPolicy {
+    /// What becomes of a delivery whose try has failed.
+    ///
     /// - Parameters:
     ///   - delivery: as it was before the try.
     ///   - began: when the try began.
-    func outcome(
+    package func outcome(
         of delivery: Delivery, _ failure: DeliveryFailure, began: Timestamp, now: Timestamp
     ) -> DeliveryOutcome {
         let verdict = verdict(

@@ -5,8 +5,6 @@ import NIOCore
 /// Cloud Tasks' REST API, at its own paths and at those where the Firebase libraries look for an emulator.
 extension EventREST {
     private static let maxPage = 1000
-    /// A page ends behind so many bytes of tasks.
-    private static let maxPageBytes = 8 << 20
 
     func createTask(
         _ queue: TaskQueuePath, _ body: ByteBuffer, _ auth: EventAuth, isEmulated: Bool
@@ -70,7 +68,7 @@ extension EventREST {
             if !isFull { resource.task.body = [] }
             bytes += resource.task.body.count + resource.task.headers.reduce(0) { $0 + $1.value.utf8.count }
             resources.append(resource)
-            if bytes >= Self.maxPageBytes, delivery.id != page.last?.id {
+            if bytes >= maxPageBytes, delivery.id != page.last?.id {
                 end = delivery
                 break
             }

@@ -16,11 +16,13 @@ package struct EventREST: HTTPResponder {
     let queues: [String: [String]]
     let now: @Sendable () -> Timestamp
     private let maxBodyBytes: Int
+    /// A page ends behind so many bytes of tasks.
+    let maxPageBytes: Int
     private let metrics: @Sendable () async throws(DocumentError) -> String
 
     package init(
         project: String, store: DocumentStore, queues: [String: [String]], maxBodyBytes: Int,
-        now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        maxPageBytes: Int = 8 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
         metrics: @escaping @Sendable () async throws(DocumentError) -> String
     ) {
         self.project = project
@@ -28,6 +30,7 @@ package struct EventREST: HTTPResponder {
         self.queues = queues
         self.now = now
         self.maxBodyBytes = maxBodyBytes
+        self.maxPageBytes = maxPageBytes
         self.metrics = metrics
     }
 

@@ -99,8 +99,8 @@ extension StorageWriter {
         news.add(DeliveryEnd(id: delivery.id, outcome: .dead, time: now, error: changed.lastError))
     }
 
-    /// A delivery is due now, as if it had never been tried; one that is behind an earlier change of its document waits
-    /// for that.
+    /// A delivery is due now, as if its event had just happened and had never been tried; one that is behind an earlier
+    /// change of its document waits for that.
     ///
     /// - Parameter hold: asked for the delivery that would have to wait instead; answers whether nobody works on it.
     func revive(
@@ -108,9 +108,13 @@ extension StorageWriter {
     ) throws {
         var changed = delivery
         (changed.tries, changed.executions, changed.firstTry) = (0, 0, nil)
+        changed.revived = now
         switch delivery.state {
         case .waiting: break
-        case .pending: changed.state = .pending(due: now)
+        case .pending:
+            changed.state = .pending(due: now)
+            // What was read of it into memory tells of its former tries.
+            news.withdraw(delivery.id)
         case .dead:
             changed.state = .pending(due: now)
             if try !cutIn(delivery, hold, &news) { changed.state = .waiting }

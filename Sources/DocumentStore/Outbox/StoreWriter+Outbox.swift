@@ -157,7 +157,7 @@ extension StoreWriter {
         for lease in batch.ended { store.outbox.end(lease) }
         var news = batch.news
         news.settle()
-        // What is due anew can be had at once, and what isn't due any more only when that was told.
+        // What is due anew can be had at once, and what isn't as it was told only when that was told.
         for (id, lease) in held where !news.withdrawn.contains(id) { store.outbox.end(lease) }
         store.outbox.tell(news)
         for id in news.withdrawn { held[id].map { _ = store.outbox.end($0) } }

@@ -74,6 +74,37 @@ import WorkerProtocol
         await ring.service.sweep()
         #expect(try await ring.pending("dropping").isEmpty)
         #expect(try await ring.dead("dropping").count == 2)
+        let metrics = try await ring.service.metrics()
+        #expect(metrics.map(\.counters.deadLetters) == [2, 2])
+    }
+
+    @Test func ofOneDocumentsChangesAllThatAreTooOldGoAtOnce() async throws {
+        let ring = try await DispatcherRing([.created("f", isOrdered: true)])
+        try await ring.service.pause("f")
+        for number in 1...450 { try await ring.set("items/a", ["n": .integer(Int64(number))]) }
+        ring.clock.advance(seconds: 86_000)
+        try await ring.set("items/a", ["n": .integer(0)])
+        ring.clock.advance(seconds: 500)
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").count == 450)
+        #expect(try await ring.pending("f").count == 1)
+    }
+
+    @Test func whatWasBroughtBackByHandIsYoungAgain() async throws {
+        let ring = try await DispatcherRing([.created("free"), .created("ordered", isOrdered: true)])
+        try await ring.service.pause(nil)
+        for number in 1...2 { try await ring.set("items/a", ["n": .integer(Int64(number))]) }
+        ring.clock.advance(seconds: 86_500)
+        await ring.service.sweep()
+        for (name, count) in [("free", 1), ("ordered", 2)] {
+            #expect(try await ring.store.retry(try await ring.dead(name).map(\.id)) == count)
+        }
+        ring.clock.advance(seconds: 86_300)
+        await ring.service.sweep()
+        #expect(try await ring.dead("free") + ring.dead("ordered") == [])
+        ring.clock.advance(seconds: 200)
+        await ring.service.sweep()
+        #expect(try await ring.pending("free") + ring.pending("ordered") == [])
     }
 
     @Test func aFunctionThatIsGoneKeepsItsDeliveriesForAWeek() async throws {
@@ -86,6 +117,8 @@ import WorkerProtocol
         second.clock.advance(seconds: 2)
         await second.service.sweep()
         #expect(try await second.dead("f").first?.lastError?.hasPrefix("no function f is served") == true)
+        let metrics = try #require(try await second.service.metrics().first)
+        #expect(metrics.function == "f" && !metrics.isServed && metrics.counters.deadLetters == 1)
     }
 
     @Test func aTaskForLaterIsNotTooOldForThat() async throws {

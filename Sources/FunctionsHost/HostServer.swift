@@ -62,12 +62,12 @@ package final class HostServer: Sendable {
             let plan = try FunctionPlan(releases, configuration: configuration)
             functions = plan.entries.map(\.manifest)
             let records = try await EventRecords.load(parts.store)
-            let served = try plan.entries.map { entry in
+            let served = plan.entries.map { entry in
                 ServedFunction(
                     manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts),
-                    gate: try FunctionGate(
+                    gate: FunctionGate(
                         entry.manifest.name, budget: configuration.functions[entry.manifest.name]?.budget, records,
-                        now: Timestamp.now))
+                        now: Timestamp.now, logger: logger))
             }
             pools = served.map(\.pool)
             // Before anybody can write: from then on functions are told.

@@ -43,6 +43,8 @@ package final class EventService: Service {
     let functions: [String: Function]
     let queues: [String: DeliveryQueue]
     let state: Mutex<State>
+    /// Pauses and resumes are made one after the other, so that what is written of them last is what holds here.
+    let pauseTurns = ReadTurns(atOnce: 1)
 
     var store: DocumentStore { parts.store }
 

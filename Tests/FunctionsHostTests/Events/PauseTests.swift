@@ -49,6 +49,18 @@ import WorkerProtocol
         #expect(ring.service.pausedFunctions.map(\.function) == ["g"])
     }
 
+    @Test func whatPausesAndResumesAtOnceLeaveIsWhatIsRemembered() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        for _ in 1...2000 {
+            try await ring.service.pause("f")
+            async let paused: Void = ring.service.pause("f")
+            async let resumed: Void = ring.service.resume("f")
+            _ = try await (paused, resumed)
+            let remembered = try await EventRecords.pauses(ring.store).keys.sorted()
+            #expect(ring.service.pausedFunctions.map(\.function) == remembered)
+        }
+    }
+
     @Test func unknownFunctionsAreNamed() async throws {
         let ring = try await DispatcherRing([.created("f"), call])
         await #expect(throws: DocumentError(.notFound, "there is no function nobody; there are call, f")) {
@@ -156,6 +168,21 @@ import WorkerProtocol
         await second.service.care()
         #expect(try await second.launcher("f").next().subject == "6")
         #expect(second.service.pausedFunctions.isEmpty)
+    }
+
+    @Test func aBudgetsDayBeginsAnewWhereItsRecordIsDamaged() async throws {
+        var budget = HostConfiguration.Budget()
+        budget.invocationsPerDay = 1
+        let first = try await DispatcherRing([.created("f")], budgets: ["f": budget], begins: false)
+        try await first.store.keep([EventRecords.budget(of: "f", [9])])
+        let second = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: first)
+        try await second.set("items/1")
+        #expect(try await second.launcher("f").next().subject == "1")
+        #expect(second.gates["f"]?.admit() == .budgetUsedUp)
+        // Written anew, it can be read.
+        await second.service.finish()
+        let third = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: second)
+        #expect(third.gates["f"]?.admit() == .budgetUsedUp)
     }
 
     @Test func resumingLetsABudgetBe() async throws {

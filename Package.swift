@@ -60,9 +60,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "EventDelivery", dependencies: ["DocumentModel", "WorkerProtocol", "DocumentStore"],
+            swiftSettings: settings),
+        .target(
             name: "FunctionsHost",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "WorkerProtocol", "DocumentStore",
+                "CFunctionsSystem", "DocumentModel", "WorkerProtocol", "DocumentStore", "EventDelivery",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -84,7 +87,7 @@ let package = Package(
         .target(
             name: "FunctionsTesting",
             dependencies: [
-                "DocumentModel", "DocumentStore", "FunctionsRuntime", "WorkerProtocol",
+                "DocumentModel", "DocumentStore", "EventDelivery", "FunctionsRuntime", "WorkerProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -152,7 +155,7 @@ let package = Package(
         .testTarget(
             name: "FunctionsHostTests",
             dependencies: [
-                "FunctionsHost", "DocumentStore", "DocumentModel", "WorkerProtocol", "TestSupport",
+                "FunctionsHost", "EventDelivery", "DocumentStore", "DocumentModel", "WorkerProtocol", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),

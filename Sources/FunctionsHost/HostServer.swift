@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -28,7 +29,8 @@ package final class HostServer: Sendable {
         package var firestore: Int
         /// Nil in production, which has no sign-in of its own.
         package var auth: Int?
-        package var events: Int
+        /// Nil in production, where functions alone enqueue and publish.
+        package var events: Int?
     }
 
     private let configuration: HostConfiguration
@@ -65,6 +67,17 @@ package final class HostServer: Sendable {
             let first = try await maker.make(
                 try await Release.first(configuration, locator, releases, isLocal: isLocal))
             let records = try await EventRecords.load(parts.store)
+<<<<<<< HEAD
+=======
+            let served = plan.entries.map { entry in
+                ServedFunction(
+                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts),
+                    gate: FunctionGate(
+                        entry.manifest.name, budget: configuration.functions[entry.manifest.name]?.budget, records,
+                        now: Timestamp.now, logger: logger))
+            }
+            pools = served.map(\.pool)
+>>>>>>> hub/main
             // Before anybody can write: from then on functions are told.
             webhook = configuration.alerts.webhook.flatMap { address in
                 URL(string: address).map { url in
@@ -107,11 +120,12 @@ package final class HostServer: Sendable {
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
-        let readiness = Readiness(servers: parts.signIn == nil ? 2 : 3) { ports in
+        let isOpenToPrograms = configuration.mode == .development
+        let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (isOpenToPrograms ? 1 : 0)) { ports in
             onReady(
                 Addresses(
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
-                    auth: ports["auth"], events: ports["events"] ?? 0))
+                    auth: ports["auth"], events: ports["events"]))
         }
         if let rules = configuration.rules {
             logger.notice(
@@ -121,9 +135,15 @@ package final class HostServer: Sendable {
         var services: [any Service] = parts.keyCaches
         if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
+        if isOpenToPrograms { services.append(eventServer(readiness)) }
         // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
+<<<<<<< HEAD
         services += [firestoreServer(readiness), eventServer(readiness), gateway, schedules, controlServer(), events]
         served.begin()
+=======
+        services += [firestoreServer(readiness), gateway, schedules, controlServer(), events]
+        for pool in pools { pool.begin() }
+>>>>>>> hub/main
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
@@ -202,9 +222,14 @@ package final class HostServer: Sendable {
 
     private func eventServer(_ readiness: Readiness) -> any Service {
         let responder = EventREST(
+<<<<<<< HEAD
             project: configuration.project, store: parts.store,
             queues: { [served] in served.current.manifests.taskQueues },
             mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
+=======
+            project: configuration.project, store: parts.store, queues: functions.taskQueues,
+            maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
+>>>>>>> hub/main
         return server(responder, port: configuration.listen.events, name: "events", readiness)
     }
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import FunctionsRuntime
 import WorkerProtocol
 
@@ -73,7 +74,11 @@ extension FunctionsTester {
             due.sort {
                 ($0.delivery.id.event, $0.delivery.id.function) < ($1.delivery.id.event, $1.delivery.id.function)
             }
-            for stored in due { deliveries.append(try await deliver(stored)) }
+            for stored in due {
+                // A handler before it may have deleted it.
+                guard let stored = try await store.delivery(stored.delivery.id) else { continue }
+                deliveries.append(try await deliver(stored))
+            }
         }
     }
 
@@ -92,26 +97,17 @@ extension FunctionsTester {
         do { try await run(function, attempt, operations) } catch { failure = error }
         // What the handler has left running changes nothing any more.
         store.revoke(lease)
-        let outcome = failure.map { self.outcome($0, of: delivery, startedAt: start) } ?? (.succeeded, .succeeded)
-        try await end(lease, outcome.stored, firstTry: start)
+        let outcome = failure.map { self.outcome($0, of: delivery, began: start) } ?? .succeeded
+        try await end(lease, outcome, firstTry: start)
         return TestDelivery(
-            function: function, eventID: event.id.description, attempt: delivery.tries + 1, outcome: outcome.told,
-            error: failure)
+            function: function, eventID: event.id.description, attempt: delivery.tries + 1,
+            outcome: TestDelivery.Outcome(outcome), error: failure)
     }
 
-    private func outcome(
-        _ error: any Error, of delivery: Delivery, startedAt start: Timestamp
-    ) -> (stored: DeliveryOutcome, told: TestDelivery.Outcome) {
-        let reason = InvocationFailure(ofEvent: error)
-        let failure = DeliveryFailure(reason.message, status: reason.code.httpStatus)
-        guard let trigger = functions[delivery.id.function]?.trigger else { return (.dropped(failure), .dropped) }
-        let verdict = RetryPolicy(trigger).verdict(
-            afterFailures: delivery.tries + 1, event: delivery.created, firstTry: delivery.firstTry ?? start, now: now)
-        return switch verdict {
-        case .retry(let time): (.retry(at: time, failure), .retried(at: time))
-        case .dead: (.dead(failure), .dead)
-        case .dropped: (.dropped(failure), .dropped)
-        }
+    private func outcome(_ error: any Error, of delivery: Delivery, began: Timestamp) -> DeliveryOutcome {
+        let policy = functions[delivery.id.function].map { RetryPolicy($0.trigger) } ?? RetryPolicy()
+        let failure = DeliveryFailure(InvocationFailure(ofEvent: error))
+        return policy.outcome(of: delivery, failure, began: began, now: now)
     }
 
     private func end(_ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstTry: Timestamp) async throws {
@@ -119,6 +115,18 @@ extension FunctionsTester {
             store.end(lease, outcome, firstTry: firstTry) { continuation.resume(returning: $0) }
         }
         _ = try result.get()
+    }
+}
+
+extension TestDelivery.Outcome {
+    init(_ outcome: DeliveryOutcome) {
+        self =
+            switch outcome {
+            case .succeeded: .succeeded
+            case .retry(let time, _): .retried(at: time)
+            case .dead: .dead
+            case .dropped: .dropped
+            }
     }
 }
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 public import FunctionsRuntime
 import Logging
 import NIOCore
@@ -20,6 +21,7 @@ public final class FunctionsTester: Sendable {
     public let firestore: Firestore
     let functions: [String: Function]
     let store: DocumentStore
+    let routes: EventRoutes
     let clock: TesterClock
     private let database: DatabaseID
 
@@ -30,7 +32,13 @@ public final class FunctionsTester: Sendable {
     /// - Throws: ``TestError`` where the bundle is impossible.
     public init(_ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil) throws
     {
-        let problems = Manifest(bundle.functions).problems
+        let manifest = Manifest(bundle.functions)
+        // A host looks zones up too, where the bundle can't.
+        let problems =
+            manifest.problems
+            + manifest.functions.compactMap { function in
+                function.zoneProblem.map { ManifestProblem(function: function.name, reason: $0) }
+            }
         guard problems.isEmpty else {
             throw TestError(problems.map(\.description).joined(separator: "; "))
         }
@@ -39,7 +47,8 @@ public final class FunctionsTester: Sendable {
         let clock = TesterClock(startingAt: start)
         self.clock = clock
         store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
-        store.routeEvents(by: try EventRoutes(functions.values.map(\.manifest)))
+        routes = try EventRoutes(manifest.functions)
+        store.routeEvents(by: routes)
         try store.start()
         firestore = Firestore(
             transport: StoreTransport(store: store, database: database, clock: clock, context: OperationContext()))

@@ -13,7 +13,7 @@ public struct TestDelivery: Sendable, CustomStringConvertible {
     }
 
     public let function: String
-    /// The event's id, as the handler sees it in ``DocumentEvent/id``.
+    /// The delivery's id, as the handler sees it in ``DocumentEvent/deliveryID`` and its kin.
     public let eventID: String
     /// 1 the first time.
     public let attempt: Int

@@ -1,3 +1,5 @@
+package import DocumentModel
+
 /// A bundle's functions as data: all that the host ever knows of them.
 package struct Manifest: Codable, Equatable, Sendable {
     package var protocolVersion: Int
@@ -221,9 +223,4 @@ package enum CORSPolicy: Codable, Equatable, Sendable {
         case .origins(let origins): origins.contains(origin)
         }
     }
-}
-
-/// The CloudEvents types of document changes, less their common prefix.
-package enum DocumentEventType: String, Codable, Equatable, Sendable {
-    case created, updated, deleted, written
 }

@@ -115,7 +115,9 @@ extension TriggerManifest {
             return problems
         case .schedule(let trigger):
             var problems: [String] = []
-            if trigger.schedule.allSatisfy(\.isWhitespace) { problems.append("the schedule is empty") }
+            do { _ = try Schedule(trigger.schedule) } catch {
+                problems.append("the schedule \"\(trigger.schedule)\" can't be kept: \(error)")
+            }
             if !(0...5).contains(trigger.retryCount) {
                 problems.append("retry count is \(trigger.retryCount); it is 0 to 5")
             }

@@ -1,3 +1,5 @@
+import DocumentModel
+
 extension TriggerManifest {
     /// What starts the function, in a line for people.
     package func summary(urls: [String]) -> String {

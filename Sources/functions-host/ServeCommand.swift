@@ -87,7 +87,7 @@ struct ServeCommand: AsyncParsableCommand {
         text += "  functions  http://\(addresses.host):\(addresses.functions)\n"
         text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
         if let auth = addresses.auth { text += "  auth       http://\(addresses.host):\(auth)\n" }
-        text += "  events     http://\(addresses.host):\(addresses.events)\n"
+        if let events = addresses.events { text += "  events     http://\(addresses.host):\(events)\n" }
         for function in host.functionSummaries { text += "  \(function)\n" }
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }

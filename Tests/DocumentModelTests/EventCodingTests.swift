@@ -53,7 +53,8 @@ struct EventCodingTests {
         }
         let negative = TaskDraft(queue: "q", body: [], dispatchDeadline: -1)
         let request = DocumentRequest.commit(
-            [], transaction: nil, completing: nil, effects: effects + [.enqueue(negative)])
+            [], transaction: nil, completing: nil,
+            effects: effects + [.enqueue(negative), .deleteTask("n1", queue: "mail")])
         #expect(effects.count == 4)
         #expect(try DocumentRequest(decoding: request.encoded) == request)
     }
@@ -65,6 +66,7 @@ struct EventCodingTests {
             [], transaction: nil, completing: nil,
             effects: [
                 .enqueue(TaskDraft(queue: "q", name: "n", body: [1])), .publish(CloudEvent(type: "t", source: "s")),
+                .deleteTask("n", queue: "q"),
             ])
         func check(_ whole: [UInt8], _ decode: ([UInt8]) throws -> Void) {
             for length in whole.indices {

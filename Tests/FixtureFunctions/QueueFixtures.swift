@@ -40,9 +40,9 @@ extension FixtureFunctions {
             try await Self.log(
                 "receive", event, event.id, event.attempt,
                 [
-                    "text": event.message.text, "attributes": event.message.attributes, "topic": event.topic,
-                    "orderingKey": event.message.orderingKey, "messageID": event.message.messageID,
-                    "subscription": event.subscription, "source": event.source,
+                    "text": event.data.message.text, "attributes": event.data.message.attributes, "topic": event.topic,
+                    "orderingKey": event.data.message.orderingKey, "messageID": event.data.message.messageID,
+                    "subscription": event.data.subscription, "source": event.source,
                 ])
         }
         // Far from due by itself; a test runs it by hand.

@@ -25,6 +25,9 @@ struct CausingFunctions: FunctionBundle {
         onTaskDispatched("sendReceipt", .retry(TaskRetry(maxAttempts: 2, minBackoffSeconds: 5))) {
             (request: TaskRequest<Order>) in
             if request.data.id == "bad" { throw HttpsError(.unavailable, "No mail.") }
+            if request.data.id.hasPrefix("cancels ") {
+                return try await request.taskQueue("sendReceipt").delete(String(request.data.id.dropFirst(8)))
+            }
             try await request.firestore.document("receipts/\(request.data.id)").setData(
                 ["task": request.id, "retries": request.retryCount])
         }
@@ -33,8 +36,8 @@ struct CausingFunctions: FunctionBundle {
             try await event.firestore.document("thanks/\(event.data.id)").setData(["at": event.time])
         }
         onMessagePublished("audit", topic: "orders") { event in
-            let order = try event.message.json(as: Order.self)
-            try await event.firestore.document("audits/\(order.id)").setData(["id": event.message.messageID])
+            let order = try event.data.message.json(as: Order.self)
+            try await event.firestore.document("audits/\(order.id)").setData(["id": event.data.message.messageID])
         }
         // Fails as often as the document says.
         onDocumentCreated(

@@ -76,7 +76,7 @@ import Testing
         let letters = try await tester.deadLetters()
         #expect(letters.map(\.function) == ["flaky"])
         #expect(letters.map(\.attempts) == [4])
-        #expect(letters.map(\.error) == ["try 4"])
+        #expect(letters.map(\.error) == ["UNAVAILABLE: try 4"])
     }
 
     @Test func failureWithoutRetryIsDroppedAndLeavesNoTrace() async throws {
@@ -119,6 +119,36 @@ import Testing
         }
         #expect(unknown?.code == .notFound)
         #expect(try await tester.deliverAll().map(\.function) == ["sendReceipt"])
+    }
+
+    @Test func deletedTaskIsNotRunEvenByOneThatIsDueBesideIt() async throws {
+        let queue = tester.taskQueue("sendReceipt")
+        for id in ["o1", "o2", "o3"] {
+            try await queue.enqueue(CausingFunctions.Order(id: id), options: TaskOptions(id: "receipt-\(id)"))
+        }
+        try await queue.delete("receipt-o1")
+        try await queue.delete("nothing")
+        // Due at the same time as the tasks, and told before one of them.
+        try await queue.enqueue(CausingFunctions.Order(id: "cancels receipt-o5"))
+        try await queue.enqueue(CausingFunctions.Order(id: "o5"), options: TaskOptions(id: "receipt-o5"))
+        #expect(try await tester.deliverAll().count == 3)
+        #expect(try await fields("receipts/o2") != nil)
+        #expect(try await fields("receipts/o1") == nil)
+        #expect(try await fields("receipts/o5") == nil)
+        let unknown = await #expect(throws: DocumentError.self) { try await tester.taskQueue("nobody").delete("a") }
+        #expect(unknown?.code == .notFound)
+    }
+
+    @Test func impossibleSchedulesAreToldAsAHostDoes() throws {
+        struct Jobs: FunctionBundle {
+            var functions: [Function] {
+                onSchedule("monkey", schedule: "every banana") { _ in }
+                onSchedule("martian", schedule: "every day 03:00", .timeZone("Mars")) { _ in }
+            }
+        }
+        let error = #expect(throws: TestError.self) { try FunctionsTester(Jobs()) }
+        #expect(error?.description.contains("\"monkey\": the schedule \"every banana\" can't be kept") ?? false)
+        #expect(error?.description.contains("\"martian\": \"Mars\" is no time zone") ?? false)
     }
 
     @Test func loopEndsWithADeadLetterThatNamesIt() async throws {

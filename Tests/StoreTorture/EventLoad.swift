@@ -38,7 +38,7 @@ package final class EventLoad: Sendable {
         self.name = name
         self.seed = seed
         self.acknowledged = acknowledged
-        let (created, written) = (EventRoutes.ChangeKind.created, EventRoutes.ChangeKind.written)
+        let (created, written) = (DocumentEventType.created, DocumentEventType.written)
         let orders = try DocumentPattern("orders/{id}")
         store.routeEvents(
             by: EventRoutes(

@@ -1,3 +1,4 @@
+import DocumentModel
 import Testing
 
 @testable import WorkerProtocol
@@ -61,6 +62,12 @@ import Testing
             $0.trigger = .schedule(
                 .init(
                     schedule: " ", timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0, minBackoffSeconds: 5,
+                    maxBackoffSeconds: 3600, maxDoublings: 5))
+        },
+        Case("unreadable schedule", "the schedule \"every banana\" can't be kept: it has too few words; write it as") {
+            $0.trigger = .schedule(
+                .init(
+                    schedule: "every banana", timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0, minBackoffSeconds: 5,
                     maxBackoffSeconds: 3600, maxDoublings: 5))
         },
         Case("retry that shrinks", "the backoff goes from 10.0 to 5.0 s") {

@@ -101,6 +101,10 @@ extension Effect {
         case .publish(let event):
             writer.write(byte: 2)
             writer.write(event)
+        case .deleteTask(let id, let queue):
+            writer.write(byte: 3)
+            writer.write(id)
+            writer.write(queue)
         }
     }
 
@@ -111,6 +115,7 @@ extension Effect {
             task.startsNewChain = try reader.bool()
             self = .enqueue(task)
         case 2: self = .publish(try reader.cloudEvent())
+        case 3: self = .deleteTask(try reader.string(), queue: try reader.string())
         case let tag: throw DecodingFailure("no effect has the tag \(tag)")
         }
     }

@@ -4,10 +4,11 @@ extension DocumentLimits {
     /// Of a task's body with its headers, and of an event's data with its attributes.
     package static let maxEffectBytes = 1_048_576
     private static let maxTaskNameBytes = 500
-    private static let dispatchDeadlines = 1...1800
+    private static let dispatchDeadlines = 15...1800
+    private static let maxDelaySeconds: Int64 = 30 * 86_400
 
     /// Checks what a commit is to cause besides its writes.
-    package static func check(_ effects: [Effect]) throws(DocumentError) {
+    package static func check(_ effects: [Effect], at now: Timestamp) throws(DocumentError) {
         guard effects.count <= maxEffects else {
             throw .invalidArgument(
                 "a commit has \(effects.count) tasks and events, more than 1,000, the limit; use several commits")
@@ -15,8 +16,9 @@ extension DocumentLimits {
         var size = 0
         for effect in effects {
             switch effect {
-            case .enqueue(let task): size += try check(task)
+            case .enqueue(let task): size += try check(task, at: now)
             case .publish(let event): size += try check(event)
+            case .deleteTask(let id, _): try check(taskName: id)
             }
         }
         guard size <= maxRequestBytes else {
@@ -25,23 +27,38 @@ extension DocumentLimits {
     }
 
     /// - Returns: the task's size.
-    package static func check(_ task: TaskDraft) throws(DocumentError) -> Int {
-        if let name = task.name {
-            guard (1...maxTaskNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(isOfTaskName) else {
-                throw .invalidArgument(
-                    "\"\(name.prefix(100))\" is no task's name: 1 to 500 letters, digits, hyphens and underscores")
-            }
-        }
-        if let deadline = task.dispatchDeadline, !dispatchDeadlines.contains(deadline) {
-            throw .invalidArgument(
-                "the dispatch deadline of a task of \(task.queue) is \(deadline) s; it may be 1 to 1,800")
-        }
+    package static func check(_ task: TaskDraft, at now: Timestamp) throws(DocumentError) -> Int {
+        if let name = task.name { try check(taskName: name) }
+        if let time = task.scheduleTime { try check(scheduleTime: time, at: now) }
+        if let deadline = task.dispatchDeadline { try check(dispatchDeadline: deadline) }
         let size = task.body.count + size(of: task.headers)
         guard size <= maxEffectBytes else {
             throw .invalidArgument(
                 "a task of \(task.queue) has \(size) bytes, more than 1 MiB (1,048,576 bytes), the limit")
         }
         return size
+    }
+
+    package static func check(taskName name: String) throws(DocumentError) {
+        guard (1...maxTaskNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(isOfTaskName) else {
+            throw .invalidArgument(
+                "\"\(name.prefix(100))\" is no task's name: 1 to 500 letters, digits, hyphens and underscores")
+        }
+    }
+
+    /// - Parameter time: when a task is due; the past means at once.
+    package static func check(scheduleTime time: Timestamp, at now: Timestamp) throws(DocumentError) {
+        guard time.isInRange else { throw .invalidArgument("the time of a task is not within the years 1 to 9999") }
+        guard time.seconds - now.seconds <= maxDelaySeconds else {
+            throw .invalidArgument("a task can't be put off until \(time), more than 30 days ahead, the limit")
+        }
+    }
+
+    /// - Parameter seconds: how long one try of a task may take.
+    package static func check(dispatchDeadline seconds: Int) throws(DocumentError) {
+        guard dispatchDeadlines.contains(seconds) else {
+            throw .invalidArgument("the dispatch deadline of a task is \(seconds) s; it is 15 s to 1800 s")
+        }
     }
 
     /// - Returns: the event's size.

@@ -61,15 +61,13 @@ extension PubSubMessage {
     private func json(subscription: String) -> [UInt8] {
         var text = JSONText()
         text.raw("{\"message\":{\"attributes\":{")
-        for (index, pair) in attributes.sorted(by: { $0.key < $1.key }).enumerated() {
-            if index > 0 { text.raw(",") }
-            text.string(pair.key)
-            text.raw(":")
+        text.list(attributes.sorted { $0.key < $1.key }) { text, pair in
+            text.key(pair.key)
             text.string(pair.value)
         }
-        text.raw("},\"data\":\"")
+        text.raw("},\"data\":")
         text.base64(data)
-        text.raw("\",\"messageId\":")
+        text.raw(",\"messageId\":")
         text.string(messageID)
         if let orderingKey {
             text.raw(",\"orderingKey\":")
@@ -81,40 +79,5 @@ extension PubSubMessage {
         text.string(subscription)
         text.raw("}")
         return text.bytes
-    }
-}
-
-/// Writes the little JSON that is needed where there is no library for it.
-private struct JSONText {
-    private(set) var bytes: [UInt8] = []
-
-    mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
-
-    mutating func string(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-            case 0..<0x20:
-                raw("\\u00")
-                bytes += [48 + byte / 16, byte % 16 + (byte % 16 < 10 ? 48 : 87)]
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    mutating func base64(_ data: [UInt8]) {
-        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        bytes.reserveCapacity(bytes.count + (data.count + 2) / 3 * 4 + 256)
-        for start in stride(from: 0, to: data.count, by: 3) {
-            let group = data[start..<min(start + 3, data.count)]
-            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-            for position in 0..<4 {
-                bytes.append(
-                    position <= group.count
-                        ? digits[Int(bits >> UInt32(18 - 6 * position) & 63)] : UInt8(ascii: "="))
-            }
-        }
     }
 }

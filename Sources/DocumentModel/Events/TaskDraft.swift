@@ -32,4 +32,6 @@ public struct TaskDraft: Hashable, Sendable {
 public enum Effect: Hashable, Sendable {
     case enqueue(TaskDraft)
     case publish(CloudEvent)
+    /// Removes a task that hasn't ended, by its name or else its event; one that isn't there is no error.
+    case deleteTask(String, queue: String)
 }

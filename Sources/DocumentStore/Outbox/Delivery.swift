@@ -50,6 +50,8 @@ package struct Delivery: Hashable, Sendable {
     package var lastStatus: Int?
     /// When it was tried first.
     package var firstTry: Timestamp?
+    /// When it was brought back by hand last.
+    package var revived: Timestamp?
     /// The document whose changes are told in order.
     package var orderKey: [UInt8]?
     /// The task's name in its queue, where it was given one.
@@ -65,6 +67,8 @@ package struct Delivery: Hashable, Sendable {
     package var due: Timestamp? { if case .pending(let due) = state { due } else { nil } }
     /// When the event happened, which the delivery was written with.
     package var created: Timestamp { Timestamp(microseconds: id.event.version) }
+    /// Where its age begins: with the event, or anew when it is brought back by hand.
+    package var ageStart: Timestamp { revived.map { max($0, created) } ?? created }
 }
 
 /// That a delivery is over, or has become a dead letter.
@@ -79,11 +83,14 @@ package struct DeliveryEnd: Hashable, Sendable {
     package var id: DeliveryID
     package var outcome: Outcome
     package var time: Timestamp
+    /// Why the last try failed, where it did.
+    package var error: String?
 
-    package init(id: DeliveryID, outcome: Outcome, time: Timestamp) {
+    package init(id: DeliveryID, outcome: Outcome, time: Timestamp, error: String? = nil) {
         self.id = id
         self.outcome = outcome
         self.time = time
+        self.error = error
     }
 }
 
@@ -100,10 +107,12 @@ package struct StoredDelivery: Hashable, Sendable {
 
 extension Delivery {
     private static let format: UInt8 = 1
+    /// Of one that was revived, with the time at the end.
+    private static let revivedFormat: UInt8 = 2
 
     var row: [UInt8] {
         var writer = ByteWriter(reservingCapacity: 64)
-        writer.write(byte: Self.format)
+        writer.write(byte: revived == nil ? Self.format : Self.revivedFormat)
         switch state {
         case .pending(let due):
             writer.write(byte: 1)
@@ -121,13 +130,17 @@ extension Delivery {
         writer.write(optional: orderKey) { $0.write(blob: $1) }
         writer.write(optional: taskName) { $0.write($1) }
         writer.write(isShared)
+        if let revived { writer.write(signed: revived.microseconds) }
         return writer.bytes
     }
 
     /// - Throws: `DecodingFailure` for a row that this program didn't write.
     init(id: DeliveryID, row: [UInt8]) throws(DecodingFailure) {
         var reader = ByteReader(row)
-        guard try reader.byte() == Self.format else { throw DecodingFailure("a delivery has an unknown format") }
+        let format = try reader.byte()
+        guard format == Self.format || format == Self.revivedFormat else {
+            throw DecodingFailure("a delivery has an unknown format")
+        }
         let state: State
         switch try reader.byte() {
         case 1: state = .pending(due: Timestamp(microseconds: try reader.signed()))
@@ -146,6 +159,7 @@ extension Delivery {
         orderKey = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
         taskName = try reader.optional { reader throws(DecodingFailure) in try reader.string() }
         isShared = try reader.bool()
+        if format == Self.revivedFormat { revived = Timestamp(microseconds: try reader.signed()) }
         try reader.finish()
     }
 }

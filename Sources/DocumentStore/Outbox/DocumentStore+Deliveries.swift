@@ -149,13 +149,14 @@ extension DocumentStore {
         try await view { try $0.storage.wholeDelivery(id) }
     }
 
-    /// The delivery of the task that has a name in its queue; nil where it has ended, or there never was one.
+    /// The delivery of a task that is still to be done, by its name or else its event; nil where it has ended, or there
+    /// never was one.
     ///
     /// - Throws: `dataLoss` where it can't be read.
-    package func delivery(ofTask name: String, in queue: String) async throws(DocumentError) -> StoredDelivery? {
+    package func delivery(ofTask id: String, in queue: String) async throws(DocumentError) -> StoredDelivery? {
         try await view { view in
-            guard let row = try view.storage.get(.deliveries, OutboxKey.taskName(name, of: queue)) else { return nil }
-            return try view.storage.wholeDelivery(DeliveryID(event: try TaskName(row).event, function: queue))
+            guard let task = try view.storage.task(id, of: queue) else { return nil }
+            return try view.storage.wholeDelivery(task.id)
         }
     }
 

@@ -2,28 +2,14 @@ package import DocumentModel
 
 /// Which functions are told of what: compiled from the functions that are served.
 package struct EventRoutes: Sendable {
-    /// The changes of documents that a trigger is for.
-    package enum ChangeKind: Hashable, Sendable {
-        case created, updated, deleted, written
-
-        func includes(_ change: DocumentChange) -> Bool {
-            switch self {
-            case .written: true
-            case .created: change.before == nil
-            case .updated: change.before != nil && change.after != nil
-            case .deleted: change.after == nil
-            }
-        }
-    }
-
     package struct DocumentTrigger: Hashable, Sendable {
         package var function: String
-        package var kind: ChangeKind
+        package var kind: DocumentEventType
         package var pattern: DocumentPattern
         /// Whether the changes of one document are told one at a time, in the order of their commits.
         package var isOrdered: Bool
 
-        package init(function: String, kind: ChangeKind, pattern: DocumentPattern, isOrdered: Bool = false) {
+        package init(function: String, kind: DocumentEventType, pattern: DocumentPattern, isOrdered: Bool = false) {
             self.function = function
             self.kind = kind
             self.pattern = pattern
@@ -61,11 +47,14 @@ package struct EventRoutes: Sendable {
 
     /// The triggers of a change, one of each function; none is the common answer.
     func triggers(of change: DocumentChange) -> [DocumentTrigger] {
-        Self.once(documents.elements(matching: change.path).filter { $0.kind.includes(change) }, \.function)
+        Self.once(
+            documents.elements(matching: change.path).filter {
+                $0.kind.includes(from: change.before, to: change.after)
+            }, \.function)
     }
 
     /// The functions that are for an event, each once.
-    func receivers(of event: CloudEvent) -> [String] {
+    package func receivers(of event: CloudEvent) -> [String] {
         let triggers = (events[event.type] ?? []).filter { trigger in
             trigger.filters.allSatisfy { name, value in
                 event[attribute: name].map { TextBytes.equal($0, value) } ?? false
@@ -81,6 +70,12 @@ package struct EventRoutes: Sendable {
         return triggers.filter { functions.insert(function($0)).inserted }
     }
 
-    func hasQueue(_ name: String) -> Bool { queues.contains(name) }
-    var queueNames: [String] { queues.sorted() }
+    /// - Throws: `notFound` where no function takes a queue's tasks.
+    func checkHasQueue(_ name: String) throws(DocumentError) {
+        guard !queues.contains(name) else { return }
+        let known = queues.sorted().joined(separator: ", ")
+        throw DocumentError(
+            .notFound,
+            "there is no task queue \(name); " + (known.isEmpty ? "no function takes tasks" : "there are \(known)"))
+    }
 }

@@ -9,7 +9,7 @@ package struct OutboxNews: Sendable {
 
     /// Deliveries that are due now.
     package private(set) var due: [StoredDelivery] = []
-    /// Those that are not due any more, by hand: they are gone, dead, or wait for another.
+    /// Those that are not as they were told, by hand: they are gone, dead, wait for another, or begin anew.
     package private(set) var withdrawn: Set<DeliveryID> = []
     /// Those that were dead letters from the start.
     package private(set) var dead: [Delivery] = []

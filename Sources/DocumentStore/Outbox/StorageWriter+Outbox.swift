@@ -49,14 +49,15 @@ extension StorageWriter {
     /// The delivery is over: its rows go, its event with the last of them, its name becomes free in time, and the next
     /// change of its document is due.
     func finish(
-        _ delivery: Delivery, as outcome: DeliveryEnd.Outcome, at now: Timestamp, _ news: inout OutboxNews
+        _ delivery: Delivery, as outcome: DeliveryEnd.Outcome, because error: String? = nil, at now: Timestamp,
+        _ news: inout OutboxNews
     ) throws {
         let isLast = try !delivery.isShared || isLast(delivery)
         try take(delivery)
         if isLast { try delete(.events, OutboxKey.event(delivery.id.event)) }
         if let name = delivery.taskName { try free(name, for: delivery.id, at: now) }
         try leaveLine(delivery, at: now, &news)
-        news.add(DeliveryEnd(id: delivery.id, outcome: outcome, time: now))
+        news.add(DeliveryEnd(id: delivery.id, outcome: outcome, time: now, error: error))
     }
 
     /// One that failed is tried again.
@@ -95,11 +96,11 @@ extension StorageWriter {
         try take(delivery)
         try store(changed)
         try leaveLine(delivery, at: now, &news)
-        news.add(DeliveryEnd(id: delivery.id, outcome: .dead, time: now))
+        news.add(DeliveryEnd(id: delivery.id, outcome: .dead, time: now, error: changed.lastError))
     }
 
-    /// A delivery is due now, as if it had never been tried; one that is behind an earlier change of its document waits
-    /// for that.
+    /// A delivery is due now, as if its event had just happened and had never been tried; one that is behind an earlier
+    /// change of its document waits for that.
     ///
     /// - Parameter hold: asked for the delivery that would have to wait instead; answers whether nobody works on it.
     func revive(
@@ -107,9 +108,13 @@ extension StorageWriter {
     ) throws {
         var changed = delivery
         (changed.tries, changed.executions, changed.firstTry) = (0, 0, nil)
+        changed.revived = now
         switch delivery.state {
         case .waiting: break
-        case .pending: changed.state = .pending(due: now)
+        case .pending:
+            changed.state = .pending(due: now)
+            // What was read of it into memory tells of its former tries.
+            news.withdraw(delivery.id)
         case .dead:
             changed.state = .pending(due: now)
             if try !cutIn(delivery, hold, &news) { changed.state = .waiting }

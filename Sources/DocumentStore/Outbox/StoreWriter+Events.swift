@@ -24,22 +24,24 @@ extension StoreWriter {
         guard context.policy == nil else {
             throw DocumentError(.permissionDenied, "only functions and admins enqueue tasks and publish events")
         }
-        try DocumentLimits.check(effects)
+        try DocumentLimits.check(effects, at: now)
         let routes = store.outbox.routes
         var names: Set<[String]> = []
-        for case .enqueue(let task) in effects {
-            guard routes.hasQueue(task.queue) else {
-                let known = routes.queueNames
-                throw DocumentError(
-                    .notFound,
-                    "there is no task queue \(task.queue); "
-                        + (known.isEmpty ? "no function takes tasks" : "there are \(known.joined(separator: ", "))"))
+        for effect in effects {
+            switch effect {
+            case .publish: break
+            case .enqueue(let task):
+                try routes.checkHasQueue(task.queue)
+                guard let name = task.name else { continue }
+                guard names.insert([task.queue, name]).inserted else {
+                    throw DocumentError(.alreadyExists, "two tasks of one commit for \(task.queue) are named \(name)")
+                }
+                try storage.checkIsFree(name, of: task.queue, at: now)
+            case .deleteTask(let id, let queue):
+                try routes.checkHasQueue(queue)
+                // What can't be read is found out before anything is written.
+                _ = try storage.task(id, of: queue)
             }
-            guard let name = task.name else { continue }
-            guard names.insert([task.queue, name]).inserted else {
-                throw DocumentError(.alreadyExists, "two tasks of one commit for \(task.queue) are named \(name)")
-            }
-            try storage.checkIsFree(name, of: task.queue, at: now)
         }
     }
 
@@ -88,6 +90,12 @@ extension StoreWriter {
                 }
                 guard !receivers.isEmpty else { continue }
                 try put(maker.make(.custom(cloudEvent)), for: receivers, now, storage)
+            case .deleteTask(let id, let queue):
+                guard let task = try storage.task(id, of: queue) else { continue }
+                // Where somebody works on it this goes on, and finds no task any more to try again.
+                _ = hold(task.id)
+                try storage.finish(task, as: .dropped, at: now, &outboxBatch.news)
+                outboxBatch.news.withdraw(task.id)
             }
         }
     }

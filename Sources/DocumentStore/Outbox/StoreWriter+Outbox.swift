@@ -70,7 +70,9 @@ extension StoreWriter {
         }
         switch outcome {
         case .succeeded: try storage.finish(delivery, as: .succeeded, at: now, &outboxBatch.news)
-        case .dropped: try storage.finish(delivery, as: .dropped, at: now, &outboxBatch.news)
+        case .dropped(let failure):
+            try storage.finish(
+                delivery, as: .dropped, because: DeliveryFailure.cut(failure.message), at: now, &outboxBatch.news)
         case .retry(let due, let failure):
             try storage.postpone(delivery, to: due, at: now, &outboxBatch.news) { note(failure, in: &$0) }
         case .dead(let failure):
@@ -94,7 +96,7 @@ extension StoreWriter {
     }
 
     /// - Returns: whether nobody works on the delivery.
-    private func hold(_ id: DeliveryID) -> Bool {
+    func hold(_ id: DeliveryID) -> Bool {
         if heldDeliveries[id] != nil { return true }
         heldDeliveries[id] = store.outbox.lease(id)
         return heldDeliveries[id] != nil
@@ -155,7 +157,7 @@ extension StoreWriter {
         for lease in batch.ended { store.outbox.end(lease) }
         var news = batch.news
         news.settle()
-        // What is due anew can be had at once, and what isn't due any more only when that was told.
+        // What is due anew can be had at once, and what isn't as it was told only when that was told.
         for (id, lease) in held where !news.withdrawn.contains(id) { store.outbox.end(lease) }
         store.outbox.tell(news)
         for id in news.withdrawn { held[id].map { _ = store.outbox.end($0) } }

@@ -47,6 +47,25 @@ extension StorageReader {
     }
 }
 
+extension StorageReader {
+    /// A task that is still to be done, by the name it was given, else by the event that it has become.
+    ///
+    /// - Throws: `DecodingFailure` where it isn't as it was written.
+    func task(_ id: String, of queue: String) throws -> Delivery? {
+        var task: Delivery?
+        if let row = try get(.deliveries, OutboxKey.taskName(id, of: queue)) {
+            task = try delivery(DeliveryID(event: try TaskName(row).event, function: queue))
+        }
+        if task == nil, let event = EventID(id) {
+            task = try delivery(DeliveryID(event: event, function: queue))
+            // What has a name of its own goes by that one alone.
+            if task?.taskName != nil { task = nil }
+        }
+        if case .dead? = task?.state { return nil }
+        return task
+    }
+}
+
 extension StorageWriter {
     /// Takes a name that is free.
     func hold(_ name: String, for id: DeliveryID, at now: Timestamp) throws {

@@ -28,6 +28,7 @@ package struct DeliveryStatistics: Codable, Hashable, Sendable {
 }
 
 extension DeliveryStatistics {
+    /// - Parameter pauses: those of functions that requests start are told too, which have no deliveries.
     init(_ metrics: [DeliveryMetrics], pauses: [FunctionPause], now: Timestamp) {
         let paused = Dictionary(pauses.map { ($0.function, $0.reason.rawValue) }) { first, _ in first }
         functions = metrics.map { metrics in
@@ -39,6 +40,11 @@ extension DeliveryStatistics {
                 deadLetters: counters.deadLetters, dropped: counters.dropped,
                 latencyP50: counters.latency.bound(of: 0.5), latencyP99: counters.latency.bound(of: 0.99))
         }
+        let known = Set(functions.map(\.name))
+        functions += pauses.filter { !known.contains($0.function) }.map {
+            Function(name: $0.function, paused: $0.reason.rawValue, pending: 0, dead: 0)
+        }
+        functions.sort { $0.name < $1.name }
     }
 
     /// What is known where no host runs.

@@ -1,4 +1,4 @@
-import Foundation
+import EventDelivery
 import WorkerProtocol
 
 /// One immutable version of a bundle: its executable and what it told of its functions.
@@ -90,7 +90,7 @@ struct FunctionPlan: Sendable {
                     manifest.apply(overrides)
                     for problem in manifest.problems { report("functions.\(function.name)", problem) }
                 }
-                if let problem = manifest.scheduleProblem { report("bundles", "\(function.name): \(problem)") }
+                if let problem = manifest.zoneProblem { report("bundles", "\(function.name): \(problem)") }
                 entries.append(Entry(release: release, manifest: manifest))
             }
         }
@@ -109,20 +109,6 @@ struct FunctionPlan: Sendable {
 }
 
 extension FunctionManifest {
-    /// Why the job's schedule can't be kept; nil where it can, or where this is no job.
-    fileprivate var scheduleProblem: String? {
-        guard case .schedule(let trigger) = trigger else { return nil }
-        guard TimeZone(identifier: trigger.timeZone) != nil else {
-            return "there is no time zone \"\(trigger.timeZone)\"; write one such as Asia/Tokyo"
-        }
-        do {
-            _ = try Schedule(trigger.schedule)
-            return nil
-        } catch {
-            return "the schedule \"\(trigger.schedule)\" can't be read: \(error)"
-        }
-    }
-
     /// What the operator sets wins over what the author chose.
     mutating func apply(_ overrides: HostConfiguration.FunctionOverrides) {
         if let region = overrides.region { regions = [region] }

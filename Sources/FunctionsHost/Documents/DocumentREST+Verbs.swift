@@ -65,7 +65,7 @@ extension DocumentREST {
         }
         var text = JSONText()
         text.raw("{\"transaction\":")
-        text.string(RESTBase64.text(try await begin(mode, principal).restBytes))
+        text.base64(try await begin(mode, principal).restBytes)
         text.raw("}")
         return text
     }

@@ -38,7 +38,7 @@ extension DocumentREST {
         case .new(let mode):
             let transaction = try await begin(mode, principal)
             text.raw("{\"transaction\":")
-            text.string(RESTBase64.text(transaction.restBytes))
+            text.base64(transaction.restBytes)
             text.raw("}")
             do throws(DocumentError) {
                 try await body(.transaction(transaction), &text)

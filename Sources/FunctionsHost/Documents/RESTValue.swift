@@ -120,7 +120,7 @@ extension JSONText {
             raw("}")
         case .bytes(let value):
             raw("{\"bytesValue\":")
-            string(RESTBase64.text(value))
+            base64(value)
             raw("}")
         case .reference(let value):
             raw("{\"referenceValue\":")

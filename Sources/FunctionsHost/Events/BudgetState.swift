@@ -66,8 +66,8 @@ struct BudgetState: Equatable, Sendable {
 
     /// Begins a new day, where it is one.
     mutating func refresh(now: Timestamp) -> [Action] {
-        // A clock that was put back doesn't give the day's budget again.
-        guard now.day > day else { return [] }
+        // A clock that was put back doesn't give the day's budget again, unless it showed a wrong day before.
+        guard now.day > day || now.day < day - 1 else { return [] }
         let wasOver = isOver
         self = BudgetState(budget, now: now)
         return wasOver ? [.resume] : []

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import NIOCore
 import WorkerProtocol
 
@@ -56,7 +57,7 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
             return DeliveryFailure(
                 "the handler took longer than its \(timeout) s", status: failure.code.httpStatus, wasExecuted: false)
         }
-        return DeliveryFailure("\(failure.code.wireName): \(failure.message)", status: failure.code.httpStatus)
+        return DeliveryFailure(failure)
     }
 
     // MARK: As its observer

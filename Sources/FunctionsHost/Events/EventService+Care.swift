@@ -38,10 +38,10 @@ extension EventService {
     /// isn't served any more, and says now and then that they wait.
     func sweep() async {
         do throws(DocumentError) {
-            for count in try await deliveryCounts() where count.pending > 0 {
-                guard let (reason, maxAge) = obstacle(count.function) else { continue }
-                let buried = try await bury(olderThan: maxAge, of: count.function, reason)
-                tell(count.function, reason, waiting: count.pending - buried, buried: buried)
+            for name in try await store.functionsWithDeliveries() {
+                guard let (reason, maxAge) = obstacle(name) else { continue }
+                let buried = try await bury(olderThan: maxAge, of: name, reason)
+                try await tell(name, reason, buried: buried)
             }
         } catch {
             if !state.withLock({ $0.isStopped }) {
@@ -71,18 +71,25 @@ extension EventService {
             let page = try await store.deliveries(areDead: false, function: name, after: last, limit: Self.page)
             // They come in the order of their events, so that the old ones are the first.
             let old = page.prefix { now.seconds(since: $0.created) > maxAge }
-            // What was due later has waited since then only.
-            let late = old.filter { now.seconds(since: max($0.created, $0.due ?? $0.created)) > maxAge }
+            let late = old.filter { now.seconds(since: Self.waitsSince($0)) > maxAge }
             if !late.isEmpty {
-                count += try await store.bury(
+                let buried = try await store.bury(
                     late.map(\.id), because: "\(reason), and it has waited longer than \(Int(maxAge)) s")
+                state.withLock { $0.buried[name, default: 0] += buried }
+                count += buried
             }
             guard old.count == Self.page, let end = old.last else { return count }
             last = end.id
         }
     }
 
-    private func tell(_ name: String, _ reason: String, waiting: Int, buried: Int) {
+    private static func waitsSince(_ delivery: Delivery) -> Timestamp {
+        // What was due later has waited since then only; but in a line it is due when it is the first, and has waited.
+        guard delivery.orderKey == nil, let due = delivery.due else { return delivery.ageStart }
+        return max(delivery.ageStart, due)
+    }
+
+    private func tell(_ name: String, _ reason: String, buried: Int) async throws(DocumentError) {
         if buried > 0 {
             parts.logger.error(
                 "deliveries have waited too long and are dead letters",
@@ -94,7 +101,10 @@ extension EventService {
             state.told[name] = now
             return true
         }
-        if isDue, waiting > 0 {
+        // Counted only to be told: that takes the longer the more there are.
+        guard isDue else { return }
+        let waiting = try await store.pendingCount(of: name)
+        if waiting > 0 {
             parts.logger.warning(
                 "deliveries wait", metadata: ["function": "\(name)", "deliveries": "\(waiting)", "reason": "\(reason)"])
         }

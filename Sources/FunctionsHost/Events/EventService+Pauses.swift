@@ -29,6 +29,10 @@ extension EventService {
     ///   ends, and the error says so.
     func pause(_ function: String?) async throws(DocumentError) {
         if let function, functions[function] == nil { throw unknown(function) }
+        try await inTurn { [self] in await pauseInTurn(function) }.get()
+    }
+
+    private func pauseInTurn(_ function: String?) async -> Result<Void, DocumentError> {
         let name = function ?? EventRecords.everything
         let now = parts.now()
         let since = state.withLock { state in
@@ -40,10 +44,12 @@ extension EventService {
         do {
             try await store.keep([EventRecords.pause(of: name, since: since)])
         } catch {
-            throw DocumentError(
-                error.code, "it is paused until the host ends, but that can't be written: \(error.message)")
+            return .failure(
+                DocumentError(
+                    error.code, "it is paused until the host ends, but that can't be written: \(error.message)"))
         }
         parts.logger.notice("paused", metadata: ["function": "\(function ?? "all")"])
+        return .success(())
     }
 
     /// Ends a function's pause, or that of all: a function that was paused by itself stays so then. One whose budget is
@@ -53,14 +59,31 @@ extension EventService {
     /// - Throws: `notFound` for a function that is neither served nor paused; what the store answers, and then nothing
     ///   is resumed.
     func resume(_ function: String?) async throws(DocumentError) {
+        try await inTurn { [self] in await resumeInTurn(function) }.get()
+    }
+
+    private func resumeInTurn(_ function: String?) async -> Result<Void, DocumentError> {
         let name = function ?? EventRecords.everything
         let isPaused = state.withLock { $0.pauses[name] != nil }
-        if let function, functions[function] == nil, !isPaused { throw unknown(function) }
-        if isPaused { try await store.keep([EventRecords.pause(of: name, since: nil)]) }
+        if let function, functions[function] == nil, !isPaused { return .failure(unknown(function)) }
+        do {
+            if isPaused { try await store.keep([EventRecords.pause(of: name, since: nil)]) }
+        } catch {
+            return .failure(error)
+        }
         state.withLock { $0.pauses[name] = nil }
         for (name, served) in functions where function.map({ $0 == name }) ?? true { served.gate.liftBudget() }
         settle()
         parts.logger.notice("resumed", metadata: ["function": "\(function ?? "all")"])
+        return .success(())
+    }
+
+    private func inTurn(
+        _ change: @escaping @Sendable () async -> Result<Void, DocumentError>
+    ) async -> Result<Void, DocumentError> {
+        await withCheckedContinuation { continuation in
+            pauseTurns.take { continuation.resume(returning: await change()) }
+        }
     }
 
     /// What is paused, by name.

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -32,6 +33,8 @@ package final class EventService: Service {
         /// When it was last said that deliveries wait for a function that can't take them.
         var told: [String: Timestamp] = [:]
         var sweptAt: Timestamp?
+        /// How many dead letters were made of deliveries that had waited too long, by function.
+        var buried: [String: Int] = [:]
         var counts: (deliveries: [DocumentStore.DeliveryCounts], time: Timestamp)?
         var isStopped = false
     }
@@ -52,6 +55,8 @@ package final class EventService: Service {
     private let queueParts: DeliveryQueue.Parts
     private let serving = Mutex(Serving())
     let state: Mutex<State>
+    /// Pauses and resumes are made one after the other, so that what is written of them last is what holds here.
+    let pauseTurns = ReadTurns(atOnce: 1)
 
     var store: DocumentStore { parts.store }
 
@@ -174,6 +179,9 @@ package final class EventService: Service {
             var of = metrics[count.function] ?? DeliveryMetrics(function: count.function, isServed: false)
             (of.pending, of.dead, of.oldest) = (count.pending, count.dead, count.oldest)
             metrics[count.function] = of
+        }
+        for (name, count) in state.withLock({ $0.buried }) {
+            metrics[name, default: DeliveryMetrics(function: name, isServed: false)].counters.deadLetters += count
         }
         return metrics.values.sorted { $0.function < $1.function }
     }

@@ -1,4 +1,5 @@
 import DocumentModel
+import Logging
 import Synchronization
 
 /// Whether a function's invocations may begin: it isn't paused, and something is left of its budget.
@@ -67,19 +68,20 @@ final class FunctionGate: Sendable {
 }
 
 extension FunctionGate {
-    /// A gate as the operator's configuration and what is remembered have it.
-    ///
-    /// - Throws: `DecodingFailure` for a record that this program didn't write.
+    /// A gate as the operator's configuration and what is remembered have it. Where that can't be read the day begins
+    /// anew: a damaged number must not keep the host from starting.
     convenience init(
         _ function: String, budget: HostConfiguration.Budget?, _ records: EventRecords,
-        now: @escaping @Sendable () -> Timestamp
-    ) throws(DecodingFailure) {
-        var state: BudgetState?
-        if let budget {
-            if let record = records.budgets[function] {
+        now: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        var state = budget.map { BudgetState($0, now: now()) }
+        if let budget, let record = records.budgets[function] {
+            do {
                 state = try BudgetState(budget, record: record)
-            } else {
-                state = BudgetState(budget, now: now())
+            } catch {
+                logger.error(
+                    "what a function has used of its budget can't be read; its day begins anew",
+                    metadata: ["function": "\(function)", "error": "\(error.reason)"])
             }
         }
         self.init(budget: state, now: now)

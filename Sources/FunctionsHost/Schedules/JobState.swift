@@ -131,12 +131,15 @@ struct JobState: Sendable {
 
     /// The runs to make of those that are due, and when the next one is.
     private func dueRuns(from next: Timestamp, at now: Timestamp) -> (made: [Timestamp], next: Timestamp?) {
-        let limit = if case .all(let max) = job.missedRuns { max } else { 1 }
+        // Of what counts from the end of the run before one time at most is due, however long ago.
+        let missedRuns =
+            if job.countsFromEnd, case .all = job.missedRuns { MissedRunsManifest.once } else { job.missedRuns }
+        let limit = if case .all(let max) = missedRuns { max } else { 1 }
         var runs = job.schedule.runs(from: next, through: now, latest: limit, on: job.clock)
         // An interval that overlaps goes on in its step.
         let last = job.schedule.pause == nil ? now : runs.last ?? now
         let following = job.schedule.next(after: last, on: job.clock)
-        switch job.missedRuns {
+        switch missedRuns {
         case .once: break
         // What was held was missed, however short a time ago.
         case .skip: runs.removeAll { isHeld || now.seconds - $0.seconds > Self.grace }

@@ -1,4 +1,5 @@
 import DocumentModel
+import WorkerProtocol
 
 extension Schedule {
     /// The first run after an instant.

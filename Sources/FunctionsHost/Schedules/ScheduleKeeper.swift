@@ -92,10 +92,10 @@ struct ScheduleKeeper {
                     "the clock was put back; the schedule begins from now",
                     metadata: ["function": "\(name)", "before": "\(before.record.asOf)", "now": "\(now)"])
             }
-            if let first = before.record.next, !times.isEmpty, now.seconds - first.seconds > JobState.grace {
+            if let first = before.record.next, record.next != first, now.seconds - first.seconds > JobState.grace {
                 logger.info(
-                    "runs were missed, and are made up for",
-                    metadata: ["function": "\(name)", "since": "\(first)", "runs": "\(times.count)"])
+                    "runs were missed",
+                    metadata: ["function": "\(name)", "since": "\(first)", "made": "\(times.count)"])
             }
             made.append((name, record, runs.count..<runs.count + times.count))
             records.append((ScheduleRecord.name(name), record.encoded))

@@ -89,7 +89,7 @@ final class ScheduleRunner: Service {
                     setAlarm(await keeper.ended(ends, at: now()))
                     for end in ends {
                         guard let (name, reply) = waiting.removeValue(forKey: end.id.event) else { continue }
-                        reply.succeed(await report(of: end, name))
+                        reply.succeed(ManualRunReport(end, name))
                     }
                 case .list(let count, let reply):
                     let (now, keeper) = (now(), keeper)
@@ -144,11 +144,13 @@ final class ScheduleRunner: Service {
         }
     }
 
-    private func report(of end: DeliveryEnd, _ name: String) async -> ManualRunReport {
-        var report = ManualRunReport(name: name, id: end.id.event.description)
-        report.outcome = ScheduleRecord.Outcome(end.outcome).name
-        if end.outcome == .dead { report.error = try? await store.delivery(end.id)?.delivery.lastError }
-        return report
+}
+
+extension ManualRunReport {
+    fileprivate init(_ end: DeliveryEnd, _ name: String) {
+        self.init(
+            name: name, id: end.id.event.description, outcome: ScheduleRecord.Outcome(end.outcome).name,
+            error: end.error)
     }
 }
 

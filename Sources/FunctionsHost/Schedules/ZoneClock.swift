@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import WorkerProtocol
 
 /// What clocks on the wall show in a time zone, in whole minutes.
 ///
@@ -12,9 +13,7 @@ struct ZoneClock: Sendable {
 
     /// - Throws: ``ScheduleError`` where the system knows no such zone.
     init(zone identifier: String) throws(ScheduleError) {
-        guard let zone = TimeZone(identifier: identifier) else {
-            throw ScheduleError("\"\(identifier)\" is no time zone; write a name such as Asia/Tokyo or UTC")
-        }
+        guard let zone = TimeZone(identifier: identifier) else { throw .unknownZone(identifier) }
         self.zone = zone
     }
 

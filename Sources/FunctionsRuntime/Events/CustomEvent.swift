@@ -20,8 +20,11 @@ public struct CustomEvent<Payload: Sendable>: FunctionInput {
 
     public var context: FunctionContext { received.context }
 
-    /// The event's own id, the same over all tries: the publisher's, else one it was given.
+    /// The event's own id, the same over all tries: the publisher's, else one it was given. Another event may have the
+    /// same one, of another source or of a publisher that sends it twice; ``deliveryID`` is unique.
     public var id: String { cloudEvent.id ?? received.id }
+    /// The same over all tries, and unique for the function. Later events have greater ones.
+    public var deliveryID: String { received.id }
     /// When it happened, as the publisher says; else when it was published.
     public var time: Timestamp { cloudEvent.time ?? received.event.time }
     /// Such as `shop.order.paid`.

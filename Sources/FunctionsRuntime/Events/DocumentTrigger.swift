@@ -34,17 +34,6 @@ struct DocumentTrigger: Sendable {
     }
 }
 
-extension DocumentEventType {
-    fileprivate func includes(from before: DocumentModel.Document?, to after: DocumentModel.Document?) -> Bool {
-        switch self {
-        case .written: before != nil || after != nil
-        case .created: before == nil && after != nil
-        case .updated: before != nil && after != nil
-        case .deleted: before != nil && after == nil
-        }
-    }
-}
-
 /// A document before and after a commit.
 struct ChangedDocument: Sendable {
     let reference: DocumentReference

@@ -8,26 +8,26 @@ public import DocumentModel
 
 /// A message of a topic, as a function is told of it.
 public struct MessageEvent: FunctionInput {
-    public let message: PubSubMessage
-    /// `projects/P/subscriptions/S`
-    public let subscription: String
+    public let data: MessagePublishedData
     private let event: CustomEvent<[UInt8]>
 
     /// - Throws: `DecodingError` where the event's data is no message.
     init(_ received: ReceivedEvent) throws {
         event = try CustomEvent(received) { event, _ in event.data }
         let published = try event.cloudEvent.json(as: PublishedMessage.self)
-        message = PubSubMessage(
+        let message = PubSubMessage(
             data: published.message.data.map { Array($0) } ?? [], attributes: published.message.attributes ?? [:],
             orderingKey: published.message.orderingKey, messageID: published.message.messageId ?? event.id,
             publishTime: published.message.publishTime ?? event.time)
-        subscription = published.subscription ?? ""
+        data = MessagePublishedData(message: message, subscription: published.subscription ?? "")
     }
 
     public var context: FunctionContext { event.context }
 
-    /// The same over all tries: the message's id.
+    /// The message's id, the same over all tries. A publisher chooses it; ``deliveryID`` is unique.
     public var id: String { event.id }
+    /// The same over all tries, and unique for the function. Later events have greater ones.
+    public var deliveryID: String { event.deliveryID }
     public var time: Timestamp { event.time }
     /// `//pubsub.googleapis.com/projects/P/topics/T`
     public var source: String { event.source }
@@ -38,6 +38,13 @@ public struct MessageEvent: FunctionInput {
     public var auth: EventAuth { event.auth }
     /// Which try this is: 1 the first time.
     public var attempt: Int { event.attempt }
+}
+
+/// What an event of a topic tells.
+public struct MessagePublishedData: Sendable {
+    public let message: PubSubMessage
+    /// `projects/P/subscriptions/S`
+    public let subscription: String
 }
 
 /// The data of the event, as Pub/Sub writes it.

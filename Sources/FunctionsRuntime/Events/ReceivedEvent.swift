@@ -25,7 +25,7 @@ package struct ReceivedEvent: Sendable {
         context = FunctionContext(invocation)
     }
 
-    /// The same over all tries, and unique for the function.
+    /// The same over all tries, and unique for the function whatever the event is: no publisher chooses it.
     var id: String { event.id.description }
     /// 1 the first time.
     var attempt: Int { retryCount + 1 }

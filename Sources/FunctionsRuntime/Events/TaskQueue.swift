@@ -13,8 +13,12 @@ public struct TaskQueue: Sendable {
     /// Puts a task into the queue. It is there for good when this returns.
     ///
     /// Within a transactional function use ``Transaction/enqueue(_:to:options:)``: the task then exists if and only if the
-    /// transaction commits. A plain handler that is tried again enqueues again, unless it names the task:
-    /// `TaskOptions(id: event.id)`.
+    /// transaction commits. A plain handler that is tried again enqueues again, unless it names the task. It then finds the
+    /// name taken by its own try before, which is no failure:
+    ///
+    ///     do {
+    ///         try await event.taskQueue("mail").enqueue(receipt, options: TaskOptions(id: event.deliveryID))
+    ///     } catch let error as DocumentError where error.code == .alreadyExists {}
     ///
     /// - Parameter data: what the function gets as its data; at most 1 MiB as JSON.
     /// - Throws: ``DocumentError`` with `notFound` where there is no such queue, `alreadyExists` where a task has the name
@@ -23,6 +27,18 @@ public struct TaskQueue: Sendable {
     public func enqueue(_ data: some Encodable, options: TaskOptions = TaskOptions()) async throws {
         let draft = try options.draft(of: data, for: name, at: firestore.transport.now)
         _ = try await firestore.transport.commit([], effects: [.enqueue(draft)])
+    }
+
+    /// Takes a task back that hasn't ended, for good. One that isn't there, or has ended, is no error.
+    ///
+    /// One that is being run isn't tried again; a transactional handler's commit fails then, a plain one goes on to its
+    /// end. The task's name stays taken for a day. In a transaction use ``Transaction/deleteTask(_:from:)``.
+    ///
+    /// - Parameter id: the task's name, as ``TaskOptions/id`` or ``TaskRequest/id`` has it.
+    /// - Throws: `notFound` where there is no such queue, `invalidArgument` where no task can be called so.
+    public func delete(_ id: String) async throws(DocumentError) {
+        try DocumentLimits.check(taskName: id)
+        _ = try await firestore.transport.commit([], effects: [.deleteTask(id, queue: name)])
     }
 }
 
@@ -84,31 +100,23 @@ public struct TaskOptions: Sendable {
         }
         let draft = TaskDraft(
             queue: queue, name: id, body: try CallableEncoder(root: "task").encode(["data": data]), headers: headers,
-            scheduleTime: try time(from: now), dispatchDeadline: try deadline(), startsNewChain: startsNewChain)
-        _ = try DocumentLimits.check(draft)
+            scheduleTime: time(from: now), dispatchDeadline: deadline, startsNewChain: startsNewChain)
+        _ = try DocumentLimits.check(draft, at: now)
         return draft
     }
 
-    private static let furthest = Duration.seconds(30 * 86_400)
-
-    private func time(from now: Timestamp) throws(DocumentError) -> Timestamp? {
-        let delay: Duration
+    /// Whether it is possible is for the limits to say; what no time can hold is beyond them in any case.
+    private func time(from now: Timestamp) -> Timestamp? {
         switch schedule {
-        case .now: return nil
-        case .at(let time): delay = .microseconds(time.isInRange ? time.microseconds - now.microseconds : .max)
-        case .after(let duration): delay = duration
+        case .now: nil
+        case .at(let time): max(time.truncatedToMicroseconds, now)
+        case .after(let delay): delay > .zero ? now.after(seconds: delay.seconds) : now
         }
-        guard delay <= Self.furthest else {
-            throw .invalidArgument("a task is put off for \(delay), more than 30 days, the limit")
-        }
-        return Timestamp(microseconds: now.microseconds + Int64(max(delay.seconds, 0) * 1_000_000))
     }
 
-    private func deadline() throws(DocumentError) -> Int? {
-        guard let dispatchDeadline else { return nil }
-        guard (.seconds(15)...Duration.seconds(1800)).contains(dispatchDeadline) else {
-            throw .invalidArgument("the dispatch deadline of a task is \(dispatchDeadline); it is 15 s to 1800 s")
-        }
-        return Int(dispatchDeadline.components.seconds)
+    /// In whole seconds, so that what is out of bounds stays so.
+    private var deadline: Int? {
+        guard let (seconds, fraction) = dispatchDeadline?.components else { return nil }
+        return Int(clamping: fraction > 0 && seconds < .max ? seconds + 1 : seconds)
     }
 }

@@ -27,6 +27,8 @@ public struct TaskRequest<Payload: Decodable & Sendable>: FunctionInput {
     public var queueName: String { task.queue }
     /// The task's name: the one it was given, else one of its own. The same over all tries.
     public var id: String { task.name ?? received.id }
+    /// The same over all tries, and unique for the queue for good: a name may be used again a day after its task.
+    public var deliveryID: String { received.id }
     /// Tries before this one: all of them.
     public var retryCount: Int { received.retryCount }
     /// Tries before this one that a handler answered.

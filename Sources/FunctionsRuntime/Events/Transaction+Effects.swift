@@ -14,6 +14,18 @@ extension Transaction {
         try buffer(.enqueue(try options.draft(of: data, for: queue, at: firestore.transport.now)))
     }
 
+    /// Takes a task back with the commit, as ``TaskQueue/delete(_:)`` does.
+    ///
+    /// - Parameters:
+    ///   - id: the task's name.
+    ///   - queue: the name of the function that takes the tasks.
+    /// - Throws: `invalidArgument` where no task can be called so, `failedPrecondition` in a read-only transaction. The
+    ///   commit fails with `notFound` where there is no such queue; a task that isn't there is no error.
+    public func deleteTask(_ id: String, from queue: String) throws(DocumentError) {
+        try DocumentLimits.check(taskName: id)
+        try buffer(.deleteTask(id, queue: queue))
+    }
+
     /// Publishes an event with the commit.
     ///
     /// - Throws: `invalidArgument` where the event is impossible, `failedPrecondition` in a read-only transaction.

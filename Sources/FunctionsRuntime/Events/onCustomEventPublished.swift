@@ -46,7 +46,7 @@ public func onCustomEventPublished(
 /// Runs when a message is published to a topic.
 ///
 ///     onMessagePublished("restock", topic: "stock") { event in
-///         let order = try event.message.json(as: Restock.self)
+///         let order = try event.data.message.json(as: Restock.self)
 ///     }
 ///
 /// - Parameters:

@@ -28,6 +28,8 @@ public struct DocumentEvent<Payload: Sendable>: FunctionInput {
 
     /// The same over all tries of one event, and unique for the function. Later events have greater ones.
     public var id: String { received.id }
+    /// The same as the id.
+    public var deliveryID: String { received.id }
     /// When the change was committed.
     public var time: Timestamp { received.event.time }
     /// Which try this is: 1 the first time.

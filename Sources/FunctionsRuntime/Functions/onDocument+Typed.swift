@@ -1,3 +1,4 @@
+import DocumentModel
 import WorkerProtocol
 
 // The same with documents of a type of one's own. One that doesn't fit the type fails the try, with the document and the

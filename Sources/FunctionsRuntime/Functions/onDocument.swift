@@ -1,3 +1,4 @@
+import DocumentModel
 import WorkerProtocol
 
 /// Runs when a document that matches the pattern is created.

@@ -20,8 +20,10 @@ public struct ScheduleEvent: FunctionInput {
 
     public var context: FunctionContext { received.context }
 
-    /// The same over all tries of one run.
+    /// The same over all tries of one run, and unique for the job.
     public var id: String { received.id }
+    /// The same as the id.
+    public var deliveryID: String { received.id }
     /// The time the run was due, which may lie before the time it starts.
     public var scheduleTime: Timestamp { received.event.time }
     /// Which try of the run this is: 1 the first time.

@@ -101,6 +101,10 @@ struct DueDeliveriesTests {
         #expect(try await list(true, "g").isEmpty)
         let counts = try await test.store.deliveryCounts()
         #expect(counts.map { [$0.pending, $0.dead] } == [[5, 0], [3, 2], [5, 0]])
+        #expect(try await test.store.functionsWithDeliveries() == ["f", "f-2", "g"])
+        #expect(try await test.store.pendingCount(of: "f-2") == 3)
+        _ = try await test.store.bury(try await test.store.deliveries(areDead: false, limit: 5).map(\.id), because: "")
+        #expect(try await test.store.functionsWithDeliveries() == ["f-2", "g"])
         await test.store.shutdown()
     }
 

@@ -107,8 +107,12 @@ struct EffectTests {
             ([task("a b")], .invalidArgument, "1 to 500 letters"), ([task("")], .invalidArgument, "1 to 500 letters"),
             ([task(String(repeating: "n", count: 501))], .invalidArgument, "1 to 500 letters"),
             (
-                [.enqueue(TaskDraft(queue: "mail", body: [], dispatchDeadline: -1))], .invalidArgument, "deadline"
+                [.enqueue(TaskDraft(queue: "mail", body: [], dispatchDeadline: 14))], .invalidArgument, "15 s to 1800 s"
             ),
+            ([task(at: test.clock.now().adding(seconds: 30 * 86_400 + 1))], .invalidArgument, "30 days"),
+            ([task(at: Timestamp(seconds: .max, nanoseconds: 0))], .invalidArgument, "years 1 to 9999"),
+            ([.deleteTask("n", queue: "fax")], .notFound, "there are mail, print"),
+            ([.deleteTask("a b", queue: "mail")], .invalidArgument, "1 to 500 letters"),
             ([.publish(CloudEvent(type: "", source: "/x"))], .invalidArgument, "needs a type"),
             (
                 [.publish(CloudEvent(type: "t", source: "/x", attributes: ["Big": ""]))], .invalidArgument,

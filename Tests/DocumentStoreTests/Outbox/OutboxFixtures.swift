@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 extension EventRoutes.DocumentTrigger {
-    init(_ function: String, _ kind: EventRoutes.ChangeKind, _ pattern: String, isOrdered: Bool = false) throws {
+    init(_ function: String, _ kind: DocumentEventType, _ pattern: String, isOrdered: Bool = false) throws {
         self.init(function: function, kind: kind, pattern: try DocumentPattern(pattern), isOrdered: isOrdered)
     }
 }

@@ -63,6 +63,28 @@ struct OutcomeTests {
         await test.store.shutdown()
     }
 
+    @Test(arguments: EngineKind.allCases) func whatIsRetriedByHandBeginsAnewInMemoryToo(kind: EngineKind) async throws {
+        let test = try await started(kind)
+        try await test.set("a/b", [:])
+        try await test.end(test.take("f"), .retry(at: test.clock.now(), DeliveryFailure("it broke")))
+        let tried = try #require(try await test.due("f").first).delivery
+        #expect(tried.tries == 1)
+        #expect(tried.ageStart == tried.created)
+        test.clock.advance(seconds: 60)
+        let news = NewsLog(test.store)
+        #expect(try await test.store.retry([tried.id]) == 1)
+        let told = try #require(news.take().first)
+        #expect(told.withdrawn == [tried.id])
+        #expect(told.later.map(\.due) == [test.clock.now()])
+        let anew = try #require(try await test.due("f").first).delivery
+        #expect(anew.tries == 0)
+        #expect(anew.ageStart == test.clock.now())
+        #expect(try test.problems().isEmpty)
+        try await test.end(test.take("f"))
+        #expect(try test.outboxRows() == 0)
+        await test.store.shutdown()
+    }
+
     @Test func handsLeaveAloneWhatIsWorkedOn() async throws {
         let test = try await started()
         for number in 0..<3 { try await test.set("a/d\(number)", [:]) }

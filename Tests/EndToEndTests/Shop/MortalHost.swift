@@ -26,19 +26,58 @@ final class MortalHost: Sendable {
     /// The processes that run its functions.
     var workers: [Int32] { directory.workers }
 
-    /// Returns once every delivery has succeeded. Those that failed with a killed worker don't wait for their time.
-    func settle() async throws {
-        let host = current
-        try await Bound.wait("all deliveries are done", within: .seconds(120)) {
-            // First, and nowhere revived: what was given up is a failure.
-            let dead = try await host.command(["deliveries", "list", "--json", "--state", "dead"])
-            #expect(dead.json?["deliveries"]?.list == [], "\(dead.output)")
-            let run = try await host.command(["deliveries", "list", "--json"])
-            guard run.status == 0 else { throw Bound.Exceeded(description: "deliveries list: \(run.errors)") }
-            if run.json?["deliveries"]?.list == [] { return true }
-            _ = try await host.command(["deliveries", "retry", "--state", "pending"])
-            return false
+    /// Whether something has failed and is to be tried again in a while.
+    var hasPlannedRetry: Bool {
+        get async throws {
+            try await deliveries().contains { left in
+                left.state == "pending" && left.tries > 0 && left.due.map { $0 > .now + 2 } == true
+            }
         }
+    }
+
+    /// How long before what is running now fails is tried again: two failures before it, with pauses from 10 s on.
+    private static let pause: TimeInterval = 40
+    /// How late a delivery may be on a machine that does much else.
+    private static let slack: TimeInterval = 20
+
+    /// Returns once every delivery has succeeded, which it does with nobody's help: what failed with a killed worker is
+    /// tried again when its pause is over. Nothing is killed any more, so that the longest of these pauses bounds the
+    /// wait, and what is left then is stuck.
+    ///
+    /// - Throws: ``Bound/Exceeded`` that names what is left, or was given up.
+    func settle() async throws {
+        var left = try await deliveries()
+        // Nothing that was planned before is planned for later than this.
+        let end = ([Date.now + Self.pause] + left.compactMap(\.due)).reduce(.distantPast, max) + Self.slack
+        while !left.isEmpty {
+            guard left.allSatisfy({ $0.state != "dead" }), Date.now < end else {
+                let lines = left.map { "\($0)" }.joined(separator: "\n")
+                throw Bound.Exceeded(description: "\(left.count) deliveries are stuck or given up:\n\(lines)")
+            }
+            try await Bound.pause(milliseconds: 200)
+            left = try await deliveries()
+        }
+    }
+
+    /// A delivery that is not done.
+    private struct Left: CustomStringConvertible {
+        var json: JSON
+        var state: String? { json["state"]?.text }
+        var tries: Int { json["tries"]?.integer ?? 0 }
+        var due: Date? { json["due"]?.text.flatMap { try? Date($0.prefix(19) + "Z", strategy: .iso8601) } }
+
+        var description: String {
+            let fields = ["function", "event", "state", "due", "lastError"].compactMap { json[$0]?.text }
+            return (fields + ["tries: \(tries)"]).joined(separator: ", ")
+        }
+    }
+
+    private func deliveries() async throws -> [Left] {
+        let run = try await current.command(["deliveries", "list", "--json", "--limit", "100000"])
+        guard run.status == 0, let list = run.json?["deliveries"]?.list else {
+            throw Bound.Exceeded(description: "deliveries list: \(run.errors)")
+        }
+        return list.map { Left(json: $0) }
     }
 
     func end() async throws { try await current.kill() }

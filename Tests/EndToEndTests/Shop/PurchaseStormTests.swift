@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// Purchases while the host and its workers are killed again and again: nothing is sold twice, half or without an order,
@@ -34,11 +35,12 @@ import Testing
         }
 
         let end = ContinuousClock.now + .seconds(Self.seconds)
+        let storm = Storm()
         let (kills, after) = try await withThrowingTaskGroup(of: StormBuyer.self) { group in
             for buyer in buyers {
                 group.addTask {
                     var buyer = buyer
-                    while ContinuousClock.now < end {
+                    while !storm.isOver, !Task.isCancelled {
                         try await buyer.purchase(from: Self.products + [Self.scarce])
                     }
                     return buyer
@@ -55,6 +57,13 @@ import Testing
                 }
                 kills += 1
             }
+            // The last ones leave something that waits for its time, in a host that goes on.
+            while try await !host.hasPlannedRetry {
+                for worker in host.workers { kill(worker, SIGKILL) }
+                kills += 1
+                try await Bound.pause(milliseconds: Int64.random(in: 20...200, using: &random))
+            }
+            storm.end()
             return (kills, try await group.reduce(into: []) { $0.append($1) })
         }
 
@@ -81,4 +90,13 @@ import Testing
         #expect(kills > 0 && purchases > Self.buyers)
         try await host.end()
     }
+}
+
+/// Goes on until it is ended.
+private final class Storm: Sendable {
+    private let hasEnded = Mutex(false)
+
+    var isOver: Bool { hasEnded.withLock { $0 } }
+
+    func end() { hasEnded.withLock { $0 = true } }
 }

@@ -56,6 +56,16 @@ import WorkerProtocol
         #expect(state.admit(now: noon).isAdmitted == false)
     }
 
+    /// The clock showed a day of next year, and was put right.
+    @Test func aDayThatNeverWasIsNotWaitedFor() {
+        let wrong = noon.after(seconds: 400 * 86_400)
+        var state = BudgetState(budget(invocations: 1), now: wrong)
+        #expect(state.admit(now: wrong).isAdmitted)
+        #expect(state.refresh(now: noon) == [.resume])
+        #expect(state.admit(now: noon).isAdmitted)
+        #expect(!state.admit(now: noon).isAdmitted)
+    }
+
     @Test func whatTheOperatorLiftsStaysLiftedForTheDay() {
         var state = BudgetState(budget(invocations: 1), now: noon)
         _ = state.admit(now: noon)

@@ -1,12 +1,18 @@
 import DocumentModel
 import DocumentStore
+import Foundation
 import Testing
 import WorkerProtocol
 
 @testable import FunctionsHost
 
 /// The machine against a plain store, over random news, reads, ends, pauses and changes by hand.
+///
+/// `SOAK_SECONDS` goes on for longer, from the seed `SOAK_SEED` on.
 @Suite struct DeliveryQueueRandomTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let seconds = environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 1
+
     private struct Generator: RandomNumberGenerator {
         var state: UInt64
 
@@ -174,7 +180,22 @@ import WorkerProtocol
         }
     }
 
-    @Test(arguments: 1...12) func nothingIsLostDoubledOrEarly(seed: UInt64) {
+    @Test(arguments: 1...12) func nothingIsLostDoubledOrEarly(seed: UInt64) { Self.check(seed) }
+
+    @Test(.timeLimit(.minutes(seconds / 60 + 5)))
+    func nothingIsLostDoubledOrEarlyForLong() {
+        let first = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...999_999)
+        print("the first machine's seed is \(first)")
+        let end = ContinuousClock.now + .seconds(Self.seconds)
+        var runs: UInt64 = 0
+        while ContinuousClock.now < end {
+            Self.check(first &+ runs)
+            runs += 1
+        }
+        print("\(runs) runs of the dispatcher's machine")
+    }
+
+    private static func check(_ seed: UInt64) {
         var run = Run(random: Generator(state: seed))
         run.perform(run.queue.opened(now: run.now))
         for _ in 0..<400 where run.problem == nil { run.step() }
@@ -184,8 +205,8 @@ import WorkerProtocol
             for id in run.running.sorted() { run.end(id) }
             run.pass(seconds: 0.2)
         }
-        #expect(run.problem == nil)
-        #expect(run.pending.isEmpty, "left: \(run.pending.count) of \(run.last)")
-        #expect(run.finished == Int(run.last))
+        #expect(run.problem == nil, "seed \(seed)")
+        #expect(run.pending.isEmpty, "seed \(seed), left: \(run.pending.count) of \(run.last)")
+        #expect(run.finished == Int(run.last), "seed \(seed)")
     }
 }

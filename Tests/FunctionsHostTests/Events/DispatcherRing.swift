@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Logging
 import Synchronization
 import Testing
@@ -37,8 +38,8 @@ final class DispatcherRing: Sendable {
         var launchers: [String: ScriptedLauncher] = [:]
         var gates: [String: FunctionGate] = [:]
         for function in functions {
-            gates[function.name] = try FunctionGate(
-                function.name, budget: budgets[function.name], records, now: clock.now)
+            gates[function.name] = FunctionGate(
+                function.name, budget: budgets[function.name], records, now: clock.now, logger: .silent)
             if function.trigger.isForEvents { launchers[function.name] = ScriptedLauncher() }
         }
         (self.launchers, self.gates) = (launchers, gates)
@@ -50,7 +51,7 @@ final class DispatcherRing: Sendable {
             records: records, maxDepth: 4,
             parts: .init(
                 store: store, timer: clock, now: clock.now, alerts: alerts,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+                logger: .silent))
         if begins { service.begin() }
     }
 
@@ -98,6 +99,10 @@ final class SentAlerts: AlertSink {
     func send(_ alert: Alert) { sent.withLock { $0.append(alert) } }
 
     var all: [Alert] { sent.withLock { $0 } }
+}
+
+extension Logger {
+    static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
 extension FunctionManifest {

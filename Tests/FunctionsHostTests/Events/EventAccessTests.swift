@@ -58,23 +58,4 @@ struct EventAccessTests {
         #expect(try await port.events(of: "audit").isEmpty)
         await port.shutdown()
     }
-
-    @Test(arguments: [
-        (HTTPRequest.Method.post, "/projects/demo-shop/events"), (.get, "/nothing"), (.get, "/metrics"),
-        (.post, "/projects/demo-shop/locations/us-central1/queues/receipts/tasks"),
-    ])
-    func nobodyMayInProduction(method: HTTPRequest.Method, path: String) async throws {
-        let port = try EventExchanges(mode: .production)
-        for headers in [[:], ["Authorization": "Bearer owner"]] {
-            let answer = try await port.send(method, path, Self.event, headers: Self.headers(headers))
-            #expect(
-                answer
-                    == port.error(
-                        .permissionDenied,
-                        "in production nobody can enqueue or publish over HTTP; do it in a function, which this host "
-                            + "runs"))
-        }
-        #expect(try await port.events(of: "audit").isEmpty)
-        await port.shutdown()
-    }
 }

@@ -14,7 +14,7 @@ final class EventExchanges: Sendable {
     let store: DocumentStore
     private let rest: EventREST
 
-    init(mode: HostConfiguration.Mode = .development, maxBodyBytes: Int = 4096) throws {
+    init(maxBodyBytes: Int = 4096, maxPageBytes: Int = 8 << 20) throws {
         store = try DocumentStore(engine: MemoryEngine(), now: { Self.start })
         try store.start()
         store.routeEvents(
@@ -26,8 +26,7 @@ final class EventExchanges: Sendable {
                 queues: ["receipts"]))
         rest = EventREST(
             project: "demo-shop", store: store, queues: { ["receipts": ["us-central1", "asia-northeast1"]] },
-            mode: mode,
-            maxBodyBytes: maxBodyBytes, now: { Self.start },
+            maxBodyBytes: maxBodyBytes, maxPageBytes: maxPageBytes, now: { Self.start },
             metrics: { "a_metric 1\n" })
     }
 

@@ -106,6 +106,23 @@ import WorkerProtocol
         #expect(try await ring.dead("f").isEmpty)
     }
 
+    @Test func aDeadLetterThatIsBroughtBackIsAsOldAsThatOnly() async throws {
+        let ring = try await DispatcherRing([.created("f", retry: quick)])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        ring.clock.advance(seconds: 86_400)
+        launcher.end(await launcher.next(), .failed(.broken))
+        let dead = try #require(try await ring.dead("f").first)
+        #expect(try await ring.store.retry([dead.id]) == 1)
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await ring.pending("f").map(\.tries) == [1])
+        #expect(try await ring.dead("f").isEmpty)
+        // Too late for a try after this one.
+        ring.clock.advance(seconds: 86_400)
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await ring.dead("f").map(\.tries) == [2])
+    }
+
     @Test func aTryThatSaysNothingLeavesTheDeliveryAsItWas() async throws {
         let ring = try await DispatcherRing([.created("f", retry: quick)])
         try await ring.set("items/1")

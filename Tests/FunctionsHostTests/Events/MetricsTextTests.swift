@@ -12,7 +12,11 @@ struct MetricsTextTests {
         for seconds in [0.000_1, 0.000_9, 0.004, 700] { busy.counters.latency.add(seconds: seconds) }
         let idle = DeliveryMetrics(function: "sendReceipt")
         let text = MetricsText.text(
-            [busy, idle], pauses: [FunctionPause(function: "sendReceipt", reason: .everythingPaused)],
+            [busy, idle], of: ["recordSale", "sendReceipt", "hello", "purchase"],
+            pauses: [
+                FunctionPause(function: "sendReceipt", reason: .everythingPaused),
+                FunctionPause(function: "purchase", reason: .budgetUsedUp),
+            ],
             now: Timestamp(microseconds: 1_000_002_500_000))
         #expect(text.hasSuffix("\n"))
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
@@ -25,6 +29,7 @@ struct MetricsTextTests {
         "functions_deliveries_oldest_seconds{function=\"recordSale\"} 2.5",
         "functions_deliveries_oldest_seconds{function=\"sendReceipt\"} 0",
         "functions_paused{function=\"recordSale\"} 0", "functions_paused{function=\"sendReceipt\"} 1",
+        "functions_paused{function=\"purchase\"} 1", "functions_paused{function=\"hello\"} 0",
         "functions_delivery_tries_total{function=\"recordSale\"} 7",
         "functions_delivery_failures_total{function=\"recordSale\"} 4",
         "functions_delivery_dead_letters_total{function=\"recordSale\"} 2",

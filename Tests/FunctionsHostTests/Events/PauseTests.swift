@@ -29,6 +29,13 @@ import WorkerProtocol
         try await ring.service.pause("g")
         try await ring.service.pause(nil)
         #expect(ring.gates["call"]?.admit() == .paused)
+        // A callable has no deliveries, and is told all the same.
+        #expect(try await ring.service.metricsText().contains("functions_paused{function=\"call\"} 1\n"))
+        let statistics = DeliveryStatistics(
+            try await ring.service.metrics(), pauses: ring.service.pausedFunctions, now: ring.clock.now())
+        #expect(
+            statistics.functions.map { "\($0.name) \($0.paused ?? "")" }
+                == ["call everythingPaused", "f everythingPaused", "g paused"])
         #expect(
             ring.service.pausedFunctions.map { "\($0.function) \($0.reason)" }
                 == ["call everythingPaused", "f everythingPaused", "g paused"])
@@ -36,9 +43,22 @@ import WorkerProtocol
         #expect(try ring.launcher("f").count == 0)
         try await ring.service.resume(nil)
         #expect(ring.gates["call"]?.admit() == nil)
+        #expect(try await ring.service.metricsText().contains("functions_paused{function=\"call\"} 0\n"))
         #expect(try await ring.launcher("f").next().subject == "1")
         #expect(try ring.launcher("g").count == 0)
         #expect(ring.service.pausedFunctions.map(\.function) == ["g"])
+    }
+
+    @Test func whatPausesAndResumesAtOnceLeaveIsWhatIsRemembered() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        for _ in 1...2000 {
+            try await ring.service.pause("f")
+            async let paused: Void = ring.service.pause("f")
+            async let resumed: Void = ring.service.resume("f")
+            _ = try await (paused, resumed)
+            let remembered = try await EventRecords.pauses(ring.store).keys.sorted()
+            #expect(ring.service.pausedFunctions.map(\.function) == remembered)
+        }
     }
 
     @Test func unknownFunctionsAreNamed() async throws {
@@ -66,6 +86,37 @@ import WorkerProtocol
         await ring.service.sweep()
         #expect(try await ring.pending("dropping").isEmpty)
         #expect(try await ring.dead("dropping").count == 2)
+        let metrics = try await ring.service.metrics()
+        #expect(metrics.map(\.counters.deadLetters) == [2, 2])
+    }
+
+    @Test func ofOneDocumentsChangesAllThatAreTooOldGoAtOnce() async throws {
+        let ring = try await DispatcherRing([.created("f", isOrdered: true)])
+        try await ring.service.pause("f")
+        for number in 1...450 { try await ring.set("items/a", ["n": .integer(Int64(number))]) }
+        ring.clock.advance(seconds: 86_000)
+        try await ring.set("items/a", ["n": .integer(0)])
+        ring.clock.advance(seconds: 500)
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").count == 450)
+        #expect(try await ring.pending("f").count == 1)
+    }
+
+    @Test func whatWasBroughtBackByHandIsYoungAgain() async throws {
+        let ring = try await DispatcherRing([.created("free"), .created("ordered", isOrdered: true)])
+        try await ring.service.pause(nil)
+        for number in 1...2 { try await ring.set("items/a", ["n": .integer(Int64(number))]) }
+        ring.clock.advance(seconds: 86_500)
+        await ring.service.sweep()
+        for (name, count) in [("free", 1), ("ordered", 2)] {
+            #expect(try await ring.store.retry(try await ring.dead(name).map(\.id)) == count)
+        }
+        ring.clock.advance(seconds: 86_300)
+        await ring.service.sweep()
+        #expect(try await ring.dead("free") + ring.dead("ordered") == [])
+        ring.clock.advance(seconds: 200)
+        await ring.service.sweep()
+        #expect(try await ring.pending("free") + ring.pending("ordered") == [])
     }
 
     @Test func aFunctionThatIsGoneKeepsItsDeliveriesForAWeek() async throws {
@@ -78,6 +129,8 @@ import WorkerProtocol
         second.clock.advance(seconds: 2)
         await second.service.sweep()
         #expect(try await second.dead("f").first?.lastError?.hasPrefix("no function f is served") == true)
+        let metrics = try #require(try await second.service.metrics().first)
+        #expect(metrics.function == "f" && !metrics.isServed && metrics.counters.deadLetters == 1)
     }
 
     @Test func aTaskForLaterIsNotTooOldForThat() async throws {
@@ -115,6 +168,21 @@ import WorkerProtocol
         await second.service.care()
         #expect(try await second.launcher("f").next().subject == "6")
         #expect(second.service.pausedFunctions.isEmpty)
+    }
+
+    @Test func aBudgetsDayBeginsAnewWhereItsRecordIsDamaged() async throws {
+        var budget = HostConfiguration.Budget()
+        budget.invocationsPerDay = 1
+        let first = try await DispatcherRing([.created("f")], budgets: ["f": budget], begins: false)
+        try await first.store.keep([EventRecords.budget(of: "f", [9])])
+        let second = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: first)
+        try await second.set("items/1")
+        #expect(try await second.launcher("f").next().subject == "1")
+        #expect(second.gates["f"]?.admit() == .budgetUsedUp)
+        // Written anew, it can be read.
+        await second.service.finish()
+        let third = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: second)
+        #expect(third.gates["f"]?.admit() == .budgetUsedUp)
     }
 
     @Test func resumingLetsABudgetBe() async throws {

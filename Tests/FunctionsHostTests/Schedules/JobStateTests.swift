@@ -117,6 +117,15 @@ import WorkerProtocol
         #expect(state.isUnsaved)
     }
 
+    /// There is no other time than one: the next is known when this run has ended.
+    @Test func anIntervalMakesUpForWhatItMissedOnce() throws {
+        var state = try Self.state("every 5 minutes", .all(max: 24), at: "10:00:00")
+        #expect(try Self.made(&state, at: "11:02:00") == ["11:00:00"])
+        #expect(state.wake == nil)
+        var overlapping = try Self.state("every 5 minutes", .all(max: 3), overlaps: true, at: "10:00:00")
+        #expect(try Self.made(&overlapping, at: "11:02:00") == ["10:50:00", "10:55:00", "11:00:00"])
+    }
+
     /// The host was killed between the end of the run and its note of it.
     @Test func anIntervalWhoseEndNobodyNotedCountsFromItsBeginning() throws {
         var state = try Self.state("every 5 minutes", at: "10:00:00")

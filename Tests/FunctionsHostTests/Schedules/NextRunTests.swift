@@ -1,5 +1,6 @@
 import DocumentModel
 import Testing
+import WorkerProtocol
 
 @testable import FunctionsHost
 

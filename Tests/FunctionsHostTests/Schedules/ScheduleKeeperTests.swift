@@ -158,6 +158,25 @@ import WorkerProtocol
         }
     }
 
+    @Test(arguments: [(MissedRunsManifest.once, 1), (.skip, 0)])
+    func theLogTellsOfMissedRuns(policy: MissedRunsManifest, made: Int) async throws {
+        let fixtures = ScheduleFixtures(
+            [ScheduleFixtures.function("job", "0 * * * *", missedRuns: policy)],
+            at: try Self.time("2026-01-01T00:10:00Z"))
+        let log = LogLines()
+        try await fixtures.serving { store in
+            var keeper = ScheduleKeeper(try fixtures.jobs, store: store, logger: log.logger)
+            _ = await keeper.step(at: fixtures.now)
+            fixtures.now = try Self.time("2026-01-01T01:00:30Z")
+            _ = await keeper.step(at: fixtures.now)
+            _ = await keeper.ended(try await store.work(on: "job", at: fixtures.now), at: fixtures.now)
+            #expect(log.all.isEmpty)
+            fixtures.now = try Self.time("2026-01-01T05:30:00Z")
+            _ = await keeper.step(at: fixtures.now)
+            #expect(log.all == ["runs were missed function=job made=\(made) since=2026-01-01T02:00:00Z"])
+        }
+    }
+
     @Test func aPausedJobMakesNoRunsUntilItIsResumed() async throws {
         let fixtures = ScheduleFixtures(
             [ScheduleFixtures.function("job", "0 * * * *", zone: "Asia/Kolkata")],

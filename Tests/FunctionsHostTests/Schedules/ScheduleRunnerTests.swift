@@ -82,7 +82,13 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aRunByHandCanBeAwaited() async throws {
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (DeliveryOutcome.dead(DeliveryFailure("it broke")), "dead"),
+            (.dropped(DeliveryFailure("it broke")), "failed"),
+        ])
+    func aRunByHandCanBeAwaited(outcome: DeliveryOutcome, name: String) async throws {
         try await Self.serving { runner, alarm, fixtures, store in
             let (told, telling) = AsyncStream<StoredDelivery>.makeStream()
             store.onDeliveries { news in for run in news.due { telling.yield(run) } }
@@ -91,9 +97,9 @@ import Testing
             let first = try #require(await runs.next())
             // Its run goes on, and may not be overlapped.
             await #expect(throws: DocumentError.self) { try await runner.run("job", isAwaited: false) }
-            _ = try await store.finish(first.delivery.id, at: fixtures.now, as: .dead(DeliveryFailure("it broke")))
+            _ = try await store.finish(first.delivery.id, at: fixtures.now, as: outcome)
             let report = try await awaited
-            #expect(report.outcome == "dead")
+            #expect(report.outcome == name)
             #expect(report.error == "it broke")
             #expect(report.id == first.delivery.id.event.description)
             let second = try await runner.run("job", isAwaited: false)

@@ -20,6 +20,8 @@ import WorkerProtocol
         let event = try #require(kept.all.first)
         #expect(event.data == Paid(order: "o1"))
         #expect(event.id == "e1")
+        // Another event may have the publisher's id, and none has this one.
+        #expect(event.deliveryID == Event.id.description)
         #expect(event.type == "shop.order.paid")
         #expect(event.source == "//shop")
         #expect(event.subject == "o1")
@@ -68,12 +70,13 @@ import WorkerProtocol
                 == .event(.init(eventType: PubSubMessage.eventType, filters: ["topic": "orders"])))
         try await function.tell(.of(.custom(event)))
         let told = try #require(kept.all.first)
-        #expect(told.message == message)
-        #expect(try told.message.json(as: Paid.self) == Paid(order: "ö\"1"))
-        #expect(told.message.text == #"{"order":"ö\"1"}"#)
+        #expect(told.data.message == message)
+        #expect(try told.data.message.json(as: Paid.self) == Paid(order: "ö\"1"))
+        #expect(told.data.message.text == #"{"order":"ö\"1"}"#)
         #expect(told.topic == "orders")
-        #expect(told.subscription == "projects/demo-test/subscriptions/orders")
+        #expect(told.data.subscription == "projects/demo-test/subscriptions/orders")
         #expect(told.id == "17")
+        #expect(told.deliveryID == Event.id.description)
     }
 
     @Test func messageOfAnotherPublisherNeedsNoMoreThanItsData() async throws {
@@ -83,9 +86,9 @@ import WorkerProtocol
             type: PubSubMessage.eventType, source: "s", data: Array(#"{"message":{"data":"aGk="}}"#.utf8))
         try await function.tell(.of(.custom(event)))
         let told = try #require(kept.all.first)
-        #expect(told.message.text == "hi")
-        #expect(told.message.messageID == Event.id.description)
-        #expect(told.message.publishTime == Event.time)
+        #expect(told.data.message.text == "hi")
+        #expect(told.data.message.messageID == Event.id.description)
+        #expect(told.data.message.publishTime == Event.time)
     }
 
     @Test func dataThatIsNoMessageFails() async throws {

@@ -17,6 +17,7 @@ import WorkerProtocol
         try await function.tell(.of(try change("users/ada/a/b/orders/o1", after: ["n": 1])), retryCount: 2)
         let event = try #require(kept.all.first)
         #expect(event.id == Event.id.description)
+        #expect(event.deliveryID == event.id)
         #expect(event.time == Event.time)
         #expect(event.attempt == 3)
         #expect(event.document == "users/ada/a/b/orders/o1")

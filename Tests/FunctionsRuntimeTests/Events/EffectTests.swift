@@ -63,7 +63,7 @@ import WorkerProtocol
         Impossible(options: TaskOptions(scheduleDelay: .seconds(Int64.max)), reason: "more than 30 days"),
         Impossible(
             options: TaskOptions(scheduleTime: Timestamp(seconds: Int64.max, nanoseconds: 0)),
-            reason: "more than 30 days"),
+            reason: "not within the years 1 to 9999"),
         Impossible(
             options: TaskOptions(scheduleTime: Timestamp(seconds: 253_402_300_799, nanoseconds: 0)),
             reason: "more than 30 days"),
@@ -82,6 +82,32 @@ import WorkerProtocol
             }
             #expect(failure?.message.contains(example.reason) ?? false, "\(String(describing: failure))")
             #expect(!transport.requests.contains { if case .commit = $0 { true } else { false } })
+        }
+    }
+
+    @Test func deletingATaskIsAnEffectOfACommit() async throws {
+        let transport = ScriptedTransport([.committed(0), .began(1), .committed(0), .began(2)])
+        try await use(over: transport) { event in
+            try await event.taskQueue("mail").delete("receipt-1")
+            try await event.firestore.runTransaction { try $0.deleteTask("receipt-2", from: "mail") }
+        }
+        #expect(
+            transport.requests.filter { if case .commit = $0 { true } else { false } } == [
+                .commit([], transaction: nil, completing: nil, effects: [.deleteTask("receipt-1", queue: "mail")]),
+                .commit(
+                    [], transaction: Self.transaction, completing: nil,
+                    effects: [.deleteTask("receipt-2", queue: "mail")]),
+            ])
+        for id in ["", "a/b"] {
+            let failures = [
+                await failure { try await use(over: transport) { try await $0.taskQueue("mail").delete(id) } },
+                await failure {
+                    try await use(over: ScriptedTransport([.began(1)])) {
+                        try await $0.firestore.runTransaction { try $0.deleteTask(id, from: "mail") }
+                    }
+                },
+            ]
+            for failure in failures { #expect(failure?.message.contains("is no task's name") ?? false) }
         }
     }
 

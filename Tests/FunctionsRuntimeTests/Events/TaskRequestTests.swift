@@ -26,6 +26,7 @@ import WorkerProtocol
         #expect(request.data == Receipt(order: "o1", amount: 9_007_199_254_740_993))
         #expect(request.queueName == "q")
         #expect(request.id == "o1")
+        #expect(request.deliveryID == Event.id.description)
         #expect(request.retryCount == 3)
         #expect(request.executionCount == 2)
         #expect(request.previousResponse == 503)

@@ -3,19 +3,12 @@ import HTTPTypes
 
 /// Who may enqueue tasks and publish events over HTTP.
 ///
-/// In development programs on the machine may, as they may with the emulators; neither users nor pages in a browser. In
-/// production nobody may: there is no credential for it, and what is published must come from a function.
-struct EventAccess: Sendable {
-    let mode: HostConfiguration.Mode
-
+/// Programs on the machine may, as they may with the emulators; neither users nor pages in a browser. In production
+/// there is no such port: there is no credential for it, and what is published must come from a function.
+enum EventAccess {
     /// - Returns: as whom the event is published.
     /// - Throws: `permissionDenied` or `unauthenticated`.
-    func auth(_ headers: HTTPFields) throws(DocumentError) -> EventAuth {
-        guard mode == .development else {
-            throw DocumentError(
-                .permissionDenied,
-                "in production nobody can enqueue or publish over HTTP; do it in a function, which this host runs")
-        }
+    static func auth(_ headers: HTTPFields) throws(DocumentError) -> EventAuth {
         // Pages send it with all that isn't a plain visit, and no program needs to.
         guard headers[.origin] == nil else {
             throw DocumentError(.permissionDenied, "a page in a browser can't enqueue or publish; call a function")

@@ -10,7 +10,8 @@ extension EventREST {
         _ queue: TaskQueuePath, _ body: ByteBuffer, _ auth: EventAuth, isEmulated: Bool
     ) async throws(DocumentError) -> JSONText {
         try check(queue)
-        let task = try RESTBody(body).read { (root) throws(JSONProblem) in try TaskReader(queue: queue).request(root) }
+        let reader = TaskReader(queue: queue, now: now())
+        let task = try RESTBody(body).read { (root) throws(JSONProblem) in try reader.request(root) }
         let time = try await commit([.enqueue(task)], auth)
         let id = task.name ?? EventID(version: time.microseconds, ordinal: 0).description
         let resource = TaskResource(
@@ -55,34 +56,39 @@ extension EventREST {
             }
             last = DeliveryID(event: event, function: queue.queue)
         }
+        let isFull = parameters["responseView"] == "FULL"
         let page = try await store.deliveries(areDead: false, function: queue.queue, after: last, limit: size)
+        var end = page.count == size ? page.last : nil
         var resources: [TaskResource] = []
+        var bytes = 0
         for delivery in page {
             // One that has ended meanwhile is no task any more.
             guard let stored = try await store.delivery(delivery.id) else { continue }
-            resources.append(try resource(stored, in: queue))
+            var resource = try resource(stored, in: queue)
+            if !isFull { resource.task.body = [] }
+            bytes += resource.task.body.count + resource.task.headers.reduce(0) { $0 + $1.value.utf8.count }
+            resources.append(resource)
+            if bytes >= maxPageBytes, delivery.id != page.last?.id {
+                end = delivery
+                break
+            }
         }
         var text = JSONText()
         text.raw("{\"tasks\":")
-        text.array(resources) { $0.task($1, isFull: parameters["responseView"] == "FULL") }
-        if page.count == size, let last = page.last {
+        text.array(resources) { $0.task($1, isFull: isFull) }
+        if let end {
             text.raw(",\"nextPageToken\":")
-            text.string("\(last.id.event)")
+            text.string("\(end.id.event)")
         }
         text.raw("}")
         return text
     }
 
-    func deleteTask(_ queue: TaskQueuePath, _ id: String) async throws(DocumentError) -> JSONText {
+    /// One that is being run isn't tried again.
+    func deleteTask(_ queue: TaskQueuePath, _ id: String, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
         try check(queue)
-        let stored = try await pendingTask(queue, id)
-        guard try await store.drop([stored.delivery.id]) == 1 else {
-            // It has ended, or is being worked on.
-            _ = try await pendingTask(queue, id)
-            throw DocumentError(
-                .failedPrecondition,
-                "the task \(id) is being run; it ends with this run, or can be deleted before the next")
-        }
+        _ = try await pendingTask(queue, id)
+        _ = try await commit([.deleteTask(id, queue: queue.queue)], auth)
         return .emptyObject
     }
 
@@ -106,15 +112,7 @@ extension EventREST {
 
     /// By the name that it was given, else by the event that it has become.
     private func pendingTask(_ queue: TaskQueuePath, _ id: String) async throws(DocumentError) -> StoredDelivery {
-        var stored = try await store.delivery(ofTask: id, in: queue.queue)
-        if stored == nil, let event = EventID(id) {
-            stored = try await store.delivery(DeliveryID(event: event, function: queue.queue))
-            // What has a name of its own goes by that one alone.
-            if stored?.delivery.taskName != nil { stored = nil }
-        }
-        if let stored {
-            if case .dead = stored.delivery.state {} else { return stored }
-        }
+        if let stored = try await store.delivery(ofTask: id, in: queue.queue) { return stored }
         throw DocumentError(.notFound, "the queue \(queue.queue) has no task \(id), or has it no longer")
     }
 
@@ -152,7 +150,7 @@ extension JSONText {
         raw("}")
         if isFull {
             raw(",\"body\":")
-            string(RESTBase64.text(resource.task.body))
+            base64(resource.task.body)
         }
         raw("},\"createTime\":")
         string(resource.created.rfc3339)

@@ -15,28 +15,34 @@ package struct EventREST: HTTPResponder {
     /// The regions of each function that takes tasks.
     let queues: @Sendable () -> [String: [String]]
     let now: @Sendable () -> Timestamp
-    private let access: EventAccess
     private let maxBodyBytes: Int
+    /// A page ends behind so many bytes of tasks.
+    let maxPageBytes: Int
     private let metrics: @Sendable () async throws(DocumentError) -> String
 
     package init(
+<<<<<<< HEAD
         project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]],
         mode: HostConfiguration.Mode,
         maxBodyBytes: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+=======
+        project: String, store: DocumentStore, queues: [String: [String]], maxBodyBytes: Int,
+        maxPageBytes: Int = 8 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+>>>>>>> hub/main
         metrics: @escaping @Sendable () async throws(DocumentError) -> String
     ) {
         self.project = project
         self.store = store
         self.queues = queues
         self.now = now
-        access = EventAccess(mode: mode)
         self.maxBodyBytes = maxBodyBytes
+        self.maxPageBytes = maxPageBytes
         self.metrics = metrics
     }
 
     package func respond(to request: Request, context: Context) async throws -> Response {
         do throws(DocumentError) {
-            let auth = try access.auth(request.headers)
+            let auth = try EventAccess.auth(request.headers)
             if request.method == .get, request.uri.path == "/metrics" {
                 return MetricsText.response(try await metrics())
             }
@@ -61,7 +67,7 @@ package struct EventREST: HTTPResponder {
             return try await createTask(queue, try await body(request), auth, isEmulated: !path.hasVersion)
         case (.get, .tasks(let queue)): return try await listTasks(queue, request.uri.query)
         case (.get, .task(let queue, let id)): return try await task(queue, id, request.uri.query)
-        case (.delete, .task(let queue, let id)): return try await deleteTask(queue, id)
+        case (.delete, .task(let queue, let id)): return try await deleteTask(queue, id, auth)
         case (.post, .events): return try await publish(request.headers, try await body(request), auth)
         case (.post, .topic(let topic)): return try await publishMessages(topic, try await body(request), auth)
         case (.post, .channel): return try await publishEvents(try await body(request), auth)

@@ -12,8 +12,12 @@ struct MetricsText {
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
-    /// All that is told of deliveries.
-    static func text(_ metrics: [DeliveryMetrics], pauses: [FunctionPause], now: Timestamp) -> String {
+    /// All that is told of deliveries and pauses.
+    ///
+    /// - Parameter functions: all that are served, those that requests start among them: they can be paused too.
+    static func text(
+        _ metrics: [DeliveryMetrics], of functions: some Sequence<String>, pauses: [FunctionPause], now: Timestamp
+    ) -> String {
         let paused = Set(pauses.map(\.function))
         var writer = MetricsText()
         func gauge(_ name: String, _ help: String, _ value: (DeliveryMetrics) -> Double?) {
@@ -30,8 +34,11 @@ struct MetricsText {
         gauge("deliveries_oldest_seconds", "Seconds since the oldest event that is pending; 0 where none is.") {
             $0.oldest.map { Double(max(0, now.microseconds - $0.microseconds)) / 1_000_000 } ?? 0
         }
-        gauge("paused", "1 where nothing of the function is started: by hand, or as its budget is used up.") {
-            paused.contains($0.function) ? 1 : 0
+        writer.head(
+            "functions_paused", "gauge",
+            "1 where nothing of the function is started: by hand, or as its budget is used up.")
+        for function in paused.union(functions).union(metrics.map(\.function)).sorted() {
+            writer.sample("functions_paused", function, paused.contains(function) ? 1 : 0)
         }
         counter("delivery_tries", "Handlers that ended.") { $0.tries }
         counter("delivery_failures", "Handlers that failed.") { $0.failures }
@@ -83,6 +90,7 @@ struct MetricsText {
 extension EventService {
     /// Its metrics as Prometheus reads them.
     func metricsText() async throws(DocumentError) -> String {
-        MetricsText.text(try await metrics(), pauses: pausedFunctions, now: parts.now())
+        MetricsText.text(
+            try await metrics(), of: functions.keys, pauses: pausedFunctions, now: parts.now())
     }
 }

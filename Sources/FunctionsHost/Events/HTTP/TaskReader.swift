@@ -6,9 +6,8 @@ import DocumentModel
 /// the request are left aside: the host makes no request.
 struct TaskReader {
     let queue: TaskQueuePath
+    let now: Timestamp
 
-    private static let deadline = 15.0...1800.0
-    private static let maxNameBytes = 500
     /// Cloud Tasks sets these itself.
     private static let reservedHeaders: Set<String> = ["host", "content-length", "authorization", "user-agent"]
     private static let reservedPrefixes = ["x-cloudtasks-", "x-google-", "x-appengine-"]
@@ -37,7 +36,12 @@ struct TaskReader {
         for member in try node.members() {
             switch member.key {
             case "name": draft.name = try name(member.value)
-            case "scheduleTime": draft.scheduleTime = try member.value.timestamp()
+            case "scheduleTime":
+                let time = try member.value.timestamp()
+                try member.value.check { () throws(DocumentError) in
+                    try DocumentLimits.check(scheduleTime: time, at: now)
+                }
+                draft.scheduleTime = time
             case "dispatchDeadline": draft.dispatchDeadline = try dispatchDeadline(member.value)
             case "httpRequest":
                 (draft.body, draft.headers) = try request(in: member.value)
@@ -56,20 +60,12 @@ struct TaskReader {
         // The emulator names tasks with a slash before.
         let name = text.hasPrefix("/") ? text.dropFirst() : text[...]
         let prefix = queue.name(of: "")
-        guard name.hasPrefix(prefix), Self.isTaskID(name.dropFirst(prefix.count)) else {
-            throw node.problem(
-                "\(node.summary) is no task's name; write \(prefix)ID, the ID of up to \(Self.maxNameBytes) letters, "
-                    + "digits, - and _")
+        guard name.hasPrefix(prefix) else {
+            throw node.problem("\(node.summary) names no task of this queue; write \(prefix)ID")
         }
-        return String(name.dropFirst(prefix.count))
-    }
-
-    private static func isTaskID(_ id: Substring) -> Bool {
-        (1...maxNameBytes).contains(id.utf8.count)
-            && id.utf8.allSatisfy { byte in
-                (48...57).contains(byte) || (97...122).contains(byte | 0x20) || byte == UInt8(ascii: "-")
-                    || byte == UInt8(ascii: "_")
-            }
+        let id = String(name.dropFirst(prefix.count))
+        try node.check { () throws(DocumentError) in try DocumentLimits.check(taskName: id) }
+        return id
     }
 
     /// A duration as protobuf's JSON has it, in whole seconds.
@@ -77,9 +73,10 @@ struct TaskReader {
         let text = try node.string()
         let number = text.dropLast()
         guard text.hasSuffix("s"), number.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ".") }),
-            let seconds = Double(number), Self.deadline.contains(seconds)
+            let seconds = Double(number).flatMap({ Int(exactly: $0.rounded(.up)) })
         else { throw node.problem("\(node.summary) is no deadline; write 15s … 1800s") }
-        return Int(seconds.rounded(.up))
+        try node.check { () throws(DocumentError) in try DocumentLimits.check(dispatchDeadline: seconds) }
+        return seconds
     }
 
     private func request(in node: JSONNode) throws(JSONProblem) -> (body: [UInt8], headers: [String: String]) {
@@ -144,5 +141,12 @@ struct TaskReader {
             throw node.problem(#"the body of a task is {"data":…} and nothing else"#)
         }
         return bytes
+    }
+}
+
+extension JSONNode {
+    /// A limit that the value is over is told with its place.
+    fileprivate func check(_ limit: () throws(DocumentError) -> Void) throws(JSONProblem) {
+        do throws(DocumentError) { try limit() } catch { throw problem(error.message) }
     }
 }

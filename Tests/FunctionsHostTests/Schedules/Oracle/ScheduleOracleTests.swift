@@ -2,6 +2,7 @@ import DocumentModel
 import Foundation
 import TestSupport
 import Testing
+import WorkerProtocol
 
 @testable import FunctionsHost
 
@@ -46,9 +47,10 @@ import Testing
             }
             for (question, answer) in zip(questions, try await ScheduleOracle.askCroniter(questions)) {
                 try #require(answer.error == nil, "\(question): \(answer.error ?? "")")
-                // It gives up long before we do.
-                let ours = try Self.runs(question).prefix(answer.runs.count)
-                #expect(Array(ours) == answer.runs, "\(question)")
+                // It gives up long before we do, and what is said of later years may change.
+                let (ours, theirs) = (try Self.runs(question).prefix(answer.runs.count), answer.runs[...])
+                func isSettled(_ run: Int64) -> Bool { run < RandomSchedule.settled }
+                #expect(ours.prefix(while: isSettled) == theirs.prefix(while: isSettled), "\(question)")
             }
         }
     }

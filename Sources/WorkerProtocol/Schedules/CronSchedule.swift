@@ -1,17 +1,17 @@
 /// A unix-cron schedule: the sets of minutes, hours, days and months in which it runs.
-struct CronSchedule: Equatable, Sendable {
+package struct CronSchedule: Equatable, Sendable {
     let minutes: Set<Int>
     let hours: Set<Int>
     /// Both together: minutes of the day, ascending.
-    let times: [Int64]
-    let daysOfMonth: Set<Int>
-    let months: Set<Int>
+    package let times: [Int64]
+    package let daysOfMonth: Set<Int>
+    package let months: Set<Int>
     /// 0 is Sunday.
-    let daysOfWeek: Set<Int>
+    package let daysOfWeek: Set<Int>
     /// Where both days are restricted a day matches by either of them, as cron has it. A field that begins with `*`
     /// restricts none, so that a day must match `*/2` and the other field both.
-    let restrictsDaysOfMonth: Bool
-    let restrictsDaysOfWeek: Bool
+    package let restrictsDaysOfMonth: Bool
+    package let restrictsDaysOfWeek: Bool
 
     /// - Parameter words: the five fields, in lower case.
     init(_ words: [String]) throws(ScheduleError) {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FunctionsHost
+@testable import WorkerProtocol
 
 @Suite struct ScheduleTests {
     @Test(arguments: [

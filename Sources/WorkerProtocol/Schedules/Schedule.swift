@@ -1,5 +1,7 @@
 /// When a scheduled job runs, in wall-clock time of its zone.
-enum Schedule: Equatable, Sendable {
+///
+/// The bundle reads it to refuse what can't be kept, the host to keep it.
+package enum Schedule: Equatable, Sendable {
     /// unix-cron: `0 3 * * MON-FRI`.
     case cron(CronSchedule)
     /// App Engine: `every 5 minutes`, in which runs are spaced evenly.
@@ -8,7 +10,7 @@ enum Schedule: Equatable, Sendable {
     case days(DaySchedule)
 
     /// - Throws: ``ScheduleError`` that says what can't be read and what would be right.
-    init(_ text: String) throws(ScheduleError) {
+    package init(_ text: String) throws(ScheduleError) {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
         guard let first = words.first else { throw ScheduleError("the schedule is empty") }
         if first == "every", words.count >= 2, words[1].first?.isNumber == true {
@@ -30,9 +32,14 @@ enum Schedule: Equatable, Sendable {
 }
 
 /// Why a schedule can't be read.
-struct ScheduleError: Error, Equatable, CustomStringConvertible {
-    var description: String
+package struct ScheduleError: Error, Equatable, CustomStringConvertible {
+    package var description: String
     init(_ description: String) { self.description = description }
+
+    /// Of a name that whoever knows zones doesn't know.
+    package static func unknownZone(_ name: String) -> ScheduleError {
+        ScheduleError("\"\(name)\" is no time zone; write a name such as Asia/Tokyo or UTC")
+    }
 }
 
 /// A time of day in minutes, as `HH:MM` writes it.

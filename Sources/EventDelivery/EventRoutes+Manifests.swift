@@ -1,12 +1,12 @@
-import DocumentModel
-import DocumentStore
-import WorkerProtocol
+package import DocumentModel
+package import DocumentStore
+package import WorkerProtocol
 
 extension EventRoutes {
     /// What the served functions are told of.
     ///
     /// - Throws: ``DocumentPattern/Problem`` for a pattern that a manifest's own check refuses.
-    init(_ functions: [FunctionManifest], maxDepth: Int) throws(DocumentPattern.Problem) {
+    package init(_ functions: [FunctionManifest], maxDepth: Int = 16) throws(DocumentPattern.Problem) {
         var documents: [DocumentTrigger] = []
         var events: [EventTrigger] = []
         var queues: [String] = []
@@ -16,7 +16,7 @@ extension EventRoutes {
             case .document(let trigger):
                 documents.append(
                     DocumentTrigger(
-                        function: function.name, kind: ChangeKind(trigger.eventType),
+                        function: function.name, kind: trigger.eventType,
                         pattern: try DocumentPattern(trigger.document), isOrdered: trigger.isOrdered))
             case .event(let trigger):
                 events.append(
@@ -25,26 +25,5 @@ extension EventRoutes {
             }
         }
         self.init(documents: documents, events: events, queues: queues, maxDepth: maxDepth)
-    }
-}
-
-extension EventRoutes.ChangeKind {
-    fileprivate init(_ type: DocumentEventType) {
-        switch type {
-        case .created: self = .created
-        case .updated: self = .updated
-        case .deleted: self = .deleted
-        case .written: self = .written
-        }
-    }
-}
-
-extension TriggerManifest {
-    /// Whether the function is started by deliveries and not by requests.
-    var isForEvents: Bool {
-        switch self {
-        case .callable, .http: false
-        case .document, .schedule, .task, .event: true
-        }
     }
 }

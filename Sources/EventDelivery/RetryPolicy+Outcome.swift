@@ -1,16 +1,18 @@
-import DocumentModel
-import DocumentStore
-import WorkerProtocol
+package import DocumentModel
+package import DocumentStore
+package import WorkerProtocol
 
 extension RetryPolicy {
+    /// What becomes of a delivery whose try has failed.
+    ///
     /// - Parameters:
     ///   - delivery: as it was before the try.
     ///   - began: when the try began.
-    func outcome(
+    package func outcome(
         of delivery: Delivery, _ failure: DeliveryFailure, began: Timestamp, now: Timestamp
     ) -> DeliveryOutcome {
         let verdict = verdict(
-            afterFailures: delivery.tries + 1, event: delivery.created, firstTry: delivery.firstTry ?? began, now: now)
+            afterFailures: delivery.tries + 1, event: delivery.ageStart, firstTry: delivery.firstTry ?? began, now: now)
         return switch verdict {
         case .retry(let due): .retry(at: due, failure)
         case .dead: .dead(failure)

@@ -1,8 +1,8 @@
 /// `every N (hours|minutes|mins) [from HH:MM to HH:MM | synchronized]`
-struct IntervalSchedule: Equatable, Sendable {
-    let minutes: Int
+package struct IntervalSchedule: Equatable, Sendable {
+    package let minutes: Int
     /// The minutes of each day at which it runs, ascending; nil where the end of the run before decides.
-    let times: [Int64]?
+    package let times: [Int64]?
 
     /// - Parameter words: in lower case, beginning with `every` and a number.
     init(_ words: [String]) throws(ScheduleError) {
@@ -43,13 +43,13 @@ struct IntervalSchedule: Equatable, Sendable {
 }
 
 /// `every day 03:00`, `every mon,tue 09:00`, `1st,third mon of jan,apr 12:00`, `1,15 of month 00:00`
-struct DaySchedule: Equatable, Sendable {
-    var days: Days
-    var months: Set<Int>
+package struct DaySchedule: Equatable, Sendable {
+    package private(set) var days: Days
+    package private(set) var months: Set<Int>
     /// In minutes.
-    var timeOfDay: Int
+    package private(set) var timeOfDay: Int
 
-    enum Days: Equatable, Sendable {
+    package enum Days: Equatable, Sendable {
         case daysOfMonth(Set<Int>)
         /// The ordinals (1...5) of weekdays (0 is Sunday) in a month. A quarter's are those of its first month.
         case weekdays(ordinals: Set<Int>, weekdays: Set<Int>)

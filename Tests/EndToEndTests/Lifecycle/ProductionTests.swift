@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+/// What only a host in production does.
+@Suite(.timeLimit(.minutes(5))) struct ProductionTests {
+    /// There the port of events stays closed: one that is taken by another program is in nobody's way.
+    @Test func programsHaveNoPortOfEvents() async throws {
+        try await RunningHost.serving([]) { other in
+            let directory = try HostDirectory()
+            try directory.write(
+                """
+                { "project": "my-shop-1", "mode": "production", "data": "\(directory.data)", "bundles": [],
+                  "listen": { "functions": 0, "firestore": 0, "events": \(other.events.port) } }
+                """, to: "functions.json")
+            let process = try HostProcess(directory)
+            defer { process.send(SIGKILL) }
+            try await Bound.wait("the host serves", within: .seconds(60)) {
+                guard process.isRunning else { throw Bound.Exceeded(description: process.errors) }
+                return process.output.contains("firestore")
+            }
+            #expect(process.output.contains("in production mode"))
+            #expect(!process.output.contains("events"))
+            process.send(SIGTERM)
+            #expect(try await process.end() == 0)
+        }
+    }
+}

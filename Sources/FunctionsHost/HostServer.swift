@@ -63,21 +63,10 @@ package final class HostServer: Sendable {
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = ReleaseStore(in: parts.directory)
             try releases.clean(keeping: configuration.releases.keep)
-            let maker = ServedFunctionsMaker(configuration, parts: parts)
+            let maker = ServedFunctionsMaker(configuration, parts: parts, logger: logger)
             let first = try await maker.make(
                 try await Release.first(configuration, locator, releases, isLocal: isLocal))
             let records = try await EventRecords.load(parts.store)
-<<<<<<< HEAD
-=======
-            let served = plan.entries.map { entry in
-                ServedFunction(
-                    manifest: entry.manifest, pool: Self.pool(entry, configuration: configuration, parts: parts),
-                    gate: FunctionGate(
-                        entry.manifest.name, budget: configuration.functions[entry.manifest.name]?.budget, records,
-                        now: Timestamp.now, logger: logger))
-            }
-            pools = served.map(\.pool)
->>>>>>> hub/main
             // Before anybody can write: from then on functions are told.
             webhook = configuration.alerts.webhook.flatMap { address in
                 URL(string: address).map { url in
@@ -137,13 +126,8 @@ package final class HostServer: Sendable {
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         if isOpenToPrograms { services.append(eventServer(readiness)) }
         // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
-<<<<<<< HEAD
-        services += [firestoreServer(readiness), eventServer(readiness), gateway, schedules, controlServer(), events]
-        served.begin()
-=======
         services += [firestoreServer(readiness), gateway, schedules, controlServer(), events]
-        for pool in pools { pool.begin() }
->>>>>>> hub/main
+        served.begin()
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) }, gracefulShutdownSignals: gracefulShutdownSignals,
@@ -222,14 +206,9 @@ package final class HostServer: Sendable {
 
     private func eventServer(_ readiness: Readiness) -> any Service {
         let responder = EventREST(
-<<<<<<< HEAD
             project: configuration.project, store: parts.store,
             queues: { [served] in served.current.manifests.taskQueues },
-            mode: configuration.mode, maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
-=======
-            project: configuration.project, store: parts.store, queues: functions.taskQueues,
             maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
->>>>>>> hub/main
         return server(responder, port: configuration.listen.events, name: "events", readiness)
     }
 

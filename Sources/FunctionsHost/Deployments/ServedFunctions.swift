@@ -1,5 +1,7 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
+import Logging
 import WorkerProtocol
 
 /// What is served at one time: the releases, one of each bundle, and their functions with workers and routes.
@@ -28,12 +30,14 @@ struct ServedFunctions: Sendable {
 actor ServedFunctionsMaker {
     private let configuration: HostConfiguration
     private let parts: HostParts
+    private let logger: Logger
     /// They outlive releases: a pause and what is used of a budget are the function's.
     private var gates: [String: FunctionGate] = [:]
 
-    init(_ configuration: HostConfiguration, parts: HostParts) {
+    init(_ configuration: HostConfiguration, parts: HostParts, logger: Logger) {
         self.configuration = configuration
         self.parts = parts
+        self.logger = logger
     }
 
     /// - Parameter before: what is served already; of releases that stay the workers do too.
@@ -51,7 +55,7 @@ actor ServedFunctionsMaker {
                 functions.append(function)
             } else {
                 functions.append(
-                    ServedFunction(manifest: entry.manifest, pool: pool(entry), gate: try gate(entry.manifest, records))
+                    ServedFunction(manifest: entry.manifest, pool: pool(entry), gate: gate(entry.manifest, records))
                 )
             }
         }
@@ -60,10 +64,11 @@ actor ServedFunctionsMaker {
             routes: RouteTable(project: configuration.project, functions: functions))
     }
 
-    private func gate(_ manifest: FunctionManifest, _ records: EventRecords) throws -> FunctionGate {
+    private func gate(_ manifest: FunctionManifest, _ records: EventRecords) -> FunctionGate {
         if let gate = gates[manifest.name] { return gate }
-        let gate = try FunctionGate(
-            manifest.name, budget: configuration.functions[manifest.name]?.budget, records, now: Timestamp.now)
+        let gate = FunctionGate(
+            manifest.name, budget: configuration.functions[manifest.name]?.budget, records, now: Timestamp.now,
+            logger: logger)
         gates[manifest.name] = gate
         return gate
     }

@@ -5,12 +5,19 @@ final class HostProcess: Sendable {
     private let process = Process()
     private let written: (output: WrittenText, errors: WrittenText)
 
-    init(_ directory: HostDirectory, arguments: [String] = []) throws {
+    /// - Parameters:
+    ///   - path: where the host looks for programs before it looks elsewhere.
+    ///   - home: what it and its workers take for their home directory.
+    init(_ directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil) throws {
         let name = directory.path + "/" + UUID().uuidString
         written = (try WrittenText(file: name + ".out"), try WrittenText(file: name + ".err"))
         process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
         process.arguments = ["serve", "--config", directory.configuration] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
+        var environment = ProcessInfo.processInfo.environment
+        if let path { environment["PATH"] = path + ":" + (environment["PATH"] ?? "/usr/bin:/bin") }
+        if let home { environment["HOME"] = home }
+        process.environment = environment
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: written.output.file))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: written.errors.file))

@@ -23,4 +23,13 @@ enum ProcessTable {
             return rest.count > 1 && rest[1] == "\(parent)" && rest[0] != "Z"
         }
     }
+
+    /// The ids of processes whose environment has this variable, such as `HOME=/tmp/x`; what they have started has it too.
+    static func having(_ variable: String) -> [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.filter { pid in
+            guard let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ") else { return false }
+            return environment.split(separator: 0).contains { $0.elementsEqual(variable.utf8) }
+        }
+    }
 }

@@ -11,8 +11,10 @@ struct RunningHost: Sendable {
     let events: HTTPClient
 
     /// Starts a host in the directory, and returns once it serves.
-    static func start(in directory: HostDirectory, arguments: [String] = []) async throws -> RunningHost {
-        let process = try HostProcess(directory, arguments: arguments)
+    static func start(
+        in directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil
+    ) async throws -> RunningHost {
+        let process = try HostProcess(directory, arguments: arguments, path: path, home: home)
         try await Bound.wait("the host serves", within: .seconds(60)) {
             guard process.isRunning else {
                 throw Bound.Exceeded(description: "the host ended at its start: \(process.errors)")

@@ -25,6 +25,7 @@ struct ConfigurationSchemaTests {
         #expect(try Self.keys(parts?["function"]) == Set(ConfigurationKeys.function))
         #expect(try Self.keys(parts?["budget"]) == Set(ConfigurationKeys.budget))
         #expect(try Self.keys(parts?["alerts"]) == Set(ConfigurationKeys.alerts))
+        #expect(try Self.keys(parts?["releases"]) == Set(ConfigurationKeys.releases))
         #expect(try Self.keys(parts?["limits"]) == Set(ConfigurationKeys.limits))
         let ofEnvironment = Set(ConfigurationKeys.root).subtracting(ConfigurationKeys.fileOnly)
         #expect(try Self.keys(parts?["environment"]) == ofEnvironment)

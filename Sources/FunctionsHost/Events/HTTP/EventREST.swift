@@ -21,14 +21,8 @@ package struct EventREST: HTTPResponder {
     private let metrics: @Sendable () async throws(DocumentError) -> String
 
     package init(
-<<<<<<< HEAD
-        project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]],
-        mode: HostConfiguration.Mode,
-        maxBodyBytes: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
-=======
-        project: String, store: DocumentStore, queues: [String: [String]], maxBodyBytes: Int,
+        project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]], maxBodyBytes: Int,
         maxPageBytes: Int = 8 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
->>>>>>> hub/main
         metrics: @escaping @Sendable () async throws(DocumentError) -> String
     ) {
         self.project = project

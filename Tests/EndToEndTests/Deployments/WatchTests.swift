@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `serve --watch`, with a program in place of the package manager that builds in no time.
+@Suite(.timeLimit(.minutes(5))) struct WatchTests {
+    /// Builds what the package's source names: the fixture's functions, the shop's, or nothing.
+    private static func packageManager(_ directory: HostDirectory) -> String {
+        """
+        case "$*" in *--show-bin-path*) echo '\(directory.path)/built'; exit 0;; esac
+        mkdir -p '\(directory.path)/built'
+        read -r name < '\(directory.path)/Sources/main.swift'
+        case "$name" in
+        fixture) program='\(BuiltProducts.fixture)';;
+        shop) program='\(BuiltProducts.shop)';;
+        *) echo "main.swift:1:1: error: cannot find '$name' in scope"; exit 1;;
+        esac
+        printf '#!/bin/sh\nexec %s "$@"\n' "$program" > '\(directory.path)/built/App.new'
+        chmod 755 '\(directory.path)/built/App.new'
+        mv '\(directory.path)/built/App.new' '\(directory.path)/built/App'
+        mkdir -p '\(directory.path)/.build/debug' && cp '\(directory.path)/built/App' '\(directory.path)/.build/debug/App'
+        """
+    }
+
+    @Test func whatChangesIsBuiltAndServedAndAFailedBuildLeavesWhatWas() async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let directory = try HostDirectory()
+        let files = FileManager.default
+        try files.createDirectory(atPath: directory.path + "/Sources", withIntermediateDirectories: true)
+        try files.createDirectory(atPath: directory.path + "/tools", withIntermediateDirectories: true)
+        try directory.write("// swift-tools-version: 6.2", to: "Package.swift")
+        try directory.write("fixture\n", to: "Sources/main.swift")
+        try ExecutableScript.make(Self.packageManager(directory), at: directory.path + "/tools/swift")
+        try directory.configure(bundles: #"{ "name": "app", "product": "App" }"#)
+        let host = try await RunningHost.start(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools")
+        try await host.expectEcho()
+
+        try directory.write("broken\n", to: "Sources/main.swift")
+        try await host.waitForLog("App can't be built")
+        try await host.waitForLog("cannot find 'broken' in scope")
+        try await host.expectEcho()
+
+        try directory.write("shop\n", to: "Sources/main.swift")
+        try await host.waitForLog("app: what was built is served")
+        let answer = try await host.call("echo", "1", region: "asia-northeast1")
+        #expect(answer.status == 404)
+        #expect(try await host.call("purchase", "null", region: "asia-northeast1").status == 401)
+        try await host.kill()
+    }
+}

@@ -5,7 +5,8 @@ import TestSupport
 
 /// Orders that cause events, and functions that are told of them, in a process that may be killed at any moment.
 ///
-/// Each order is one commit: the order, the next number of its client's cart, a named task and an event.
+/// Each order is one commit: the order, the next number of its client's cart, two named tasks and an event. One of the
+/// tasks is never done: the other takes it back.
 package final class EventLoad: Sendable {
     /// Who is told.
     package enum Function: String, CaseIterable, Sendable {
@@ -15,8 +16,10 @@ package final class EventLoad: Sendable {
         case mark
         /// Takes over each cart's numbers one after the other, by a transaction.
         case follow
-        /// Writes each order's receipt once, by a transaction: a task.
+        /// Writes each order's receipt once and takes its reminder back, by a transaction: a task.
         case mail
+        /// Would remind of an order without a receipt: a task that is put off for longer than any test takes.
+        case remind
         /// Does nothing with an event that was published.
         case hear
     }
@@ -50,7 +53,7 @@ package final class EventLoad: Sendable {
                         isOrdered: true),
                 ],
                 events: [.init(function: Function.hear.rawValue, type: "order.paid", filters: ["level": "high"])],
-                queues: [Function.mail.rawValue]))
+                queues: [Function.mail.rawValue, Function.remind.rawValue]))
     }
 
     /// Orders and is told, until it is over.
@@ -96,6 +99,10 @@ package final class EventLoad: Sendable {
         ]
         let effects: [Effect] = [
             .enqueue(TaskDraft(queue: Function.mail.rawValue, name: "receipt-\(id)", body: Array(id.utf8))),
+            .enqueue(
+                TaskDraft(
+                    queue: Function.remind.rawValue, name: "remind-\(id)", body: Array(id.utf8),
+                    scheduleTime: Timestamp(seconds: Int64(Date().timeIntervalSince1970) + 86_400, nanoseconds: 0))),
             .publish(CloudEvent(type: "order.paid", source: "/orders", subject: id, attributes: ["level": level])),
         ]
         let response = await store.perform(

@@ -53,6 +53,7 @@ struct EventWork {
     }
 
     private func byHand(_ function: Function, _ random: inout SeededGenerator) async throws {
+        if function == .remind { return }
         let dead = try await store.deliveries(areDead: true, function: function.rawValue, limit: 20).map(\.id)
         if random.once(in: 2) { _ = try await store.retry(dead) }
         guard function != .follow else { return }
@@ -77,7 +78,9 @@ struct EventWork {
             let id = String(decoding: task.body, as: UTF8.self)
             let receipt = Write(
                 path: Bookings.path("receipts/\(id)"), operation: .set([:]), precondition: .exists(false))
-            return await commit([receipt], nil, [], context)
+            return await commit(
+                [receipt], nil, [], context,
+                causing: [.deleteTask("remind-\(id)", queue: Function.remind.rawValue)])
         case (.hear, .custom(let event)):
             guard event.attributes == ["level": "high"] else {
                 throw Anomaly(description: "\(event) came through the filter")
@@ -107,9 +110,11 @@ struct EventWork {
     }
 
     private func commit(
-        _ writes: [Write], _ transaction: TransactionID?, _ answer: [UInt8]?, _ context: OperationContext
+        _ writes: [Write], _ transaction: TransactionID?, _ answer: [UInt8]?, _ context: OperationContext,
+        causing effects: [Effect] = []
     ) async -> DocumentError? {
-        switch await store.perform(.commit(writes, transaction: transaction, completing: answer), in: context) {
+        let request = DocumentRequest.commit(writes, transaction: transaction, completing: answer, effects: effects)
+        return switch await store.perform(request, in: context) {
         case .committed: nil
         case .failed(let error): error
         case let other: DocumentError(.internal, "a commit was answered with \(other)")

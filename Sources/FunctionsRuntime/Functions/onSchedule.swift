@@ -63,7 +63,8 @@ public struct MissedRuns: Sendable, Hashable {
     /// None of them is made up for.
     public static let skip = MissedRuns(manifest: .skip)
 
-    /// Each of them is made up for in order, the latest so many at most.
+    /// Each of them is made up for in order, the latest so many at most. An interval that counts from the end of the run
+    /// before (`every 5 minutes`) misses one at most, unless its runs overlap.
     ///
     /// - Parameter max: 1...1000.
     public static func all(max: Int) -> MissedRuns { MissedRuns(manifest: .all(max: max)) }

@@ -58,6 +58,9 @@ struct KilledOutbox {
             guard receipts.contains(id) != (left[.mail]?.contains(id) ?? false) else {
                 throw Anomaly(description: "the order \(id) has both or neither of its receipt and the task of it")
             }
+            guard receipts.contains(id) != (left[.remind]?.contains(id) ?? false) else {
+                throw Anomaly(description: "the order \(id) has both or neither of its receipt and the reminder of it")
+            }
             guard left[.mark]?.contains(id) ?? false || (marks["mark-\(id)"] ?? 0) > 0 else {
                 throw Anomaly(description: "nobody was told of the order \(id)")
             }

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import NIOCore
 import WorkerProtocol
 
 /// What is served at one time: the releases, one of each bundle, and their functions with workers and routes.
@@ -30,6 +31,8 @@ final class ServedFunctionsMaker {
     private let parts: HostParts
     /// They outlive releases: a pause and what is used of a budget are the function's.
     private var gates: [String: FunctionGate] = [:]
+    /// They outlive releases as long as their limits do: a switch forgives nobody.
+    private var limiters: [String: RateLimiter] = [:]
 
     init(_ configuration: HostConfiguration, parts: HostParts) {
         self.configuration = configuration
@@ -51,8 +54,9 @@ final class ServedFunctionsMaker {
                 functions.append(function)
             } else {
                 functions.append(
-                    ServedFunction(manifest: entry.manifest, pool: pool(entry), gate: try gate(entry.manifest, records))
-                )
+                    ServedFunction(
+                        manifest: entry.manifest, pool: pool(entry), gate: try gate(entry.manifest, records),
+                        limiter: limiter(entry.manifest)))
             }
         }
         return ServedFunctions(
@@ -68,6 +72,13 @@ final class ServedFunctionsMaker {
         return gate
     }
 
+    private func limiter(_ manifest: FunctionManifest) -> RateLimiter? {
+        if let limiter = limiters[manifest.name], limiter.limits == manifest.rateLimits { return limiter }
+        let limiter = RateLimiter(manifest.rateLimits)
+        limiters[manifest.name] = limiter
+        return limiter
+    }
+
     private func pool(_ entry: FunctionPlan.Entry) -> WorkerPool {
         let manifest = entry.manifest
         let limits = WorkerPoolState.Limits(
@@ -75,7 +86,8 @@ final class ServedFunctionsMaker {
             maxInstances: manifest.maxInstances,
             // Events come no faster than they are taken; none is refused for want of a place to wait.
             queue: manifest.trigger.isForEvents
-                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue)
+                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue,
+            maxStarting: 2 * System.coreCount)
         let environment = WorkerLaunch.environment(
             configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
         return WorkerPool(

@@ -171,10 +171,11 @@ package final class HostServer: Sendable {
             requestBody: configuration.limits.requestBody,
             connections: max(1, configuration.limits.connections / parts.invocationLoops.count))
         let consumedTokens = ConsumedTokens()
+        let proxies = TrustedProxies(configuration.listen.trustedProxies.compactMap { AddressPrefix($0) })
         let loops = parts.invocationLoops.map {
             GatewayLoop(
                 invocations: $0, verifiers: parts.verifiers, consumedTokens: consumedTokens, limits: limits,
-                logger: logger, routes: routes)
+                proxies: proxies, logger: logger, routes: routes)
         }
         do {
             return try await Gateway.start(

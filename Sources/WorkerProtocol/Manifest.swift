@@ -23,6 +23,8 @@ package struct FunctionManifest: Codable, Equatable, Sendable {
     package var maxInstances: Int
     package var labels: [String: String]
     package var secrets: [String]
+    /// Each of them holds.
+    package var rateLimits: [RateLimitManifest]
     package var ingress: String
     package var invoker: [String]
     /// Whether the handler's writes and the end of its invocation are one commit.
@@ -31,8 +33,9 @@ package struct FunctionManifest: Codable, Equatable, Sendable {
 
     package init(
         name: String, regions: [String], memoryMiB: Int, timeoutSeconds: Int, cpu: Double, concurrency: Int,
-        minInstances: Int, maxInstances: Int, labels: [String: String], secrets: [String], ingress: String,
-        invoker: [String], isTransactional: Bool, trigger: TriggerManifest
+        minInstances: Int, maxInstances: Int, labels: [String: String], secrets: [String],
+        rateLimits: [RateLimitManifest] = [], ingress: String, invoker: [String], isTransactional: Bool,
+        trigger: TriggerManifest
     ) {
         self.name = name
         self.regions = regions
@@ -44,6 +47,7 @@ package struct FunctionManifest: Codable, Equatable, Sendable {
         self.maxInstances = maxInstances
         self.labels = labels
         self.secrets = secrets
+        self.rateLimits = rateLimits
         self.ingress = ingress
         self.invoker = invoker
         self.isTransactional = isTransactional

@@ -60,6 +60,7 @@ extension FunctionManifest {
         require((1...1000).contains(maxInstances), "maxInstances is \(maxInstances); it is 1 to 1000")
         require(
             minInstances <= maxInstances, "minInstances is \(minInstances), more than maxInstances, \(maxInstances)")
+        problems += rateLimitProblems
         problems += trigger.problems
         return problems
     }

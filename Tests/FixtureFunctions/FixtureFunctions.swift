@@ -62,6 +62,12 @@ struct FixtureFunctions: FunctionBundle {
             try transaction.setData(["value": next], forDocument: counter)
             return next
         }
+        onCall("thrice", .rateLimit(.perUser(3, per: .seconds(3600)))) { (request: CallableRequest<NoData>) in true }
+        onRequest("twicePerAddress", .rateLimit(.perAddress(2, per: .seconds(3600)))) { _ in HTTPResponse(body: []) }
+        onCall("oneAtATime", .concurrency(1)) { (request: CallableRequest<Int>) in
+            try await Task.sleep(for: .milliseconds(request.data))
+            return Int(getpid())
+        }
         onCall("environment") { (request: CallableRequest<[String]>) in
             request.data.map { getenv($0).map { String(cString: $0) } }
         }

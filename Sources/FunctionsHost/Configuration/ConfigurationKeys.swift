@@ -4,13 +4,15 @@ enum ConfigurationKeys {
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
         "alerts", "releases", "environments",
     ]
-    static let listen = ["host", "functions", "firestore", "auth", "events"]
+    static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies"]
     static let store = ["engine", "historySeconds", "historyMiB"]
     static let bundle = ["name", "product", "executable"]
     static let function = [
         "region", "memory", "timeout", "minInstances", "maxInstances", "concurrency", "cpu", "budget",
+        "rateLimits",
     ]
     static let budget = ["invocationsPerDay", "computeSecondsPerDay", "warnAt"]
+    static let rateLimit = ["per", "count", "seconds"]
     static let limits = ["requestBody", "queue", "connections", "shutdownGrace", "eventDepth"]
     static let alerts = ["webhook"]
     static let releases = ["keep"]

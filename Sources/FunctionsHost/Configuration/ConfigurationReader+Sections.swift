@@ -11,6 +11,7 @@ extension ConfigurationReader {
                     at: node.offset)
             }
         }
+        if let node = object["trustedProxies"] { listen.trustedProxies = trustedProxies(node) }
         let ports: [(String, WritableKeyPath<HostConfiguration.Listen, Int>)] = [
             ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth), ("events", \.events),
         ]
@@ -144,6 +145,7 @@ extension ConfigurationReader {
         overrides.concurrency = object["concurrency"].flatMap { integer($0, 1...1000, "a number of invocations") }
         overrides.cpu = object["cpu"].flatMap { integer($0, 1...8, "a number of processors") }
         overrides.budget = object["budget"].flatMap { budget($0, key: "\(key).budget") }
+        overrides.rateLimits = object["rateLimits"].flatMap { rateLimits($0, key: "\(key).rateLimits") }
         if let least = overrides.minInstances, let most = overrides.maxInstances, least > most,
             let node = object["minInstances"]
         {

@@ -1,3 +1,5 @@
+package import WorkerProtocol
+
 /// What `functions.json` says, checked: a value of this type can be started with.
 ///
 /// Paths are absolute; what the file left out has its default.
@@ -57,6 +59,8 @@ package struct HostConfiguration: Hashable, Sendable {
         package var auth = 9099
         /// Where tasks are enqueued and events published.
         package var events = 9299
+        /// Whose word counts on where a request to the functions port comes from.
+        package var trustedProxies: [String] = []
 
         package init() {}
     }
@@ -103,6 +107,8 @@ package struct HostConfiguration: Hashable, Sendable {
         package var concurrency: Int?
         package var cpu: Int?
         package var budget: Budget?
+        /// In place of the author's; none lifts them.
+        package var rateLimits: [RateLimitManifest]?
 
         package init() {}
     }

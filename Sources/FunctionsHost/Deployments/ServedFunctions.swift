@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 import EventDelivery
 import Logging
+import NIOCore
 import WorkerProtocol
 
 /// What is served at one time: the releases, one of each bundle, and their functions with workers and routes.
@@ -33,6 +34,8 @@ actor ServedFunctionsMaker {
     private let logger: Logger
     /// They outlive releases: a pause and what is used of a budget are the function's.
     private var gates: [String: FunctionGate] = [:]
+    /// They outlive releases as long as their limits do: a switch forgives nobody.
+    private var limiters: [String: RateLimiter] = [:]
 
     init(_ configuration: HostConfiguration, parts: HostParts, logger: Logger) {
         self.configuration = configuration
@@ -55,8 +58,9 @@ actor ServedFunctionsMaker {
                 functions.append(function)
             } else {
                 functions.append(
-                    ServedFunction(manifest: entry.manifest, pool: pool(entry), gate: gate(entry.manifest, records))
-                )
+                    ServedFunction(
+                        manifest: entry.manifest, pool: pool(entry), gate: gate(entry.manifest, records),
+                        limiter: limiter(entry.manifest)))
             }
         }
         return ServedFunctions(
@@ -73,6 +77,13 @@ actor ServedFunctionsMaker {
         return gate
     }
 
+    private func limiter(_ manifest: FunctionManifest) -> RateLimiter? {
+        if let limiter = limiters[manifest.name], limiter.limits == manifest.rateLimits { return limiter }
+        let limiter = RateLimiter(manifest.rateLimits)
+        limiters[manifest.name] = limiter
+        return limiter
+    }
+
     private func pool(_ entry: FunctionPlan.Entry) -> WorkerPool {
         let manifest = entry.manifest
         let limits = WorkerPoolState.Limits(
@@ -80,7 +91,8 @@ actor ServedFunctionsMaker {
             maxInstances: manifest.maxInstances,
             // Events come no faster than they are taken; none is refused for want of a place to wait.
             queue: manifest.trigger.isForEvents
-                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue)
+                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue,
+            maxStarting: 2 * System.coreCount)
         let environment = WorkerLaunch.environment(
             configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
         return WorkerPool(

@@ -108,6 +108,11 @@ final class CallableExchange: Exchange, InvocationClient {
         _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?,
         isConsumed: Bool
     ) {
+        if let limiter = function.limiter,
+            let refusal = limiter.refuse(user: auth?.id, address: request.address, now: .now())
+        {
+            return fail(.rateLimited(refusal, function.manifest.name), retryAfter: refusal.retryAfter)
+        }
         if let refusal = function.gate.admit() { return fail(.refused(refusal, function.manifest.name)) }
         let executionID = ExecutionID.next()
         var head = InvocationHead(
@@ -118,6 +123,7 @@ final class CallableExchange: Exchange, InvocationClient {
             id: loop.invocations.nextID(), pool: function.pool, head: head, body: data,
             deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)),
             completionKey: completionKey(data, uid: auth?.id), client: self)
+        invocation.address = request.address
         if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate) }
         self.invocation = invocation
         stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
@@ -156,14 +162,17 @@ final class CallableExchange: Exchange, InvocationClient {
         }
     }
 
-    private func fail(_ failure: InvocationFailure) {
+    /// - Parameter retryAfter: seconds after which another try makes sense.
+    private func fail(_ failure: InvocationFailure, retryAfter: Int64? = nil) {
         var body = ByteBuffer()
         ErrorBody.write(failure, to: &body)
         if let stream {
             stream.begin(headers: answerHeaders(), heartbeat: nil)
             return stream.end(body)
         }
-        connection.send(.init(statusCode: failure.code.httpStatus), answerHeaders(), body: body)
+        var answer = answerHeaders()
+        if let retryAfter { answer.add(name: "Retry-After", value: "\(retryAfter)") }
+        connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
     }
 
     private func answerHeaders() -> HTTPHeaders {

@@ -24,6 +24,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let loop: GatewayLoop
     private var state = State.idle
     private var context: ChannelHandlerContext?
+    /// The other end of the connection.
+    private var peer: IPAddress?
     private var request = AnswerRequest()
     private var answer = AnswerWriter()
     /// What came while an answer was still to be sent.
@@ -59,6 +61,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         self.context = context
+        peer = IPAddress(context.remoteAddress)
         guard loop.connectionCount < loop.limits.connections else {
             loop.logger.warning("a connection was refused", metadata: ["connections": "\(loop.connectionCount)"])
             return context.close(promise: nil)
@@ -170,7 +173,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard let match = loop.routes.match(uri: head.uri, host: head.headers.first(name: "Host")) else {
             return PlainExchange.notFound(head, loop: loop, connection: self)
         }
-        let request = GatewayRequest(head: head, body: body, match: match)
+        let address = peer.map { loop.proxies.client($0, head.headers) }
+        let request = GatewayRequest(head: head, body: body, match: match, address: address)
         switch match.function.manifest.trigger {
         case .callable(let trigger):
             return CallableExchange(request, trigger, loop: loop, connection: self)
@@ -268,6 +272,8 @@ struct GatewayRequest {
     let head: HTTPRequestHead
     let body: ByteBuffer
     let match: RouteTable.Match
+    /// Where it comes from, as far as the connection and trusted proxies tell.
+    let address: IPAddress?
 }
 
 /// One request and its answer.

@@ -12,6 +12,7 @@ final class GatewayLoop: @unchecked Sendable {
     let verifiers: TokenVerifiers
     let consumedTokens: ConsumedTokens
     let limits: GatewayLimits
+    let proxies: TrustedProxies
     let logger: Logger
     var routes: RouteTable
     /// Bytes of request bodies held by the loop's connections.
@@ -25,13 +26,13 @@ final class GatewayLoop: @unchecked Sendable {
 
     init(
         invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
-        logger: Logger,
-        routes: RouteTable
+        proxies: TrustedProxies = TrustedProxies(), logger: Logger, routes: RouteTable
     ) {
         self.invocations = invocations
         self.verifiers = verifiers
         self.consumedTokens = consumedTokens
         self.limits = limits
+        self.proxies = proxies
         self.logger = logger
         self.routes = routes
     }

@@ -45,12 +45,15 @@ final class HTTPExchange: Exchange, InvocationClient {
         guard !hasLeft else { return }
         if case .unavailable = tokens.idToken { return invocationEnded(.failure(.keysUnavailable)) }
         let function = request.match.function
-        if let refusal = function.gate.admit() {
-            return invocationEnded(.failure(.refused(refusal, function.manifest.name)))
-        }
         var head = InvocationHead(executionID: ExecutionID.next(), timeLeft: 0)
         // The header may be used for anything here: a token that is none of ours is not this function's caller.
         if case .valid(let identity, _) = tokens.idToken { head.auth = identity } else { head.auth = session() }
+        if let limiter = function.limiter,
+            let refusal = limiter.refuse(user: head.auth?.id, address: request.address, now: .now())
+        {
+            return fail(.rateLimited(refusal, function.manifest.name), retryAfter: refusal.retryAfter)
+        }
+        if let refusal = function.gate.admit() { return fail(.refused(refusal, function.manifest.name)) }
         if case .valid(let identity, _) = tokens.appCheck { head.app = identity }
         head.method = request.head.method.rawValue
         head.target = request.match.target
@@ -58,6 +61,7 @@ final class HTTPExchange: Exchange, InvocationClient {
         let invocation = Invocation(
             id: loop.invocations.nextID(), pool: function.pool, head: head, body: request.body,
             deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil, client: self)
+        invocation.address = request.address
         if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate) }
         self.invocation = invocation
         loop.invocations.submit(invocation)
@@ -101,12 +105,18 @@ final class HTTPExchange: Exchange, InvocationClient {
             // Its status is with the client already; a cut-off body is the only sign left.
             connection.breakOff()
         case .failure(let failure):
-            var body = ByteBuffer()
-            ErrorBody.write(failure, to: &body)
-            var answer: HTTPHeaders = ["Content-Type": "application/json; charset=utf-8"]
-            CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
-            connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
+            fail(failure)
         }
+    }
+
+    /// - Parameter retryAfter: seconds after which another try makes sense.
+    private func fail(_ failure: InvocationFailure, retryAfter: Int64? = nil) {
+        var body = ByteBuffer()
+        ErrorBody.write(failure, to: &body)
+        var answer: HTTPHeaders = ["Content-Type": "application/json; charset=utf-8"]
+        if let retryAfter { answer.add(name: "Retry-After", value: "\(retryAfter)") }
+        CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
+        connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
     }
 
     /// What the function set, less what is the gateway's own business.

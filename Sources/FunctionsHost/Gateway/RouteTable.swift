@@ -5,11 +5,14 @@ final class ServedFunction: Sendable {
     let manifest: FunctionManifest
     let pool: WorkerPool
     let gate: FunctionGate
+    /// Nil where its callers may call as often as they like.
+    let limiter: RateLimiter?
 
-    init(manifest: FunctionManifest, pool: WorkerPool, gate: FunctionGate) {
+    init(manifest: FunctionManifest, pool: WorkerPool, gate: FunctionGate, limiter: RateLimiter?) {
         self.manifest = manifest
         self.pool = pool
         self.gate = gate
+        self.limiter = limiter
     }
 }
 

@@ -25,6 +25,8 @@ final class Invocation {
     var observer: (any InvocationObserver)?
     /// The event that its handler is told of; nil for a request.
     var delivery: InvocationDelivery?
+    /// Where the request comes from; nil for an event.
+    var address: IPAddress?
     /// The request's body, until it is sent to a worker.
     var body: ByteBuffer
     var state = State.queued
@@ -52,6 +54,9 @@ final class Invocation {
         case .running(let link), .unwanted(let link, _), .abandoned(let link): link
         }
     }
+
+    /// Whose places it takes while it waits.
+    var caller: Caller? { head.auth.map { .user($0.id) } ?? address.map { .address($0.holder) } }
 
     /// Whether somebody still waits for what the handler sends.
     var isWanted: Bool {

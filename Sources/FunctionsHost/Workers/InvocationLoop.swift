@@ -36,7 +36,7 @@ final class InvocationLoop: @unchecked Sendable {
     func submit(_ invocation: Invocation) {
         invocations[invocation.id] = invocation
         sweepRegularly()
-        invocation.pool.submit(.init(invocation: invocation.id, loop: index), on: self)
+        invocation.pool.submit(invocation, on: self)
     }
 
     /// The client has left: the handler is told to stop, and has until its deadline to do so.
@@ -61,7 +61,7 @@ final class InvocationLoop: @unchecked Sendable {
         }
         let link = worker.links[index]
         // The worker died while the pool's decision was on its way here; the pool knows by now.
-        guard link.isOpen else { return invocation.pool.submit(.init(invocation: id, loop: index), on: self) }
+        guard link.isOpen else { return invocation.pool.submit(invocation, on: self) }
         invocation.state = .running(link)
         worker.began(invocation.head.executionID)
         link.invoke(invocation)
@@ -149,7 +149,7 @@ final class InvocationLoop: @unchecked Sendable {
     private func stop(_ invocation: Invocation, reason: CancellationReason, giveUpAt: NIODeadline) {
         switch invocation.state {
         case .queued:
-            invocation.pool.withdraw(.init(invocation: invocation.id, loop: index))
+            invocation.pool.withdraw(invocation, on: self)
             invocation.state = .ended
             invocations[invocation.id] = nil
             invocation.observer?.invocationOver(.neverStarted)

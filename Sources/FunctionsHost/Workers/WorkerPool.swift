@@ -38,11 +38,16 @@ final class WorkerPool: Sendable {
     /// Starts what shall be kept warm.
     func begin() { perform(on: nil) { $0.began(now: .now()) } }
 
-    func submit(_ ticket: WorkerPoolState.Ticket, on loop: InvocationLoop) {
-        perform(on: loop) { $0.arrived(ticket, now: .now()) }
+    func submit(_ invocation: Invocation, on loop: InvocationLoop) {
+        let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
+        perform(on: loop) { $0.arrived(ticket, of: invocation.caller, now: .now()) }
     }
 
-    func withdraw(_ ticket: WorkerPoolState.Ticket) { state.withLock { _ = $0.machine.withdrew(ticket) } }
+    func withdraw(_ invocation: Invocation, on loop: InvocationLoop) {
+        let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
+        let caller = invocation.caller
+        state.withLock { _ = $0.machine.withdrew(ticket, of: caller) }
+    }
 
     func ended(in worker: WorkerPoolState.WorkerID, wasAbandoned: Bool, on loop: InvocationLoop) {
         perform(on: loop) { $0.ended(in: worker, wasAbandoned: wasAbandoned, now: .now()) }

@@ -1,4 +1,3 @@
-import DequeModule
 import NIOCore
 
 /// Which worker of a function runs which invocation, as a pure state machine: events in, actions out.
@@ -23,7 +22,7 @@ struct WorkerPoolState: Equatable {
     enum Action: Equatable, Sendable {
         case start(WorkerID)
         case dispatch(Ticket, to: WorkerID)
-        /// The queue is full.
+        /// The queue is full, or its caller has enough places in it.
         case refuse(Ticket)
         /// No worker could be started for it.
         case fail(Ticket)
@@ -40,16 +39,20 @@ struct WorkerPoolState: Equatable {
         var minInstances: Int
         var maxInstances: Int
         var queue: Int
+        /// How many workers may be on their start at a time: more would only make each other slow.
+        var maxStarting: Int
         /// How long a worker without work is kept.
         var keepAlive: TimeAmount
 
         init(
-            concurrency: Int, minInstances: Int, maxInstances: Int, queue: Int, keepAlive: TimeAmount = .minutes(5)
+            concurrency: Int, minInstances: Int, maxInstances: Int, queue: Int, maxStarting: Int,
+            keepAlive: TimeAmount = .minutes(5)
         ) {
             self.concurrency = concurrency
             self.minInstances = minInstances
             self.maxInstances = maxInstances
             self.queue = queue
+            self.maxStarting = max(1, maxStarting)
             self.keepAlive = keepAlive
         }
     }
@@ -69,7 +72,7 @@ struct WorkerPoolState: Equatable {
 
     private let limits: Limits
     private var workers: [Worker] = []
-    private var queue: Deque<Ticket> = []
+    private var queue: FairQueue<Caller, Ticket>
     private var nextID: WorkerID = 1
     private var isStopping = false
     /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
@@ -80,7 +83,10 @@ struct WorkerPoolState: Equatable {
     /// The earliest ``tick(now:)`` that has been asked for and not come yet.
     private var nextWake: NIODeadline?
 
-    init(limits: Limits) { self.limits = limits }
+    init(limits: Limits) {
+        self.limits = limits
+        queue = FairQueue(places: limits.queue)
+    }
 
     var queued: Int { queue.count }
     var instances: Int { workers.count }
@@ -89,32 +95,34 @@ struct WorkerPoolState: Equatable {
     /// The pool begins: what shall be kept warm is started.
     mutating func began(now: NIODeadline) -> [Action] { startAsNeeded(now: now) }
 
-    mutating func arrived(_ ticket: Ticket, now: NIODeadline) -> [Action] {
+    /// - Parameter caller: who has sent it, asked for only where it has to wait; nil for the host itself.
+    mutating func arrived(_ ticket: Ticket, of caller: @autoclosure () -> Caller? = nil, now: NIODeadline) -> [Action] {
         if isStopping { return [.refuse(ticket)] }
         if queue.isEmpty, let index = freeWorker() {
             workers[index].running += 1
             return [.dispatch(ticket, to: workers[index].id)]
         }
-        guard queue.count < limits.queue else { return [.refuse(ticket)] }
-        queue.append(ticket)
+        guard queue.append(ticket, of: caller()) else { return [.refuse(ticket)] }
         return startAsNeeded(now: now)
     }
 
     /// A queued invocation's caller is gone or its time is over.
     /// - Returns: whether it was queued.
-    mutating func withdrew(_ ticket: Ticket) -> Bool {
-        guard let index = queue.firstIndex(of: ticket) else { return false }
-        queue.remove(at: index)
-        return true
-    }
+    mutating func withdrew(_ ticket: Ticket, of caller: Caller? = nil) -> Bool { queue.remove(ticket, of: caller) }
 
     mutating func workerBecameReady(_ id: WorkerID, now: NIODeadline) -> [Action] {
         guard let index = index(id), workers[index].phase == .starting else { return [] }
         workers[index].phase = .ready
         workers[index].idleSince = now
         if isStopping { return retire(index) }
-        let actions = dispatchQueued(to: index)
-        return actions + (isDraining ? retireIfIdle(index) : wakeForIdle(index))
+        var actions = dispatchQueued(to: index)
+        if isDraining {
+            actions += retireIfIdle(index)
+        } else {
+            // With one more than before, others that have long been idle may be too many.
+            for index in workers.indices { actions += wakeForIdle(index) }
+        }
+        return actions + startAsNeeded(now: now)
     }
 
     /// An invocation in the worker has ended: its handler has returned.
@@ -157,8 +165,7 @@ struct WorkerPoolState: Equatable {
         var actions: [Action] = []
         if worker.phase == .starting && workers.isEmpty && crashes >= Self.startsTried {
             // Nothing shows that the next start would go better; callers get an answer instead of a wait.
-            actions = queue.map { .fail($0) }
-            queue = []
+            actions = queue.removeAll().map { .fail($0) }
         }
         return actions + startAsNeeded(now: now)
     }
@@ -182,8 +189,7 @@ struct WorkerPoolState: Equatable {
     /// Tickets still queued are refused.
     mutating func stop() -> [Action] {
         isStopping = true
-        let refused = queue.map { Action.refuse($0) }
-        queue = []
+        let refused = queue.removeAll().map { Action.refuse($0) }
         return refused + workers.indices.flatMap { retire($0) }
     }
 
@@ -243,10 +249,12 @@ struct WorkerPoolState: Equatable {
     }
 
     private mutating func wakeForIdle(_ index: Int) -> [Action] {
-        guard workers[index].phase == .ready, workers[index].running == 0,
-            workers.count > limits.minInstances
-        else { return [] }
-        return wake(at: workers[index].idleSince + limits.keepAlive)
+        guard workers[index].phase == .ready, workers[index].running == 0 else { return [] }
+        let time = workers[index].idleSince + limits.keepAlive
+        if let nextWake, nextWake <= time { return [] }
+        // Only those that are ready: as long as others don't serve none is too many, and a tick would end nothing.
+        guard workers.count(where: { $0.phase == .ready }) > limits.minInstances else { return [] }
+        return wake(at: time)
     }
 
     /// Asks for a tick, unless an earlier one is on its way: a busy function becomes idle thousands of times a second.
@@ -256,14 +264,18 @@ struct WorkerPoolState: Equatable {
         return [.wake(at: time)]
     }
 
-    /// Starts workers until those starting have room for all that waits, or `maxInstances` is reached.
+    /// Starts workers until those starting have room for all that waits, or `maxInstances` is reached. No more than
+    /// `maxStarting` are on their start at a time: while they are, those that are ready may have done the work already.
+    ///
+    /// A worker that is draining counts towards `maxInstances`, for it still takes its memory, and not towards
+    /// `minInstances`, for it takes no call.
     private mutating func startAsNeeded(now: NIODeadline) -> [Action] {
         guard !isStopping else { return [] }
         let starting = workers.count { $0.phase == .starting }
         let serving = workers.count { $0.phase != .draining }
         let forQueue = (queue.count + limits.concurrency - 1) / limits.concurrency - starting
         let wanted = max(forQueue, isDraining ? 0 : limits.minInstances - serving)
-        let count = min(wanted, limits.maxInstances - workers.count)
+        let count = min(wanted, limits.maxInstances - workers.count, limits.maxStarting - starting)
         guard count > 0 else { return [] }
         guard mayStartAt <= now else { return wake(at: mayStartAt) }
         return start(count, now: now)

@@ -13,6 +13,7 @@ extension Function {
             maxInstances: options.maxInstances,
             labels: options.labels,
             secrets: options.secrets,
+            rateLimits: options.rateLimits,
             ingress: options.ingress.rawValue,
             invoker: options.invoker,
             isTransactional: handler.isTransactional,

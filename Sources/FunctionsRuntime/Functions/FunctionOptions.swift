@@ -11,6 +11,7 @@ package struct FunctionOptions: Sendable {
     package var maxInstances = 100
     package var labels: [String: String] = [:]
     package var secrets: [String] = []
+    package var rateLimits: [RateLimitManifest] = []
     package var ingress: Ingress = .all
     package var invoker: [String] = ["public"]
     package var cors: CORSPolicy?

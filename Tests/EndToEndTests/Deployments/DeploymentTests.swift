@@ -25,44 +25,36 @@ import Testing
     }
 
     @Test func whatChangesIsToldAndNothingDoneInADryRun() async throws {
-        try await RunningHost.serving { host in
-            let shop = try host.shopBundle("a")
-            let first = try await host.deploy(shop, as: "extra", "--dry-run")
-            #expect(first.status == 0 && first.output.contains("+ purchase"), "\(first.output)\(first.errors)")
+        try await RunningHost.serving([.shop]) { host in
+            let small = try host.bundle("small", "export FIXTURE_PATTERNS=1\nexec '\(BuiltProducts.fixture)' \"$@\"")
+            let first = try await host.deploy(small, as: "extra", "--dry-run")
+            #expect(first.status == 0 && first.output.contains("+ stamp"), "\(first.output)\(first.errors)")
             #expect(try await host.current("extra") == nil)
-            #expect(try await host.call("catalog", "null").status == 404)
 
-            #expect(try await host.deploy(shop, as: "extra").status == 0)
-            let again = try await host.deploy(shop, as: "extra")
-            #expect(again.status == 0 && again.output.contains("already"), "\(again.output)")
             // Two bundles side by side, and names that two of them have.
-            try await host.expectEcho()
-            let clash = try await host.deploy(try host.fixtureBundle("a"), as: "third")
+            #expect(try await host.deploy(small, as: "extra").status == 0)
+            #expect(try await host.call("purchase", "null", region: "asia-northeast1").status == 401)
+            let again = try await host.deploy(small, as: "extra")
+            #expect(again.status == 0 && again.output.contains("already"), "\(again.output)")
+            let clash = try await host.deploy(try host.shopBundle("a"), as: "third")
             #expect(clash.status == 1 && clash.errors.contains("both have a function"), "\(clash.errors)")
+            #expect(try await host.command(["undeploy", "extra"]).status == 0)
 
             // What waits for a function that goes is told.
             #expect(try await host.command(["pause", "recordSale"]).status == 0)
             try await host.set("users/u/orders/o")
-            let removal = try await host.deploy(
-                try host.bundle("empty", Self.oneFunction), as: "extra", "--dry-run")
-            for words in ["- recordSale", "1 delivery waits for it: kept for 7 days", "- expireCarts", "+ only"] {
+            let removal = try await host.deploy(small, as: "shop", "--dry-run")
+            for words in ["- recordSale", "1 delivery waits for it: kept for 7 days", "- expireCarts", "+ stamp"] {
                 #expect(removal.output.contains(words), "\(removal.output)\(removal.errors)")
             }
         }
     }
 
-    /// A bundle with a function `only`, that tells its manifest and can't be started.
-    private static let oneFunction = """
-        if [ "$1" = manifest ]; then
-        echo '{"protocolVersion":PROTOCOL,"functions":[{"name":"only","regions":["us-central1"],"memoryMiB":256,\
-        "timeoutSeconds":60,"cpu":1,"concurrency":80,"minInstances":0,"maxInstances":100,"labels":{},"secrets":[],\
-        "ingress":"ALLOW_ALL","invoker":["public"],"isTransactional":false,\
-        "trigger":{"http":{"_0":{"cors":{"off":{}}}}}}]}' >&3
-        exit 0
-        fi
-        echo 'I will not work' >&2
-        exit 9
-        """.replacingOccurrences(of: "PROTOCOL", with: "1")
+    /// A bundle that tells its functions and whose workers end at once.
+    private static let lame = """
+        if [ "$1" = worker ]; then echo 'I will not work' >&2; exit 9; fi
+        exec '\(BuiltProducts.fixture)' "$@"
+        """
 
     @Test func whatFailsLeavesTheOldReleaseServing() async throws {
         try await RunningHost.serving { host in
@@ -70,7 +62,7 @@ import Testing
             let served = try #require(try await host.current("fixture"))
             for (name, script, words) in [
                 ("silent", "exit 4", "exit status 4"), ("text", "echo hello", "it told no functions"),
-                ("lame", Self.oneFunction, "doesn't become ready"),
+                ("lame", Self.lame, "doesn't become ready"),
             ] {
                 let run = try await host.deploy(try host.bundle(name, script), as: "fixture")
                 #expect(run.status == 1 && run.errors.contains(words), "\(run.output)\(run.errors)")

@@ -31,19 +31,18 @@ final class HostDirectory: Sendable {
 
     /// Writes a configuration with free ports.
     /// - Parameter extra: further members of the root object, such as `"limits": {…}`.
-    func configure(_ bundles: [Bundle], extra: String = "") throws {
+    func configure(_ bundles: [Bundle], trustedProxies: String = "", extra: String = "") throws {
         for bundle in bundles where !FileManager.default.fileExists(atPath: program(bundle)) {
             try FileManager.default.createSymbolicLink(atPath: program(bundle), withDestinationPath: bundle.product)
         }
         let list = bundles.map { #"{ "name": "\#($0.rawValue)", "executable": "\#(program($0))" }"# }
-        try configure(bundles: list.joined(separator: ", "), extra: extra)
+        let proxies = trustedProxies.isEmpty ? "" : #", "trustedProxies": ["\#(trustedProxies)"]"#
+        try configure(bundles: list.joined(separator: ", "), ports: Self.freePorts + proxies, extra: extra)
     }
 
-    func configure(
-        bundles: String, ports: String = #""functions": 0, "firestore": 0, "auth": 0, "events": 0"#, extra: String = ""
-    )
-        throws
-    {
+    static let freePorts = #""functions": 0, "firestore": 0, "auth": 0, "events": 0"#
+
+    func configure(bundles: String, ports: String = freePorts, extra: String = "") throws {
         try write(
             """
             {

@@ -29,13 +29,13 @@ struct RunningHost: Sendable {
 
     /// Runs a test against a host of its own, and sees to it that nothing of the host is left.
     static func serving(
-        _ bundles: [HostDirectory.Bundle] = [.fixture], extra: String = "",
+        _ bundles: [HostDirectory.Bundle] = [.fixture], trustedProxies: String = "", extra: String = "",
         _ body: (RunningHost) async throws -> Void
     ) async throws {
         await HostSlots.take()
         defer { HostSlots.giveBack() }
         let directory = try HostDirectory()
-        try directory.configure(bundles, extra: extra)
+        try directory.configure(bundles, trustedProxies: trustedProxies, extra: extra)
         let host = try await start(in: directory)
         do {
             try await body(host)

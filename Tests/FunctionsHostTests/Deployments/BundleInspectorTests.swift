@@ -23,7 +23,7 @@ import WorkerProtocol
 
     private static let function = """
         {"name":"hello","regions":["us-central1"],"memoryMiB":256,"timeoutSeconds":60,"cpu":1,"concurrency":80,\
-        "minInstances":0,"maxInstances":100,"labels":{},"secrets":[],"ingress":"ALLOW_ALL","invoker":["public"],\
+        "minInstances":0,"maxInstances":100,"labels":{},"secrets":[],"rateLimits":[],"ingress":"ALLOW_ALL","invoker":["public"],\
         "isTransactional":false,"trigger":{"http":{"_0":{"cors":{"off":{}}}}}}
         """
 

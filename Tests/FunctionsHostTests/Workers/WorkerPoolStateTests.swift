@@ -9,11 +9,12 @@ import Testing
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
     private func pool(
-        concurrency: Int = 2, min: Int = 0, max: Int = 3, queue: Int = 10
+        concurrency: Int = 2, min: Int = 0, max: Int = 3, queue: Int = 10, starting: Int = 10
     ) -> WorkerPoolState {
         WorkerPoolState(
             limits: .init(
-                concurrency: concurrency, minInstances: min, maxInstances: max, queue: queue, keepAlive: .seconds(60)))
+                concurrency: concurrency, minInstances: min, maxInstances: max, queue: queue, maxStarting: starting,
+                keepAlive: .seconds(60)))
     }
 
     private func ticket(_ id: UInt64) -> Ticket { Ticket(invocation: id, loop: 0) }
@@ -97,6 +98,21 @@ import Testing
         #expect(pool.tick(now: start + .seconds(59)).contains { if case .end = $0 { true } else { false } } == false)
         let actions = pool.tick(now: start + .seconds(60))
         #expect(actions.count { if case .end = $0 { true } else { false } } == 1)
+    }
+
+    @Test func anIdleWorkerThatIsKeptAsksForNoTickWhileOthersComeAndGo() {
+        var pool = pool(concurrency: 1, min: 1, max: 3)
+        _ = pool.began(now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.arrived(ticket(2), now: start)
+        #expect(pool.ended(in: 1, now: start) == [.dispatch(ticket(2), to: 1)])
+        // The second one is still on its start when the first has long been idle: a tick would end nothing.
+        #expect(pool.ended(in: 1, now: start) == [])
+        let late = start + .seconds(100)
+        #expect(pool.tick(now: late) == [])
+        #expect(pool.workerBecameReady(2, now: late) == [.wake(at: start + .seconds(60))])
+        #expect(pool.tick(now: late) == [.end(1)])
     }
 
     @Test func becomingIdleOftenAsksForOneTickOnly() {
@@ -185,60 +201,59 @@ import Testing
         #expect(pool.ended(in: 1, now: start) == [.end(1)])
     }
 
-    /// Whatever happens in whatever order, the bounds hold and no ticket is lost or dispatched twice.
-    @Test(arguments: 0..<20) func boundsHoldUnderRandomEvents(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
-        var pool = pool(concurrency: 3, max: 4, queue: 8)
-        var starting: Set<UInt64> = []
-        var running: [UInt64: Int] = [:]
-        var waiting: Set<UInt64> = []
-        var now = start
-        var next: UInt64 = 0
-        func apply(_ actions: [Action]) {
-            for action in actions {
-                switch action {
-                case .start(let id): starting.insert(id)
-                case .dispatch(let ticket, let id):
-                    #expect(waiting.remove(ticket.invocation) != nil)
-                    running[id, default: 0] += 1
-                    #expect(running[id, default: 0] <= 3)
-                case .refuse(let ticket), .fail(let ticket): #expect(waiting.remove(ticket.invocation) != nil)
-                case .end(let id), .kill(let id):
-                    starting.remove(id)
-                    running[id] = nil
-                case .wake: break
-                }
-            }
-            #expect(pool.instances <= 4)
-            #expect(pool.queued == waiting.count)
+    @Test func aBurstStartsOnlySomeWorkersAtATimeAndGoesOnWhileItIsNeeded() {
+        var pool = pool(concurrency: 1, max: 100, queue: 100, starting: 2)
+        var started: [Action] = []
+        for id in 1...10 { started += pool.arrived(ticket(UInt64(id)), now: start) }
+        #expect(started == [.start(1), .start(2)])
+        #expect(pool.workerBecameReady(1, now: start) == [.dispatch(ticket(1), to: 1), .start(3)])
+        // Short calls: the first worker has done all but two before the others are ready.
+        for id in 2...8 { #expect(pool.ended(in: 1, now: start) == [.dispatch(ticket(UInt64(id)), to: 1)]) }
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(9), to: 2)])
+        #expect(pool.instances == 3)
+    }
+
+    @Test func minInstancesAreStartedWithinTheBoundToo() {
+        var pool = pool(min: 3, starting: 2)
+        #expect(pool.began(now: start) == [.start(1), .start(2)])
+        #expect(pool.workerBecameReady(2, now: start) == [.start(3)])
+        #expect(pool.workerBecameReady(1, now: start) == [])
+    }
+
+    @Test func aDrainingWorkerTakesAPlaceOfMaxInstancesUntilItIsGone() {
+        var pool = pool(concurrency: 2, min: 1, max: 1)
+        _ = pool.began(now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.arrived(ticket(2), now: start)
+        #expect(pool.abandoned(in: 1, now: start) == [])
+        #expect(pool.arrived(ticket(3), now: start) == [])
+        #expect(pool.workerEnded(1, crashed: false, now: start) == [.start(2)])
+    }
+
+    @Test func whatWaitsIsServedInTurnByCaller() {
+        var pool = pool(concurrency: 1, max: 1, queue: 10)
+        let (ada, bob) = (Caller.user("ada"), Caller.user("bob"))
+        for id in 1...4 { _ = pool.arrived(ticket(UInt64(id)), of: ada, now: start) }
+        _ = pool.arrived(ticket(5), of: bob, now: start)
+        #expect(pool.workerBecameReady(1, now: start) == [.dispatch(ticket(1), to: 1)])
+        #expect(pool.ended(in: 1, now: start) == [.dispatch(ticket(5), to: 1)])
+        #expect(pool.ended(in: 1, now: start) == [.dispatch(ticket(2), to: 1)])
+    }
+
+    @Test func aCallerIsAskedForOnlyWhereItsCallHasToWait() {
+        var pool = pool(concurrency: 1, max: 1)
+        var asked = 0
+        func caller() -> Caller? {
+            asked += 1
+            return .user("ada")
         }
-        for _ in 0..<2000 {
-            now = now + .milliseconds(Int64.random(in: 0...50, using: &random))
-            switch Int.random(in: 0..<10, using: &random) {
-            case 0...4:
-                next += 1
-                waiting.insert(next)
-                apply(pool.arrived(ticket(next), now: now))
-            case 5, 6:
-                if let id = running.filter({ $0.value > 0 }).keys.sorted().randomElement(using: &random) {
-                    running[id, default: 0] -= 1
-                    apply(pool.ended(in: id, now: now))
-                }
-            case 7:
-                if let id = starting.sorted().randomElement(using: &random) {
-                    starting.remove(id)
-                    running[id] = 0
-                    apply(pool.workerBecameReady(id, now: now))
-                }
-            case 8:
-                if let id = (starting.sorted() + running.keys.sorted()).randomElement(using: &random) {
-                    starting.remove(id)
-                    running[id] = nil
-                    apply(pool.workerEnded(id, crashed: Bool.random(using: &random), now: now))
-                }
-            default: apply(pool.tick(now: now))
-            }
-        }
+        _ = pool.arrived(ticket(1), of: caller(), now: start)
+        #expect(asked == 1)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.ended(in: 1, now: start)
+        _ = pool.arrived(ticket(2), of: caller(), now: start)
+        #expect(asked == 1)
     }
 }
 

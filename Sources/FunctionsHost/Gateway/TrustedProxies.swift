@@ -1,0 +1,36 @@
+import NIOHTTP1
+
+/// The proxies whose word counts on where a request comes from.
+struct TrustedProxies: Hashable, Sendable {
+    private let prefixes: [AddressPrefix]
+
+    init(_ prefixes: [AddressPrefix] = []) { self.prefixes = prefixes }
+
+    func contains(_ address: IPAddress) -> Bool { prefixes.contains { $0.contains(address) } }
+
+    /// Where a request comes from: the last address on its way that is no trusted proxy.
+    ///
+    /// `X-Forwarded-For` is read from its end. What stands before the first address that isn't trusted was written by
+    /// the client, and may be anything.
+    /// - Parameter peer: the other end of the connection.
+    func client(_ peer: IPAddress, _ headers: HTTPHeaders) -> IPAddress {
+        guard !prefixes.isEmpty, contains(peer) else { return peer }
+        var client = peer
+        for header in headers["X-Forwarded-For"].reversed() {
+            for part in header.split(separator: ",").reversed() {
+                guard let address = Self.address(part) else { return client }
+                client = address
+                if !contains(address) { return client }
+            }
+        }
+        return client
+    }
+
+    /// Some proxies write the port behind the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+    private static func address(_ part: Substring) -> IPAddress? {
+        let text = part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+        if text.first == "[" { return IPAddress(text.dropFirst().prefix { $0 != "]" }) }
+        if let address = IPAddress(text) { return address }
+        return text.count { $0 == ":" } == 1 ? IPAddress(text.prefix { $0 != ":" }) : nil
+    }
+}

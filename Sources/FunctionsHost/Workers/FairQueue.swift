@@ -1,0 +1,57 @@
+import DequeModule
+
+/// What waits, bounded, and served in turn by who has sent it.
+///
+/// A caller may have as many places as it leaves free: one alone gets half of them, two get a third each, and whoever
+/// has none waiting gets in until the last place is taken. So a caller's thousand calls hold up another one's single
+/// call by one.
+struct FairQueue<Key: Hashable, Element: Equatable>: Equatable {
+    private let places: Int
+    private(set) var count = 0
+    private var lanes: [Key?: Deque<Element>] = [:]
+    /// Who has something waiting, in the order of their turns.
+    private var turns: Deque<Key?> = []
+
+    init(places: Int) { self.places = places }
+
+    var isEmpty: Bool { count == 0 }
+
+    /// - Parameter key: who sends it; nil for what is bounded by its sender already, and may have all places.
+    /// - Returns: whether there was a place for it.
+    mutating func append(_ element: Element, of key: Key?) -> Bool {
+        let held = lanes[key]?.count ?? 0
+        let free = places - count
+        guard free > 0, held == 0 || key == nil || held < free else { return false }
+        if held == 0 { turns.append(key) }
+        lanes[key, default: []].append(element)
+        count += 1
+        return true
+    }
+
+    mutating func popFirst() -> Element? {
+        guard let key = turns.popFirst(), let element = lanes[key]?.popFirst() else { return nil }
+        count -= 1
+        if lanes[key]?.isEmpty == true { lanes[key] = nil } else { turns.append(key) }
+        return element
+    }
+
+    /// - Returns: whether it was waiting.
+    mutating func remove(_ element: Element, of key: Key?) -> Bool {
+        guard let index = lanes[key]?.firstIndex(of: element) else { return false }
+        lanes[key]?.remove(at: index)
+        count -= 1
+        if lanes[key]?.isEmpty == true {
+            lanes[key] = nil
+            if let turn = turns.firstIndex(of: key) { turns.remove(at: turn) }
+        }
+        return true
+    }
+
+    /// - Returns: what was waiting, in the order of the turns.
+    mutating func removeAll() -> [Element] {
+        var all: [Element] = []
+        all.reserveCapacity(count)
+        while let element = popFirst() { all.append(element) }
+        return all
+    }
+}

@@ -78,7 +78,13 @@ final class ReleaseSwitch: Sendable {
         state.withLock { $0.current = next }
         for function in Self.functions(of: next, notIn: before) { function.pool.begin() }
         for loop in loops { try? await loop.eventLoop.submit { loop.routes = next.routes }.get() }
-        for function in Self.functions(of: before, notIn: next) { drain(function) }
+        let replaced = Self.functions(of: before, notIn: next)
+        let warm = Set(replaced.filter { !$0.pool.isEmpty }.map(\.manifest.name))
+        for function in replaced { drain(function) }
+        // A probe is kept where a worker was there before; else the memory of all would be taken for nothing.
+        for function in Self.functions(of: next, notIn: before) where !warm.contains(function.manifest.name) {
+            function.pool.cool()
+        }
     }
 
     private static func functions(of set: ServedFunctions, notIn other: ServedFunctions) -> [ServedFunction] {

@@ -92,6 +92,9 @@ final class WorkerPool: Sendable {
         }
     }
 
+    /// Ends workers that have nothing to do and needn't be kept warm.
+    func cool() { perform(on: nil) { $0.cool() } }
+
     private func answerProbes(_ end: WorkerEnd?) {
         let probes = state.withLock { state in
             defer { state.probes = [] }

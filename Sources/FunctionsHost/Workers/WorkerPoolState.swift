@@ -199,6 +199,18 @@ struct WorkerPoolState: Equatable {
         return workers.indices.flatMap { retireIfIdle($0) }
     }
 
+    /// Ends what has nothing to do and needn't be kept warm.
+    mutating func cool() -> [Action] {
+        var spare = workers.count { $0.phase == .ready } - limits.minInstances
+        var actions: [Action] = []
+        for index in workers.indices where spare > 0 {
+            let retired = retireIfIdle(index)
+            if !retired.isEmpty { spare -= 1 }
+            actions += retired
+        }
+        return actions
+    }
+
     /// Starts one worker, where there is none, to see whether it becomes ready.
     mutating func probe(now: NIODeadline) -> [Action] { workers.isEmpty ? start(1, now: now) : [] }
 

@@ -67,6 +67,20 @@ import Testing
         #expect(pool.probe(now: start) == [])
         #expect(pool.workerBecameReady(1, now: start) == [.wake(at: start + .seconds(60))])
         #expect(pool.hasReadyWorker)
+        #expect(pool.cool() == [.end(1)])
+    }
+
+    @Test func whatIsKeptWarmOrWorksIsNotCooled() {
+        var pool = pool(concurrency: 1, min: 1, max: 3)
+        _ = pool.began(now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        #expect(pool.cool() == [])
+        #expect(pool.arrived(ticket(1), now: start) == [.dispatch(ticket(1), to: 1)])
+        _ = pool.arrived(ticket(2), now: start)
+        _ = pool.workerBecameReady(2, now: start)
+        #expect(pool.cool() == [])
+        _ = pool.ended(in: 2, now: start)
+        #expect(pool.cool() == [.end(2)])
     }
 
     @Test func fullQueueRefuses() {

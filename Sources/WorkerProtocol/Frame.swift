@@ -46,7 +46,7 @@ package struct Frame {
     }
 
     /// Raised by every change of the protocol that an older side wouldn't understand.
-    package static let protocolVersion: UInt16 = 1
+    package static let protocolVersion: UInt16 = 2
 
     /// The most that a frame's length may say: a body of 10 MiB, its head, and room.
     package static let maxLength = 16 * 1024 * 1024

@@ -6,7 +6,7 @@ enum SQLiteSchema {
     static let applicationID = 0x666E_7374
 
     /// The version that the last migration leads to. A file with a higher one is refused.
-    static let version = 3
+    static let version = 4
 
     /// Named and append-only: a migration that has shipped is never changed.
     static var migrator: DatabaseMigrator {
@@ -38,6 +38,10 @@ enum SQLiteSchema {
                     CREATE TABLE deliveries (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
                     PRAGMA user_version = 3;
                     """)
+        }
+        migrator.registerMigration("4 revived deliveries") { database in
+            // Their rows have a format of their own; a program that doesn't know it must not open the file.
+            try database.execute(sql: "PRAGMA user_version = 4")
         }
         return migrator
     }

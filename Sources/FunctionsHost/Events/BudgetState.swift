@@ -57,6 +57,9 @@ struct BudgetState: Equatable, Sendable {
         return (true, actions + settle())
     }
 
+    /// An invocation that was admitted hasn't begun after all. What was told of it stays.
+    mutating func giveBack() { invocations = max(0, invocations - 1) }
+
     /// A handler has run for so long.
     mutating func spent(microseconds: Int64, now: Timestamp) -> [Action] {
         let actions = refresh(now: now)

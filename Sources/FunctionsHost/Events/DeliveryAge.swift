@@ -1,6 +1,6 @@
 import WorkerProtocol
 
-/// How long a delivery is kept that can't be worked on: its function is paused, or isn't served any more.
+/// How long a delivery is kept that can't be worked on: its function is paused, can't be started, or isn't served any more.
 enum DeliveryAge {
     /// Seconds. Longer than a weekend, since somebody has to notice.
     static let whereGone = 7 * 86_400.0

@@ -116,8 +116,8 @@ final class DeliveryQueue: Sendable {
 
     var counters: DeliveryCounters { state.withLock { $0.counters } }
 
-    /// Whether its handlers can't be started at present.
-    var isFailingToStart: Bool { state.withLock { $0.machine.isFailingToStart } }
+    /// Since when its handlers can't be started; nil where they can, or none was tried.
+    var failingSince: Timestamp? { state.withLock { $0.machine.failingSince } }
 
     // MARK: Doing it
 
@@ -171,7 +171,7 @@ final class DeliveryQueue: Sendable {
         let seconds = parts.now().seconds(since: due)
         let wasFailing = state.withLock { state in
             state.counters.latency.add(seconds: seconds)
-            return state.machine.isFailingToStart
+            return state.machine.failingSince != nil
         }
         if wasFailing { perform { $0.machine.started(now: $1) } }
     }
@@ -193,12 +193,9 @@ final class DeliveryQueue: Sendable {
     }
 
     private func wake(at time: Timestamp) {
-        let seconds = time.seconds(since: parts.now())
-        parts.timer.schedule(afterSeconds: seconds) { [weak self] in
+        parts.timer.schedule(afterSeconds: time.seconds(since: parts.now())) { [weak self] in
             guard let self, state.withLock({ $0.phase != .stopped }) else { return }
-            // Timers don't go by the wall clock, and may come a little early by it.
-            let left = time.seconds(since: parts.now())
-            if left > 0, left < seconds { wake(at: time) } else { perform { $0.machine.tick(now: $1) } }
+            perform { $0.machine.tick(for: time, now: $1) }
         }
     }
 
@@ -229,6 +226,7 @@ final class DeliveryQueue: Sendable {
             perform { $0.machine.lostInCompany(event, now: $1) }
         case .notStarted(let reason):
             parts.store.release(lease)
+            gate.giveBack()
             logger.warning(
                 "a handler can't be started; its event waits",
                 metadata: ["event.id": "\(event)", "reason": "\(reason)"])
@@ -241,9 +239,9 @@ final class DeliveryQueue: Sendable {
         parts.store.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
             switch result {
             case .success(let count):
-                // Where nothing was left to end, the handler's own commit has ended it before the handler was lost.
+                if count > 0 { log(outcome, delivery) } else { logOvertaken(outcome, delivery) }
+                // Where nothing was left to end, the handler's own commit has ended it, or it was deleted.
                 let outcome = count == 0 ? .succeeded : outcome
-                log(outcome, delivery)
                 var again: Timestamp?
                 if case .retry(let due, _) = outcome { again = due }
                 perform { [again] state, now in
@@ -264,6 +262,16 @@ final class DeliveryQueue: Sendable {
                     write(outcome, lease, delivery, began: began)
                 }
             }
+        }
+    }
+
+    private func logOvertaken(_ outcome: DeliveryOutcome, _ delivery: Delivery) {
+        switch outcome {
+        case .succeeded: break
+        case .retry(_, let failure), .dropped(let failure), .dead(let failure):
+            logger.info(
+                "an event's handler failed after its delivery was over",
+                metadata: ["event.id": "\(delivery.id.event)", "error": "\(failure.message)"])
         }
     }
 

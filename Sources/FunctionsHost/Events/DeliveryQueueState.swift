@@ -11,7 +11,7 @@ struct DeliveryQueueState: Equatable {
         case start(StoredDelivery)
         /// Read what is due, and tell ``read(_:now:)`` or ``readFailed(now:)``.
         case read(Request)
-        /// Call ``tick(now:)`` then.
+        /// Call ``tick(for:now:)`` then.
         case wake(at: Timestamp)
     }
 
@@ -86,9 +86,12 @@ struct DeliveryQueueState: Equatable {
     private var nextWake: Timestamp?
     /// Those whose process ended while it ran several: one of them may be why, so each is worked on alone.
     private var suspects: Set<EventID> = []
-    /// How often in a row no handler could be started, and when that may be tried again.
+    /// How often in a row no handler could be started, since when, and when that may be tried again.
     private var misstarts = 0
+    private(set) var failingSince: Timestamp?
     private var mayStartAt: Timestamp?
+    /// What is to show whether a handler can be started by now.
+    private var probe: EventID?
 
     /// Ticks are never asked for further ahead, in seconds: the wall clock may be set meanwhile.
     private static let longestSleep = 60.0
@@ -170,6 +173,10 @@ struct DeliveryQueueState: Equatable {
         // What was said while it was read isn't known to be in it.
         hasMore = hasMore || page.hasMore
         for stored in page.deliveries { add(stored) }
+        // What isn't here though all there is was read is over, by a commit before its process was lost.
+        if !hasMore, page.nextDue == nil {
+            suspects = suspects.filter { bufferedIDs.contains($0) || inFlight[$0] != nil }
+        }
         // What came while there was more to read comes in its turn.
         if hasMore || arrivals.areIncomplete {
             hasMore = true
@@ -217,22 +224,22 @@ struct DeliveryQueueState: Equatable {
         // Those that were to start together have one reason.
         if mayStart(now) {
             misstarts += 1
+            failingSince = failingSince ?? now
             mayStartAt = now.after(seconds: min(Double(1 << min(misstarts - 1, 6)), Self.longestSleep))
         }
         return advance(now)
     }
 
-    /// Whether no handler could be started when that was last tried.
-    var isFailingToStart: Bool { misstarts > 0 }
-
-    /// A handler has started.
+    /// A handler has started, after others could not be.
     mutating func started(now: Timestamp) -> [Action] {
-        (misstarts, mayStartAt) = (0, nil)
+        (misstarts, failingSince, mayStartAt, probe) = (0, nil, nil, nil)
         return advance(now)
     }
 
-    mutating func tick(now: Timestamp) -> [Action] {
-        if let wake = nextWake, isOver(wake, now) { nextWake = nil }
+    /// - Parameter wake: the time for which it was asked. It may come early, or by a clock that was put back: then
+    ///   another one is asked for. One for which an earlier one was asked since does nothing to that.
+    mutating func tick(for wake: Timestamp, now: Timestamp) -> [Action] {
+        if nextWake == wake { nextWake = nil }
         return advance(now)
     }
 
@@ -247,6 +254,7 @@ struct DeliveryQueueState: Equatable {
 
     private mutating func drop(_ event: EventID) {
         if let bytes = inFlight.removeValue(forKey: event) { inFlightBytes -= bytes }
+        if probe == event { probe = nil }
     }
 
     /// Of one that isn't to be worked on as before: it is in the store, and read in its turn.
@@ -309,6 +317,7 @@ struct DeliveryQueueState: Equatable {
             bufferedBytes -= first.event.count
             inFlight[first.delivery.id.event] = first.event.count
             inFlightBytes += first.event.count
+            if misstarts > 0 { probe = first.delivery.id.event }
             actions.append(.start(first))
         }
         if let read = readAsNeeded(now) { actions.append(.read(read)) }
@@ -318,9 +327,9 @@ struct DeliveryQueueState: Equatable {
 
     private func hasPlace(for stored: StoredDelivery) -> Bool {
         if inFlight.isEmpty { return true }
-        // While none can be started one is tried at a time.
+        // While none can be started one is tried at a time, beside what has started before.
         return inFlight.count < limits.concurrency && inFlightBytes + stored.event.count <= limits.maxBytes
-            && misstarts == 0 && !isAlone && !suspects.contains(stored.delivery.id.event)
+            && probe == nil && !isAlone && !suspects.contains(stored.delivery.id.event)
     }
 
     private func mayStart(_ now: Timestamp) -> Bool { mayStartAt.map { isOver($0, now) } ?? true }

@@ -39,8 +39,8 @@ extension EventService {
     func sweep() async {
         do throws(DocumentError) {
             for name in try await store.functionsWithDeliveries() {
-                guard let (reason, maxAge) = obstacle(name) else { continue }
-                let buried = try await bury(olderThan: maxAge, of: name, reason)
+                guard let (reason, maxAge, since) = obstacle(name) else { continue }
+                let buried = try await bury(olderThan: maxAge, since: since, of: name, reason)
                 try await tell(name, reason, buried: buried)
             }
         } catch {
@@ -51,20 +51,26 @@ extension EventService {
     }
 
     /// Why a function can't be told of anything, and for how many seconds its deliveries are kept; nil where it can.
-    private func obstacle(_ name: String) -> (reason: String, maxAge: Double)? {
-        guard let function = functions[name], queues[name] != nil else {
-            return ("no function \(name) is served that takes events", DeliveryAge.whereGone)
+    ///
+    /// - Returns: since when it is so, where that is known to be less than a delivery may have waited.
+    private func obstacle(_ name: String) -> (reason: String, maxAge: Double, since: Timestamp?)? {
+        guard let function = functions[name], let queue = queues[name] else {
+            return ("no function \(name) is served that takes events", DeliveryAge.whereGone, nil)
         }
-        if queues[name]?.isFailingToStart == true {
-            return ("\(name) can't be started", DeliveryAge.wherePaused(function.manifest.trigger))
+        if let since = queue.failingSince {
+            // A backlog may be old and yet have waited for nothing but its turn.
+            return ("\(name) can't be started", DeliveryAge.wherePaused(function.manifest.trigger), since)
         }
         guard function.gate.isClosed else { return nil }
         let reason = function.gate.isPaused ? "\(name) is paused" : "the budget of \(name) is used up"
-        return (reason, DeliveryAge.wherePaused(function.manifest.trigger))
+        return (reason, DeliveryAge.wherePaused(function.manifest.trigger), nil)
     }
 
-    private func bury(olderThan maxAge: Double, of name: String, _ reason: String) async throws(DocumentError) -> Int {
+    private func bury(
+        olderThan maxAge: Double, since: Timestamp?, of name: String, _ reason: String
+    ) async throws(DocumentError) -> Int {
         let now = parts.now()
+        if let since, now.seconds(since: since) <= maxAge { return 0 }
         var last: DeliveryID?
         var count = 0
         while true {

@@ -35,7 +35,7 @@ package final class EventService: Service {
         var sweptAt: Timestamp?
         /// How many dead letters were made of deliveries that had waited too long, by function.
         var buried: [String: Int] = [:]
-        var counts: (deliveries: [DocumentStore.DeliveryCounts], time: Timestamp)?
+        var counts: (deliveries: [DocumentStore.DeliveryCounts], time: Timestamp, seconds: Double)?
         var isStopped = false
     }
 
@@ -188,11 +188,15 @@ package final class EventService: Service {
 
     func deliveryCounts() async throws(DocumentError) -> [DocumentStore.DeliveryCounts] {
         let now = parts.now()
-        if let counts = state.withLock({ $0.counts }), abs(now.seconds(since: counts.time)) < 1 {
+        // Every row is looked at, so that it must not be done the whole time where there are many.
+        if let counts = state.withLock({ $0.counts }),
+            abs(now.seconds(since: counts.time)) < max(1, counts.seconds * 50)
+        {
             return counts.deliveries
         }
         let counts = try await store.deliveryCounts()
-        state.withLock { $0.counts = (counts, now) }
+        let seconds = parts.now().seconds(since: now)
+        state.withLock { $0.counts = (counts, now, seconds) }
         return counts
     }
 }

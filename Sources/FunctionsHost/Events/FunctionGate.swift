@@ -48,6 +48,9 @@ final class FunctionGate: Sendable {
         return answer?.isAdmitted == false ? .budgetUsedUp : nil
     }
 
+    /// What was admitted hasn't begun after all.
+    func giveBack() { if hasBudget { budget.withLock { $0?.giveBack() } } }
+
     /// A handler has run for so long.
     func spent(microseconds: Int64) {
         tell(budget.withLock { $0?.spent(microseconds: microseconds, now: now()) })

@@ -61,9 +61,10 @@ final class InvocationLoop: @unchecked Sendable {
         }
         let link = worker.links[index]
         // The worker died while the pool's decision was on its way here; the pool knows by now.
-        guard link.isOpen else { return invocation.pool.submit(invocation, on: self) }
+        guard link.isOpen, worker.began(invocation.head.executionID) else {
+            return invocation.pool.submit(invocation, on: self)
+        }
         invocation.state = .running(link)
-        worker.began(invocation.head.executionID)
         link.invoke(invocation)
         invocation.observer?.invocationStarted()
     }

@@ -141,7 +141,14 @@ final class Worker: Sendable {
         executions.withLock { $0.running.count > 1 ? nil : $0.running.first ?? $0.last }
     }
 
-    func began(_ execution: String) { executions.withLock { $0.running.append(execution) } }
+    /// - Returns: false where the process is lost, so that the execution won't be there.
+    func began(_ execution: String) -> Bool {
+        executions.withLock { executions in
+            guard executions.lost == nil else { return false }
+            executions.running.append(execution)
+            return true
+        }
+    }
 
     func ended(_ execution: String) {
         executions.withLock { executions in
@@ -153,8 +160,9 @@ final class Worker: Sendable {
 
     /// One of the links is closed, and what ran is lost.
     func broke() {
-        executions.withLock { if $0.lost == nil { $0.lost = $0.running.count } }
+        // The pool first: else it might give the worker what the worker then refuses.
         pool.workerBroke(self)
+        executions.withLock { if $0.lost == nil { $0.lost = $0.running.count } }
     }
 
     // MARK: Ends

@@ -178,6 +178,7 @@ extension WorkerLink {
         invocation.pendingOperations += 1
         if request.isBegin { invocation.openTransactions += 1 }
         let delivery = invocation.delivery
+        let boundDelivery = delivery.map { NIOLoopBound($0, eventLoop: loop.eventLoop) }
         let context = OperationContext(
             owner: id, completion: invocation.completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
         let services = worker.pool.services
@@ -189,6 +190,8 @@ extension WorkerLink {
             let bytes = response.encoded
             loop.eventLoop.execute {
                 self.respond(bytes, number: number, to: id)
+                // Its process may have been lost meanwhile; what it has done counts.
+                if endsDelivery { boundDelivery?.value.isDone = true }
                 guard let invocation = self.loop.invocations[id] else {
                     // It ended while its transaction was being begun.
                     if request.isBegin { services.store.release(owner: id) }
@@ -196,7 +199,6 @@ extension WorkerLink {
                 }
                 invocation.pendingOperations -= 1
                 if endsTransaction { invocation.openTransactions -= 1 }
-                if endsDelivery { invocation.delivery?.isDone = true }
                 // A beginning has no other argument: the key was used with other data, which is the caller's mistake.
                 if isKeyReused, case .failed(let error) = response, invocation.isWanted {
                     invocation.client?.invocationEnded(

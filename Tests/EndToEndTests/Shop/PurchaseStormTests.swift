@@ -61,7 +61,7 @@ import Testing
             while try await !host.hasPlannedRetry {
                 for worker in host.workers { kill(worker, SIGKILL) }
                 kills += 1
-                try await Bound.pause(milliseconds: Int64.random(in: 20...200, using: &random))
+                try await Bound.pause(milliseconds: Int64.random(in: 100...600, using: &random))
             }
             storm.end()
             return (kills, try await group.reduce(into: []) { $0.append($1) })

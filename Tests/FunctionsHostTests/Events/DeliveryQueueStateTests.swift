@@ -61,14 +61,14 @@ import WorkerProtocol
         _ = queue.arrived([stored(1), stored(2)], later: nil, now: start)
         _ = queue.misstarted(event(1), now: start)
         _ = queue.misstarted(event(2), now: start)
-        #expect(queue.isFailingToStart)
+        #expect(queue.failingSince == start)
         _ = queue.read(Page(), now: start)
         let both = Page(deliveries: [stored(1), stored(2)])
         #expect(queue.read(both, now: start) == [.wake(at: start.after(seconds: 1))])
         var time = start
         for pause in [1.0, 2, 4, 8, 16, 32, 60, 60] {
             time = time.after(seconds: pause)
-            #expect(queue.tick(now: time) == [.start(stored(1))])
+            #expect(queue.tick(for: time, now: time) == [.start(stored(1))])
             // Another one's turn comes, but as late.
             let next = min(pause * 2, 60)
             #expect(queue.misstarted(event(1), now: time).last == .wake(at: time.after(seconds: next)))
@@ -77,9 +77,9 @@ import WorkerProtocol
             _ = queue.read(Page(), now: time)
             #expect(queue.read(both, now: time) == [])
         }
-        #expect(queue.tick(now: time.after(seconds: 60)) == [.start(stored(1))])
+        #expect(queue.tick(for: time.after(seconds: 60), now: time.after(seconds: 60)) == [.start(stored(1))])
         #expect(queue.started(now: time.after(seconds: 60)) == [.start(stored(2))])
-        #expect(!queue.isFailingToStart)
+        #expect(queue.failingSince == nil)
     }
 
     @Test func ticksAreAskedForAMinuteAheadAtMost() {
@@ -89,7 +89,52 @@ import WorkerProtocol
         #expect(queue.arrived([], later: start.after(seconds: 1), now: start) == [.wake(at: start.after(seconds: 1))])
         // The clock is put back: the tick that comes asks again, by the clock as it is.
         let earlier = start.after(seconds: -3600)
-        #expect(queue.tick(now: earlier) == [.wake(at: earlier.after(seconds: 60))])
+        #expect(queue.tick(for: start.after(seconds: 1), now: earlier) == [.wake(at: earlier.after(seconds: 60))])
+    }
+
+    @Test func aClockThatIsPutBackLeavesNoQueueWithoutATick() {
+        for seconds in [0.5, 10, 20, 60, 90] {
+            var queue = queue()
+            let due = start.after(seconds: 10)
+            #expect(queue.arrived([], later: due, now: start) == [.wake(at: due)])
+            let now = due.after(seconds: -seconds)
+            #expect(queue.tick(for: due, now: now) == [.wake(at: min(due, now.after(seconds: 60)))])
+        }
+    }
+
+    @Test func aTickThatWasSupersededAsksForNoOther() {
+        var queue = queue()
+        let (early, late) = (start.after(seconds: 1), start.after(seconds: 2))
+        #expect(queue.arrived([], later: late, now: start) == [.wake(at: late)])
+        #expect(queue.arrived([], later: early, now: start) == [.wake(at: early)])
+        let far = late.after(seconds: 5)
+        _ = queue.tick(for: early, now: early)
+        #expect(queue.read(Page(nextDue: far), now: early) == [.wake(at: far)])
+        #expect(queue.tick(for: late, now: late) == [])
+    }
+
+    @Test func whatRunsWellHoldsUpNoTrialOfAStart() {
+        var queue = queue(concurrency: 3)
+        _ = queue.arrived([stored(1), stored(2)], later: nil, now: start)
+        _ = queue.misstarted(event(2), now: start)
+        _ = queue.read(Page(deliveries: [stored(2), stored(3)]), now: start)
+        let later = start.after(seconds: 1)
+        // Beside the first, which has started long ago; but one alone.
+        #expect(queue.tick(for: later, now: later) == [.start(stored(2))])
+        #expect(queue.started(now: later) == [.start(stored(3))])
+    }
+
+    @Test func aSuspectThatIsOverIsForgotten() {
+        var queue = queue(concurrency: 2)
+        _ = queue.arrived([stored(1), stored(2)], later: nil, now: start)
+        _ = queue.lostInCompany(event(1), now: start)
+        _ = queue.lostInCompany(event(2), now: start)
+        _ = queue.read(Page(), now: start)
+        // One of them had committed before.
+        #expect(queue.read(Page(deliveries: [stored(2)]), now: start) == [.start(stored(2))])
+        _ = queue.ended(event(2), now: start)
+        #expect(
+            queue.arrived([stored(1), stored(3)], later: nil, now: start) == [.start(stored(1)), .start(stored(3))])
     }
 
     @Test func newsIsStartedAtOnceWithoutReading() {
@@ -168,8 +213,8 @@ import WorkerProtocol
         let due = start.after(seconds: 10)
         #expect(queue.arrived([], later: due, now: start) == [.wake(at: due)])
         #expect(queue.arrived([], later: due.after(seconds: 5), now: start) == [])
-        #expect(queue.tick(now: start.after(seconds: 9)) == [])
-        #expect(queue.tick(now: due) == [read(except: [])])
+        #expect(queue.tick(for: start.after(seconds: 9), now: start.after(seconds: 9)) == [])
+        #expect(queue.tick(for: due, now: due) == [read(except: [])])
         #expect(
             queue.read(Page(deliveries: [stored(1)], nextDue: due.after(seconds: 5)), now: due)
                 == [.start(stored(1)), .wake(at: due.after(seconds: 5))])
@@ -182,7 +227,7 @@ import WorkerProtocol
         // Its retry is written while it is left out of what is read, and is due before that is there.
         _ = queue.arrived([], later: start.after(seconds: 1), now: start)
         #expect(queue.ended(event(1), due: start.after(seconds: 1), now: start) == [])
-        #expect(queue.tick(now: start.after(seconds: 1)) == [])
+        #expect(queue.tick(for: start.after(seconds: 1), now: start.after(seconds: 1)) == [])
         #expect(queue.read(Page(), now: start.after(seconds: 1)) == [read(except: [])])
 
         var other = self.queue()
@@ -203,14 +248,14 @@ import WorkerProtocol
         _ = queue.arrived([], later: start, now: start)
         #expect(queue.readFailed(now: start) == [.wake(at: start.after(seconds: 1))])
         #expect(queue.arrived([stored(1)], later: nil, now: start) == [])
-        #expect(queue.tick(now: start.after(seconds: 1)) == [read(except: [])])
+        #expect(queue.tick(for: start.after(seconds: 1), now: start.after(seconds: 1)) == [read(except: [])])
     }
 
     @Test func oneThatIsReturnedIsReadAgainSoon() {
         var queue = queue()
         _ = queue.arrived([stored(1)], later: nil, now: start)
         #expect(queue.returned(event(1), now: start) == [.wake(at: start.after(seconds: 1))])
-        #expect(queue.tick(now: start.after(seconds: 1)) == [read(except: [])])
+        #expect(queue.tick(for: start.after(seconds: 1), now: start.after(seconds: 1)) == [read(except: [])])
     }
 
     @Test func aClosedQueueStartsNothingAndForgetsNothing() {
@@ -257,7 +302,7 @@ import WorkerProtocol
         queue.stopped()
         #expect(queue.ended(event(1), now: start) == [])
         #expect(queue.opened(now: start) == [])
-        #expect(queue.tick(now: start.after(seconds: 100)) == [])
+        #expect(queue.tick(for: start.after(seconds: 100), now: start.after(seconds: 100)) == [])
     }
 
     @Test func bytesAreBoundedAndOneAlwaysFits() {
@@ -275,6 +320,6 @@ import WorkerProtocol
         #expect(
             queue.arrived(all, later: nil, now: start) == [.start(stored(1)), .start(stored(2)), .wake(at: next)])
         #expect(queue.ended(event(1), now: start) == [])
-        #expect(queue.tick(now: next) == [.start(stored(3)), .wake(at: next.after(seconds: 0.1))])
+        #expect(queue.tick(for: next, now: next) == [.start(stored(3)), .wake(at: next.after(seconds: 0.1))])
     }
 }

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func theAlarmIsSetToTheNextRun() async throws {
+    @Test(.timeLimit(.minutes(10))) func theAlarmIsSetToTheNextRun() async throws {
         try await Self.serving { runner, alarm, fixtures, store in
             #expect(await alarm.nextTime() == .seconds(30))
             fixtures.now = fixtures.now.adding(30)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: [
             (DeliveryOutcome.dead(DeliveryFailure("it broke")), "dead"),
             (.dropped(DeliveryFailure("it broke")), "failed"),

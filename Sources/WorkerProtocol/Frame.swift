@@ -26,6 +26,8 @@ package struct Frame {
         case documentResponse = 3
         /// The client has taken so many bytes (4) of a streamed answer: as many more may be sent.
         case credit = 4
+        /// The ``ParamValues`` that the worker's function may read. Sent before the first invocation of a link.
+        case params = 5
 
         // From the worker.
 
@@ -46,7 +48,7 @@ package struct Frame {
     }
 
     /// Raised by every change of the protocol that an older side wouldn't understand.
-    package static let protocolVersion: UInt16 = 1
+    package static let protocolVersion: UInt16 = 2
 
     /// The most that a frame's length may say: a body of 10 MiB, its head, and room.
     package static let maxLength = 16 * 1024 * 1024

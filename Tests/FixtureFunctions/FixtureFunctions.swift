@@ -11,7 +11,7 @@ import FunctionsRuntime
 /// A bundle for tests: one function of each kind, and one for each way to misbehave.
 @main
 struct FixtureFunctions: FunctionBundle {
-    var functions: [Function] { measured ?? everything }
+    var functions: [Function] { measured ?? configured ?? everything }
 
     @FunctionsBuilder private var everything: [Function] {
         wellBehaved

@@ -11,6 +11,9 @@ int functions_file_status(const char *path, unsigned int *mode, unsigned int *ow
    or, where the process is killed, never. */
 void functions_write_output_by_line(void);
 
+/* Has crashes of this process, and of those it starts, leave no core dump. */
+void functions_forbid_core_dumps(void);
+
 #if defined(__linux__)
 #include <spawn.h>
 

@@ -2,7 +2,7 @@
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
-        "alerts", "environments",
+        "alerts", "params", "secrets", "environments",
     ]
     static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies"]
     static let store = ["engine", "historySeconds", "historyMiB"]

@@ -92,6 +92,8 @@ struct ConfigurationReader {
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
         if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
+        if let params = object["params"] { configuration.params = self.params(params) }
+        configuration.secrets = object["secrets"].flatMap { readableFile($0) }
         return configuration
     }
 

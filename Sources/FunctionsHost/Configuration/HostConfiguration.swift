@@ -22,6 +22,10 @@ package struct HostConfiguration: Hashable, Sendable {
     package var functions: [String: FunctionOverrides]
     package var limits: Limits
     package var alerts: Alerts
+    /// The values of params, by name. Whether there is such a param is known only with the bundles' manifests.
+    package var params: [String: ParamValue]
+    /// The file of secrets; nil for `.secrets` and `.secrets.PROJECT` beside `functions.json`.
+    package var secrets: String?
     /// Where each key stands in the file.
     package var places: ConfigurationPlaces
 
@@ -29,7 +33,8 @@ package struct HostConfiguration: Hashable, Sendable {
         project: String, mode: Mode, data: String, listen: Listen = Listen(), store: Store = Store(),
         rules: String? = nil, indexes: String? = nil, bundles: [Bundle] = [],
         functions: [String: FunctionOverrides] = [:],
-        limits: Limits = Limits(), alerts: Alerts = Alerts(), places: ConfigurationPlaces
+        limits: Limits = Limits(), alerts: Alerts = Alerts(), params: [String: ParamValue] = [:],
+        secrets: String? = nil, places: ConfigurationPlaces
     ) {
         self.project = project
         self.mode = mode
@@ -42,6 +47,8 @@ package struct HostConfiguration: Hashable, Sendable {
         self.functions = functions
         self.limits = limits
         self.alerts = alerts
+        self.params = params
+        self.secrets = secrets
         self.places = places
     }
 

@@ -21,19 +21,26 @@ struct FunctionPlan: Sendable {
     struct Entry: Sendable {
         var release: Release
         var manifest: FunctionManifest
+        /// What it may read.
+        var params: ParamValues
     }
 
     private(set) var entries: [Entry] = []
 
     /// - Throws: ``ConfigurationError`` where two bundles have a function of one name, where the configuration names a
-    ///   function that none has, or where what it sets is impossible for the function.
-    init(_ releases: [Release], configuration: HostConfiguration) throws(ConfigurationError) {
+    ///   function or a param that none has, where what it sets is impossible for the function, or where a param has no
+    ///   value.
+    init(
+        _ releases: [Release], configuration: HostConfiguration, sources: ParamSources = ParamSources()
+    ) throws(ConfigurationError) {
         var owners: [String: String] = [:]
         var problems: [ConfigurationError.Problem] = []
         func report(_ key: String, _ message: String) {
             problems += configuration.problem(at: key, message).problems
         }
         for release in releases {
+            let params = ParamResolution(release.manifest, of: release.bundle, from: sources)
+            for problem in params.problems { report(problem.key, problem.message) }
             for function in release.manifest.functions {
                 if let other = owners.updateValue(release.bundle, forKey: function.name) {
                     report(
@@ -47,12 +54,19 @@ struct FunctionPlan: Sendable {
                     for problem in manifest.problems { report("functions.\(function.name)", problem) }
                 }
                 if let problem = manifest.scheduleProblem { report("bundles", "\(function.name): \(problem)") }
-                entries.append(Entry(release: release, manifest: manifest))
+                entries.append(Entry(release: release, manifest: manifest, params: params.values(for: manifest)))
             }
         }
         for name in configuration.functions.keys.sorted() where owners[name] == nil {
             let known = owners.keys.sorted().joined(separator: ", ")
             report("functions.\(name)", "no bundle has a function \"\(name)\"; there are \(known)")
+        }
+        let params = Set(releases.flatMap { $0.manifest.params.map(\.name) })
+        for name in sources.configured.keys.sorted() where !params.contains(name) {
+            let known = params.sorted().joined(separator: ", ")
+            report(
+                "params.\(name)",
+                "no bundle has a param \"\(name)\"; there \(known.isEmpty ? "is none" : "are \(known)")")
         }
         if !problems.isEmpty {
             throw ConfigurationError(file: configuration.places.file, problems: problems)

@@ -43,7 +43,9 @@ final class ServedFunctionsMaker {
     /// - Throws: ``ConfigurationError`` where the releases don't go together or don't fit the configuration;
     ///   `DocumentError` where the store can't be read.
     func make(_ releases: [Release], after before: ServedFunctions? = nil) async throws -> ServedFunctions {
-        let plan = try FunctionPlan(releases, configuration: configuration)
+        let plan = try FunctionPlan(
+            releases, configuration: configuration, sources: try ParamSources.load(configuration))
+        if plan.entries.contains(where: { !$0.params.secrets.isEmpty }) { CoreDumps.forbid() }
         let kept = Set(releases.filter { before?.release(of: $0.bundle)?.id == $0.id }.map(\.bundle))
         var existing: [String: ServedFunction] = [:]
         for function in before?.functions ?? [] { existing[function.manifest.name] = function }
@@ -92,7 +94,8 @@ final class ServedFunctionsMaker {
             configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
         return WorkerPool(
             name: manifest.name, limits: limits,
-            launch: WorkerLaunch(executable: entry.release.executable, environment: environment),
+            launch: WorkerLaunch(
+                executable: entry.release.executable, environment: environment, params: entry.params),
             services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
     }
 }

@@ -112,7 +112,9 @@ final class Worker: Sendable {
 
     private func capture(_ descriptor: Int32, level: Logger.Level) {
         let output = NIOLoopBound(
-            WorkerOutput(logger: logger, level: level) { [weak self] in self?.soleExecution },
+            WorkerOutput(logger: logger, level: level, filter: pool.launch.secretFilter) { [weak self] in
+                self?.soleExecution
+            },
             eventLoop: supervisor.eventLoop)
         NIOPipeBootstrap(group: supervisor.eventLoop)
             .channelInitializer { channel in
@@ -249,10 +251,11 @@ final class Worker: Sendable {
 
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()
-        for (key, value) in line.metadata { metadata[key] = "\(value)" }
+        let filter = pool.launch.secretFilter
+        for (key, value) in line.metadata { metadata[key] = "\(filter.filtered(value))" }
         if let execution { metadata["execution.id"] = "\(execution)" }
         let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
-        logger.log(level: level, "\(line.message)", metadata: metadata)
+        logger.log(level: level, "\(filter.filtered(line.message))", metadata: metadata)
     }
 }
 

@@ -102,6 +102,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
             }
             guard !isReady else { throw ProtocolViolation("it was ready twice") }
             isReady = true
+            send(.params, 0) { worker.pool.launch.params.write(to: &$0) }
             worker.linkBecameReady()
         case .log:
             let line = try LogLine(from: &payload)
@@ -109,7 +110,9 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         case .result:
             if let invocation = try invocation(frame) { end(invocation, .result(payload)) }
         case .failure:
-            let failure = try InvocationFailure(from: &payload)
+            var failure = try InvocationFailure(from: &payload)
+            // Of an event it is kept and logged.
+            failure.message = worker.pool.launch.secretFilter.filtered(failure.message)
             if let invocation = try invocation(frame) { end(invocation, .failure(failure)) }
         case .chunk:
             guard let invocation = try invocation(frame) else { return }
@@ -127,7 +130,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
             guard let invocation = try invocation(frame) else { return }
             let number = try payload.read(UInt32.self)
             try perform(Array(payload.readableBytesView), number: number, for: invocation)
-        case .invoke, .cancel, .documentResponse, .credit:
+        case .invoke, .cancel, .documentResponse, .credit, .params:
             throw ProtocolViolation("a frame \(frame.kind) comes from the host only")
         }
     }

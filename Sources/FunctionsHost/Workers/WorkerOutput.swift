@@ -10,6 +10,7 @@ final class WorkerOutput: ChannelInboundHandler {
 
     private let logger: Logger
     private let level: Logger.Level
+    private let filter: SecretFilter
     private let execution: @Sendable () -> String?
     private var line: [UInt8] = []
     private var isTruncated = false
@@ -18,9 +19,10 @@ final class WorkerOutput: ChannelInboundHandler {
     private var dropped = 0
 
     /// - Parameter execution: the execution that the worker is at, where it is at exactly one.
-    init(logger: Logger, level: Logger.Level, execution: @escaping @Sendable () -> String?) {
+    init(logger: Logger, level: Logger.Level, filter: SecretFilter, execution: @escaping @Sendable () -> String?) {
         self.logger = logger
         self.level = level
+        self.filter = filter
         self.execution = execution
     }
 
@@ -64,7 +66,7 @@ final class WorkerOutput: ChannelInboundHandler {
         var metadata: Logger.Metadata = [:]
         if let execution = execution() { metadata["execution.id"] = "\(execution)" }
         if isTruncated { metadata["output.truncated"] = "true" }
-        logger.log(level: level, "\(String(decoding: line, as: UTF8.self))", metadata: metadata)
+        logger.log(level: level, "\(filter.filtered(String(decoding: line, as: UTF8.self)))", metadata: metadata)
     }
 
     private func reportDropped() {

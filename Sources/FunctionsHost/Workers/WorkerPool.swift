@@ -189,9 +189,14 @@ final class WorkerPool: Sendable {
 struct WorkerLaunch: Sendable {
     var executable: String
     var environment: [String: String]
+    /// Sent over the link: the environment of a process can be read by others.
+    var params: ParamValues
+    let secretFilter: SecretFilter
 
-    init(executable: String, environment: [String: String]) {
+    init(executable: String, environment: [String: String], params: ParamValues) {
         self.executable = executable
         self.environment = environment
+        self.params = params
+        secretFilter = SecretFilter(params)
     }
 }

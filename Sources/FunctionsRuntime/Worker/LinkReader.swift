@@ -56,6 +56,8 @@ final class LinkReader: Sendable {
             invocation.start(function, head: head, body: payload) { [running] in
                 running[frame.invocation] = nil
             }
+        case .params:
+            ParamStore.set(try ParamValues(from: &payload))
         case .cancel:
             invocation(frame)?.cancel()
         case .documentResponse:

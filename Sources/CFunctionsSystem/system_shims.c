@@ -24,6 +24,11 @@ void functions_forbid_core_dumps(void) {
     setrlimit(RLIMIT_CORE, &limit);
 }
 
+long long functions_file_size(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 ? (long long)status.st_size : -1;
+}
+
 void functions_write_output_by_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 
 #if defined(__linux__)
@@ -33,6 +38,15 @@ void functions_write_output_by_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 #include <unistd.h>
 
 int functions_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
+
+int functions_limit_process(int pid, functions_limit limit, unsigned long long most) {
+    int resource = limit == FUNCTIONS_LIMIT_OPEN_FILES ? RLIMIT_NOFILE : RLIMIT_DATA;
+    struct rlimit now;
+    if (prlimit(pid, resource, NULL, &now) != 0) return -1;
+    if (now.rlim_max < most) most = now.rlim_max;
+    struct rlimit bound = {.rlim_cur = most, .rlim_max = most};
+    return prlimit(pid, resource, &bound, NULL);
+}
 
 int functions_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 

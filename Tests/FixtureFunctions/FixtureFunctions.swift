@@ -9,7 +9,6 @@ import FunctionsRuntime
 #endif
 
 /// A bundle for tests: one function of each kind, and one for each way to misbehave.
-@main
 struct FixtureFunctions: FunctionBundle {
     var functions: [Function] { measured ?? configured ?? everything }
 
@@ -17,6 +16,7 @@ struct FixtureFunctions: FunctionBundle {
         wellBehaved
         streaming
         misbehaving
+        greedy
         triggers
         misbehavingTriggers
         pacedTriggers

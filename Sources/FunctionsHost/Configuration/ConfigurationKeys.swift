@@ -13,7 +13,10 @@ enum ConfigurationKeys {
     ]
     static let budget = ["invocationsPerDay", "computeSecondsPerDay", "warnAt"]
     static let rateLimit = ["per", "count", "seconds"]
-    static let limits = ["requestBody", "queue", "connections", "shutdownGrace", "eventDepth"]
+    static let limits = [
+        "requestBody", "queue", "connections", "shutdownGrace", "eventDepth", "responseBody", "openFiles", "processes",
+        "cgroups",
+    ]
     static let alerts = ["webhook"]
 
     /// Keys that make sense once for a whole file, not for one of its environments.

@@ -150,8 +150,22 @@ package struct HostConfiguration: Hashable, Sendable {
         package var shutdownGrace = 10
         /// How deep a chain of events that cause events may become before it is taken for a loop.
         package var eventDepth = 16
+        /// Bytes of an answer that isn't streamed.
+        package var responseBody = 32 * 1024 * 1024
+        /// Files and connections that a worker may have open.
+        package var openFiles = 1024
+        /// Processes that a worker may be, itself and what it has started.
+        package var processes = 32
+        package var cgroups = Cgroups.auto
 
         package init() {}
+
+        /// Whether workers get cgroups of their own.
+        package enum Cgroups: String, Hashable, Sendable, CaseIterable {
+            /// Where the host may make them.
+            case auto
+            case off
+        }
     }
 
     /// The error of a key whose value turns out impossible once more is known, such as a function no bundle has:

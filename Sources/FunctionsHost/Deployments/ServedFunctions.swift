@@ -95,7 +95,8 @@ final class ServedFunctionsMaker {
         return WorkerPool(
             name: manifest.name, limits: limits,
             launch: WorkerLaunch(
-                executable: entry.release.executable, environment: environment, params: entry.params),
+                executable: entry.release.executable, environment: environment, params: entry.params,
+                limits: WorkerLimits(manifest, configuration.limits)),
             services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
     }
 }

@@ -22,6 +22,15 @@ final class HostProcess: Sendable {
     /// All it has written to standard error so far: its log, and the sentence it ends with.
     var errors: String { written.errors.text }
 
+    var id: Int32 { process.processIdentifier }
+
+    /// Bytes of memory that it has for itself; 0 where it has ended.
+    var memory: Int {
+        let fields = (try? String(contentsOfFile: "/proc/\(id)/statm", encoding: .utf8))?.split(separator: " ") ?? []
+        guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return 0 }
+        return (resident - shared) * 4096
+    }
+
     var isRunning: Bool { process.isRunning }
 
     func send(_ signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }

@@ -31,7 +31,8 @@ typedef enum {
    errno. */
 int functions_limit_process(int pid, functions_limit limit, unsigned long long most);
 
-/* Has the kernel send SIGKILL to this process when the thread that started it ends. Returns 0 where it will. */
+/* Has the kernel end this process, and with it the process group that it leads, when the thread that started it ends.
+   Returns 0 where it will. */
 int functions_die_with_parent(void);
 
 /* A pipe whose both ends are closed on exec. Returns 0, or -1 with errno. */

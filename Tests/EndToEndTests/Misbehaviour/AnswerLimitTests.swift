@@ -22,6 +22,31 @@ import Testing
         }
     }
 
+    @Test func answersThatNobodyReadsHaveABoundTogether() async throws {
+        let alone = #""functions": { "bytes": { "concurrency": 1, "maxInstances": 1 } }"#
+        try await RunningHost.serving(extra: alone) { host in
+            let before = host.process.memory
+            var connections: [RawConnection] = []
+            for _ in 0..<10 {
+                let connection = try await RawConnection.open(port: host.functions.port, reads: false)
+                try await connection.send(
+                    "GET /demo-shop/us-central1/bytes?count=33554432 HTTP/1.1\r\nHost: h\r\n\r\n")
+                connections.append(connection)
+            }
+            try await Bound.wait("one is dropped", within: .seconds(60)) {
+                host.process.errors.contains("an answer was dropped: too many wait for clients that don't read them")
+            }
+            // 256 MiB of answers, and one that came last.
+            #expect(host.process.memory - before < 400 << 20, "\((host.process.memory - before) >> 20) MiB more")
+            try await host.expectEcho()
+            for connection in connections { try await connection.close() }
+            try await Bound.wait("there is room again") {
+                try await host.functions.send("GET", "/demo-shop/us-central1/bytes?count=33554432").body.count
+                    == 33_554_432
+            }
+        }
+    }
+
     @Test func clientsThatDoNotReadTheirStreamsCostNoMemory() async throws {
         try await RunningHost.serving { host in
             _ = try await host.call("flood", "10", headers: StreamingTests.stream)

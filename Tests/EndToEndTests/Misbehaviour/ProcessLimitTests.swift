@@ -20,6 +20,15 @@ import Testing
         }
     }
 
+    @Test func whatAWorkerHasStartedEndsWithAHostThatIsKilled() async throws {
+        try await RunningHost.serving { host in
+            #expect(try await host.call("startsChildren", "3").text == #"{"result":3}"#)
+            #expect(host.directory.workers.count == 4)
+            try await host.kill()
+            #expect(host.directory.workers.isEmpty)
+        }
+    }
+
     @Test func aChildInASessionOfItsOwnEndsWithItsWorker() async throws {
         try await RunningHost.serving { host in
             let child = try #require(try await host.call("startsRunaway", "null").json["result"]?.integer)

@@ -105,7 +105,9 @@ let package = Package(
         ),
         .executableTarget(name: "ShopFunctions", dependencies: ["FunctionsRuntime"], swiftSettings: settings),
         .executableTarget(
-            name: "FixtureFunctions", dependencies: ["FunctionsRuntime"], path: "Tests/FixtureFunctions",
+            name: "FixtureFunctions",
+            dependencies: ["FunctionsRuntime", "WorkerProtocol", .product(name: "NIOCore", package: nio)],
+            path: "Tests/FixtureFunctions",
             swiftSettings: settings),
         // What tests share: random numbers, a plain model of the store, and scripts to run.
         .target(
@@ -158,6 +160,7 @@ let package = Package(
                 "FunctionsHost", "EventDelivery", "DocumentStore", "DocumentModel", "WorkerProtocol", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

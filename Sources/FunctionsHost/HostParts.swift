@@ -56,7 +56,7 @@ struct HostParts: Sendable {
                 kind: .sessionCookie(project: configuration.project), policy: policy, remoteKeys: idTokenKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: configuration.project), policy: policy, remoteKeys: appCheckKeys))
-        supervisor = WorkerSupervisor()
+        supervisor = WorkerSupervisor(cgroups: configuration.limits.cgroupHome(logger))
         // Workers need the cores more than the gateway does: one of its loops carries tens of thousands of calls a
         // second.
         group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
@@ -87,6 +87,21 @@ struct LocalSignIn: Sendable {
     init(directory: String) throws {
         key = try SigningKey.load(in: directory)
         users = try UserStore(directory: directory)
+    }
+}
+
+extension HostConfiguration.Limits {
+    /// Where workers get cgroups, if they are to have any and the host may make them.
+    fileprivate func cgroupHome(_ logger: Logger) -> CgroupHome? {
+        guard cgroups == .auto else { return nil }
+        do throws(CgroupHome.Refusal) {
+            let home = try CgroupHome.own()
+            logger.info("workers have cgroups of their own", metadata: ["cgroup": "\(home.path)"])
+            return home
+        } catch {
+            logger.info("workers have no cgroups of their own", metadata: ["reason": "\(error)"])
+            return nil
+        }
     }
 }
 

@@ -209,8 +209,13 @@ package final class HostServer: Sendable {
         let responder = EventREST(
             project: configuration.project, store: parts.store,
             queues: { [served] in served.current.manifests.taskQueues },
-            maxBodyBytes: configuration.limits.requestBody, metrics: events.metricsText)
+            maxBodyBytes: configuration.limits.requestBody, metrics: metricsText)
         return server(responder, port: configuration.listen.events, name: "events", readiness)
+    }
+
+    /// The host's metrics as Prometheus reads them.
+    private func metricsText() async throws(DocumentError) -> String {
+        try await events.metricsText() + parts.supervisor.metrics.text
     }
 
     private func controlServer() -> any Service {
@@ -219,7 +224,7 @@ package final class HostServer: Sendable {
             parts.store, database: parts.database, now: Timestamp.now, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
-            MetricsTopic(events: events), SchedulesTopic(runner: schedules), ReleasesTopic(deployments: deployments),
+            MetricsTopic(text: metricsText), SchedulesTopic(runner: schedules), ReleasesTopic(deployments: deployments),
         ]
         return ControlServer(
             directory: parts.directory.path, topics: topics, group: parts.group, logger: logger,

@@ -98,7 +98,7 @@ extension FunctionsTester {
             throw TestError("there is no function \"\(name)\" that is told of events")
         }
         let head = InvocationHead(executionID: "test", timeLeft: 60_000)
-        let context = context(head, body: attempt.encoded, operations) { _ in }
+        let context = context(name, head, body: attempt.encoded, operations) { _ in }
         try await InvocationContext.$current.withValue(context) { try await handler.run(context) }
     }
 }

@@ -24,15 +24,20 @@ public final class FunctionsTester: Sendable {
     let routes: EventRoutes
     let clock: TesterClock
     private let database: DatabaseID
+    private let params: TestParams
 
     /// - Parameters:
     ///   - project: the project that references are in.
     ///   - start: the time at which the store's clock starts; the machine's by default. It stands still, but for
     ///     ``advance(by:toleratingFailures:)``.
-    /// - Throws: ``TestError`` where the bundle is impossible.
-    public init(_ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil) throws
-    {
-        let manifest = Manifest(bundle.functions)
+    ///   - params: the values of the bundle's params; others have their defaults.
+    ///   - secrets: the values of its secrets. A function gets those that it declares.
+    /// - Throws: ``TestError`` where the bundle is impossible, or lacks a value.
+    public init(
+        _ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil,
+        params: [String: TestParam] = [:], secrets: [String: String] = [:]
+    ) throws {
+        let manifest = Manifest(bundle)
         // A host looks zones up too, where the bundle can't.
         let problems =
             manifest.problems
@@ -42,6 +47,7 @@ public final class FunctionsTester: Sendable {
         guard problems.isEmpty else {
             throw TestError(problems.map(\.description).joined(separator: "; "))
         }
+        self.params = try TestParams(manifest.params, values: params, secrets: secrets)
         functions = Dictionary(bundle.functions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         database = DatabaseID(project: project)
         let clock = TesterClock(startingAt: start)
@@ -100,7 +106,7 @@ public final class FunctionsTester: Sendable {
             : nil
         var head = InvocationHead(executionID: "test", timeLeft: 60_000, streams: true)
         head.auth = caller.map { .init(id: $0.uid, claims: ByteBuffer(bytes: $0.claimsJSON)) }
-        let context = self.context(head, body: body, OperationContext(completion: completion)) { chunk in
+        let context = self.context(name, head, body: body, OperationContext(completion: completion)) { chunk in
             onChunk(try CallableDecoder(root: "chunk").decode(Chunk.self, from: Array(chunk.readableBytesView)))
         }
         do {
@@ -124,7 +130,7 @@ public final class FunctionsTester: Sendable {
         let head = InvocationHead(
             executionID: "test", timeLeft: 60_000, method: method, target: target, headers: headers.block)
         let streamed = StreamedBody()
-        let context = self.context(head, body: body, OperationContext()) { streamed.append($0) }
+        let context = self.context(name, head, body: body, OperationContext()) { streamed.append($0) }
         do {
             return try await InvocationContext.$current.withValue(context) {
                 let response = try await handler(HTTPRequest(context: context))
@@ -141,13 +147,15 @@ public final class FunctionsTester: Sendable {
     }
 
     func context(
-        _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
+        _ name: String, _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
         sendChunk: @escaping @Sendable (ByteBuffer) async throws -> Void
     ) -> InvocationContext {
-        InvocationContext(
+        var context = InvocationContext(
             head: head, body: ByteBuffer(bytes: body), deadline: .now + .milliseconds(Int64(head.timeLeft)),
             transport: transport(operations),
             logger: Logger(label: "test"), sendChunk: sendChunk)
+        context.params = functions[name].map(params.values(for:))
+        return context
     }
 }
 

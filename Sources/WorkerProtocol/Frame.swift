@@ -26,6 +26,11 @@ package struct Frame {
         case documentResponse = 3
         /// The client has taken so many bytes (4) of a streamed answer: as many more may be sent.
         case credit = 4
+        /// The ``ParamValues`` that the worker's function may read. Sent before the first invocation of a link.
+        case params = 5
+        /// Give the invocation back unless its handler has begun: what blocks the worker must not hold it up. Where the
+        /// handler has begun nothing is answered.
+        case recall = 6
 
         // From the worker.
 
@@ -43,13 +48,26 @@ package struct Frame {
         case documentRequest = 21
         /// A ``LogLine``.
         case log = 22
+        /// The invocation was recalled in time: its handler hasn't begun and won't begin here. The body that came with
+        /// it, so that the host needs to keep none.
+        case recalled = 23
     }
 
     /// Raised by every change of the protocol that an older side wouldn't understand.
-    package static let protocolVersion: UInt16 = 2
+    package static let protocolVersion: UInt16 = 3
 
-    /// The most that a frame's length may say: a body of 10 MiB, its head, and room.
-    package static let maxLength = 16 * 1024 * 1024
+    /// The most that a frame's length may say: an answer of ``maxAnswer``, and room.
+    package static let maxLength = 33 * 1024 * 1024
+
+    /// Bytes of an answer that isn't streamed: a callable's result, or an HTTP function's body.
+    package static let maxAnswer = 32 * 1024 * 1024
+
+    /// Bytes of one part of a streamed answer.
+    package static let maxChunk = 10 * 1024 * 1024
+
+    /// As many bytes of a streamed answer may be on their way before the client has taken any. What was sent before may
+    /// exceed it by its last chunk; a chunk sent after that, and before any ``Kind/credit``, breaks the protocol.
+    package static let initialCredit = 262_144
 
     static let headerLength = 9
 }

@@ -4,10 +4,15 @@ package import DocumentModel
 package struct Manifest: Codable, Equatable, Sendable {
     package var protocolVersion: Int
     package var functions: [FunctionManifest]
+    /// What the operator gives the bundle, secrets among it. Names are unique.
+    package var params: [ParamManifest]
 
-    package init(protocolVersion: Int = Int(Frame.protocolVersion), functions: [FunctionManifest]) {
+    package init(
+        protocolVersion: Int = Int(Frame.protocolVersion), functions: [FunctionManifest], params: [ParamManifest] = []
+    ) {
         self.protocolVersion = protocolVersion
         self.functions = functions
+        self.params = params
     }
 }
 
@@ -22,6 +27,7 @@ package struct FunctionManifest: Codable, Equatable, Sendable {
     package var minInstances: Int
     package var maxInstances: Int
     package var labels: [String: String]
+    /// The names of those that it may read.
     package var secrets: [String]
     /// Each of them holds.
     package var rateLimits: [RateLimitManifest]

@@ -1,16 +1,21 @@
 import DocumentModel
 
-/// What makes a manifest impossible to serve: which function, what, and what would be right.
+/// What makes a manifest impossible to serve: which function or param, what, and what would be right.
 package struct ManifestProblem: Error, Equatable, CustomStringConvertible {
-    package var function: String
+    private var subject: String
     package var reason: String
 
     package init(function: String, reason: String) {
-        self.function = function
+        subject = "function \"\(function)\""
         self.reason = reason
     }
 
-    package var description: String { "function \"\(function)\": \(reason)" }
+    package init(param: String, reason: String) {
+        subject = "param \"\(param)\""
+        self.reason = reason
+    }
+
+    package var description: String { "\(subject): \(reason)" }
 }
 
 extension Manifest {
@@ -25,7 +30,7 @@ extension Manifest {
                 reasons.insert("there are two of this name; rename one", at: 0)
             }
             return reasons.map { ManifestProblem(function: function.name, reason: $0) }
-        }
+        } + paramProblems
     }
 }
 

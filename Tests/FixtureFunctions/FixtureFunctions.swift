@@ -9,14 +9,14 @@ import FunctionsRuntime
 #endif
 
 /// A bundle for tests: one function of each kind, and one for each way to misbehave.
-@main
 struct FixtureFunctions: FunctionBundle {
-    var functions: [Function] { measured ?? everything }
+    var functions: [Function] { measured ?? configured ?? everything }
 
     @FunctionsBuilder private var everything: [Function] {
         wellBehaved
         streaming
         misbehaving
+        greedy
         triggers
         misbehavingTriggers
         pacedTriggers

@@ -11,10 +11,28 @@ int functions_file_status(const char *path, unsigned int *mode, unsigned int *ow
    or, where the process is killed, never. */
 void functions_write_output_by_line(void);
 
+/* Has crashes of this process, and of those it starts, leave no core dump. */
+void functions_forbid_core_dumps(void);
+
+/* The size of what a path names, which of /proc/PID/fd is the number of open descriptors. Returns -1 with errno where
+   there is nothing. */
+long long functions_file_size(const char *path);
+
 #if defined(__linux__)
 #include <spawn.h>
 
-/* Has the kernel send SIGKILL to this process when the thread that started it ends. Returns 0 where it will. */
+/* What the kernel holds a process to. */
+typedef enum {
+    FUNCTIONS_LIMIT_OPEN_FILES, /* open descriptors */
+    FUNCTIONS_LIMIT_DATA,       /* bytes of memory that is its own and that it may write, whether used or not */
+} functions_limit;
+
+/* Lowers a limit of another process of this user, for good; a limit that is lower already stays. Returns 0, or -1 with
+   errno. */
+int functions_limit_process(int pid, functions_limit limit, unsigned long long most);
+
+/* Has the kernel end this process, and with it the process group that it leads, when the thread that started it ends.
+   Returns 0 where it will. */
 int functions_die_with_parent(void);
 
 /* A pipe whose both ends are closed on exec. Returns 0, or -1 with errno. */

@@ -2,7 +2,7 @@
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
-        "alerts", "releases", "environments",
+        "alerts", "releases", "params", "secrets", "environments",
     ]
     static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies"]
     static let store = ["engine", "historySeconds", "historyMiB"]
@@ -13,7 +13,10 @@ enum ConfigurationKeys {
     ]
     static let budget = ["invocationsPerDay", "computeSecondsPerDay", "warnAt"]
     static let rateLimit = ["per", "count", "seconds"]
-    static let limits = ["requestBody", "queue", "connections", "shutdownGrace", "eventDepth"]
+    static let limits = [
+        "requestBody", "queue", "connections", "shutdownGrace", "eventDepth", "responseBody", "openFiles", "processes",
+        "cgroups",
+    ]
     static let alerts = ["webhook"]
     static let releases = ["keep"]
 

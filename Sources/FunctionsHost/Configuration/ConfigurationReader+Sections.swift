@@ -157,12 +157,18 @@ extension ConfigurationReader {
     mutating func limits(_ node: JSONNode) -> HostConfiguration.Limits {
         var limits = HostConfiguration.Limits()
         guard let object = object(node, key: "limits", known: ConfigurationKeys.limits) else { return limits }
-        if let node = object["requestBody"], let bytes = byteCount(node) { limits.requestBody = bytes }
+        if let node = object["requestBody"], let bytes = byteCount(node, most: 10) { limits.requestBody = bytes }
+        if let node = object["responseBody"], let bytes = byteCount(node, most: 32) { limits.responseBody = bytes }
+        if let node = object["cgroups"], let choice = choice(node, HostConfiguration.Limits.Cgroups.self) {
+            limits.cgroups = choice
+        }
         let numbers: [(String, WritableKeyPath<HostConfiguration.Limits, Int>, ClosedRange<Int>, String)] = [
             ("queue", \.queue, 0...1_000_000, "a number of invocations"),
             ("connections", \.connections, 1...1_000_000, "a number of connections"),
             ("shutdownGrace", \.shutdownGrace, 0...3600, "a time in seconds"),
             ("eventDepth", \.eventDepth, 1...1000, "a number of events"),
+            ("openFiles", \.openFiles, 64...1_000_000, "a number of files"),
+            ("processes", \.processes, 1...10_000, "a number of processes"),
         ]
         for (key, field, range, what) in numbers {
             if let node = object[key], let value = integer(node, range, what) { limits[keyPath: field] = value }

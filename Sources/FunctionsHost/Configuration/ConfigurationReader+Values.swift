@@ -92,16 +92,17 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// `512KiB` or `10MiB`, between 1 KiB and 10 MiB, which is what a frame to a worker has room for.
-    mutating func byteCount(_ node: JSONNode) -> Int? {
+    /// `512KiB` or `10MiB`, between 1 KiB and what a frame has room for.
+    /// - Parameter most: MiB.
+    mutating func byteCount(_ node: JSONNode, most: Int) -> Int? {
         if case .string(let text) = node.kind, text.hasSuffix("KiB") || text.hasSuffix("MiB"),
             text.utf8.first.map({ (49...57).contains($0) }) == true, let number = Int(text.dropLast(3)),
-            (1...10240).contains(number)
+            (1...most << 10).contains(number)
         {
             let bytes = number * (text.hasSuffix("MiB") ? 1024 * 1024 : 1024)
-            if bytes <= 10 * 1024 * 1024 { return bytes }
+            if bytes <= most << 20 { return bytes }
         }
-        report("\(node.summary) is no size of a body; write 1KiB … 10MiB", at: node.offset)
+        report("\(node.summary) is no size of a body; write 1KiB … \(most)MiB", at: node.offset)
         return nil
     }
 }

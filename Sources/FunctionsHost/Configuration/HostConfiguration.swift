@@ -23,6 +23,10 @@ package struct HostConfiguration: Hashable, Sendable {
     package var limits: Limits
     package var alerts: Alerts
     package var releases = Releases()
+    /// The values of params, by name. Whether there is such a param is known only with the bundles' manifests.
+    package var params: [String: ParamValue]
+    /// The file of secrets; nil for `.secrets` and `.secrets.PROJECT` beside `functions.json`.
+    package var secrets: String?
     /// Where each key stands in the file.
     package var places: ConfigurationPlaces
 
@@ -30,7 +34,8 @@ package struct HostConfiguration: Hashable, Sendable {
         project: String, mode: Mode, data: String, listen: Listen = Listen(), store: Store = Store(),
         rules: String? = nil, indexes: String? = nil, bundles: [Bundle] = [],
         functions: [String: FunctionOverrides] = [:],
-        limits: Limits = Limits(), alerts: Alerts = Alerts(), places: ConfigurationPlaces
+        limits: Limits = Limits(), alerts: Alerts = Alerts(), params: [String: ParamValue] = [:],
+        secrets: String? = nil, places: ConfigurationPlaces
     ) {
         self.project = project
         self.mode = mode
@@ -43,6 +48,8 @@ package struct HostConfiguration: Hashable, Sendable {
         self.functions = functions
         self.limits = limits
         self.alerts = alerts
+        self.params = params
+        self.secrets = secrets
         self.places = places
     }
 
@@ -152,8 +159,22 @@ package struct HostConfiguration: Hashable, Sendable {
         package var shutdownGrace = 10
         /// How deep a chain of events that cause events may become before it is taken for a loop.
         package var eventDepth = 16
+        /// Bytes of an answer that isn't streamed.
+        package var responseBody = 32 * 1024 * 1024
+        /// Files and connections that a worker may have open.
+        package var openFiles = 1024
+        /// Processes that a worker may be, itself and what it has started.
+        package var processes = 32
+        package var cgroups = Cgroups.auto
 
         package init() {}
+
+        /// Whether workers get cgroups of their own.
+        package enum Cgroups: String, Hashable, Sendable, CaseIterable {
+            /// Where the host may make them.
+            case auto
+            case off
+        }
     }
 
     /// The error of a key whose value turns out impossible once more is known, such as a function no bundle has:

@@ -62,22 +62,28 @@ struct FunctionPlan: Sendable {
     struct Entry: Sendable {
         var release: Release
         var manifest: FunctionManifest
+        /// What it may read.
+        var params: ParamValues
     }
 
     private(set) var entries: [Entry] = []
-    /// Functions that the configuration names and no bundle has.
+    /// Keys of the configuration for functions and params that no bundle has: `functions.purchas`.
     private(set) var unknown: [String] = []
 
     /// - Throws: ``ConfigurationError`` where two bundles have a function of one name, where what the configuration sets
-    ///   is impossible for a function, or where it names a function that none has. The last is no reason not to serve a
-    ///   release that was deployed: it may have left the function out since.
-    init(_ releases: [Release], configuration: HostConfiguration) throws(ConfigurationError) {
+    ///   is impossible for a function, where a param has no value, or where the configuration names a function or a param
+    ///   that none has. That is no reason not to serve a release that was deployed: it may have left it out since.
+    init(
+        _ releases: [Release], configuration: HostConfiguration, sources: ParamSources = ParamSources()
+    ) throws(ConfigurationError) {
         var owners: [String: String] = [:]
         var problems: [ConfigurationError.Problem] = []
         func report(_ key: String, _ message: String) {
             problems += configuration.problem(at: key, message).problems
         }
         for release in releases {
+            let params = ParamResolution(release.manifest, of: release.bundle, from: sources)
+            for problem in params.problems { report(problem.key, problem.message) }
             for function in release.manifest.functions {
                 if let other = owners.updateValue(release.bundle, forKey: function.name) {
                     report(
@@ -91,16 +97,28 @@ struct FunctionPlan: Sendable {
                     for problem in manifest.problems { report("functions.\(function.name)", problem) }
                 }
                 if let problem = manifest.zoneProblem { report("bundles", "\(function.name): \(problem)") }
-                entries.append(Entry(release: release, manifest: manifest))
+                entries.append(Entry(release: release, manifest: manifest, params: params.values(for: manifest)))
             }
         }
+        let mayBeGone = !releases.allSatisfy(\.isLocal)
         for name in configuration.functions.keys.sorted() where owners[name] == nil {
-            guard releases.allSatisfy(\.isLocal) else {
-                unknown.append(name)
+            guard !mayBeGone else {
+                unknown.append("functions.\(name)")
                 continue
             }
             let known = owners.keys.sorted().joined(separator: ", ")
             report("functions.\(name)", "no bundle has a function \"\(name)\"; there are \(known)")
+        }
+        let params = Set(releases.flatMap { $0.manifest.params.map(\.name) })
+        for name in sources.configured.keys.sorted() where !params.contains(name) {
+            guard !mayBeGone else {
+                unknown.append("params.\(name)")
+                continue
+            }
+            let known = params.sorted().joined(separator: ", ")
+            report(
+                "params.\(name)",
+                "no bundle has a param \"\(name)\"; there \(known.isEmpty ? "is none" : "are \(known)")")
         }
         if !problems.isEmpty {
             throw ConfigurationError(file: configuration.places.file, problems: problems)

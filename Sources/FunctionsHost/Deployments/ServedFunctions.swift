@@ -47,7 +47,14 @@ actor ServedFunctionsMaker {
     /// - Throws: ``ConfigurationError`` where the releases don't go together or don't fit the configuration;
     ///   `DocumentError` where the store can't be read.
     func make(_ releases: [Release], after before: ServedFunctions? = nil) async throws -> ServedFunctions {
-        let plan = try FunctionPlan(releases, configuration: configuration)
+        let plan = try FunctionPlan(
+            releases, configuration: configuration, sources: try ParamSources.load(configuration))
+        for key in plan.unknown {
+            logger.warning(
+                "the configuration sets what no bundle has",
+                metadata: ["key": "\(key)", "file": "\(configuration.places.file)"])
+        }
+        if plan.entries.contains(where: { !$0.params.secrets.isEmpty }) { CoreDumps.forbid() }
         let kept = Set(releases.filter { before?.release(of: $0.bundle)?.id == $0.id }.map(\.bundle))
         var existing: [String: ServedFunction] = [:]
         for function in before?.functions ?? [] { existing[function.manifest.name] = function }
@@ -97,7 +104,9 @@ actor ServedFunctionsMaker {
             configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
         return WorkerPool(
             name: manifest.name, limits: limits,
-            launch: WorkerLaunch(executable: entry.release.executable, environment: environment),
+            launch: WorkerLaunch(
+                executable: entry.release.executable, environment: environment, params: entry.params,
+                limits: WorkerLimits(manifest, configuration.limits)),
             services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
     }
 }

@@ -63,8 +63,8 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
     // MARK: As its observer
 
     func invocationStarted() {
+        if startedAt == nil { start.onStart() }
         startedAt = .now()
-        start.onStart()
     }
 
     func invocationOver(_ end: HandlerEnd) {

@@ -12,6 +12,10 @@ enum FunctionsDocument {
             text += "    minInstances: \(function.minInstances)\n    maxInstances: \(function.maxInstances)\n"
             text += "    concurrency: \(function.concurrency)\n    cpu: \(number(function.cpu))\n"
             text += "    ingressSettings: \(function.ingress)\n"
+            if !function.secrets.isEmpty {
+                text += "    secretEnvironmentVariables:\n"
+                for name in function.secrets { text += "      - key: \(quoted(name))\n" }
+            }
             if !function.labels.isEmpty {
                 text += "    labels:\n"
                 for (name, value) in function.labels.sorted(by: { $0.key < $1.key }) {

@@ -237,7 +237,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func finish(with bytes: ByteBuffer) {
         guard let context else { return }
         releaseBody()
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        guard write(bytes, context) else { return breakOff() }
         if case .discarding = state {
             deadline = .now() + loop.limits.discardTimeout
             return
@@ -251,6 +251,30 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             context.eventLoop.assumeIsolated().execute { [self] in handleWaiting() }
         }
     }
+
+    /// Writes the rest of an answer. A large one counts until its client has taken it.
+    /// - Returns: false where so many wait for their clients already that this one isn't kept.
+    private func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> Bool {
+        let size = bytes.readableBytes
+        guard size > Self.largeAnswer else {
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            return true
+        }
+        guard loop.answerBytes + size <= loop.limits.allAnswers else {
+            loop.logger.warning(
+                "an answer was dropped: too many wait for clients that don't read them",
+                metadata: ["answer.bytes": "\(size)", "answers.waiting": "\(loop.answerBytes)"])
+            return false
+        }
+        loop.answerBytes += size
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { [loop] _ in loop.answerBytes -= size }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: sent)
+        return true
+    }
+
+    /// What is smaller is on its way at once, mostly.
+    private static let largeAnswer = 65_536
 
     /// Ends an answer that can't be completed: the client sees it cut off.
     func breakOff() { context?.close(promise: nil) }

@@ -17,6 +17,8 @@ final class GatewayLoop: @unchecked Sendable {
     var routes: RouteTable
     /// Bytes of request bodies held by the loop's connections.
     var bodyBytes = 0
+    /// Bytes of large answers that clients haven't taken yet.
+    var answerBytes = 0
     var isStopping = false
     private var connections: [ObjectIdentifier: GatewayHandler] = [:]
     private var dateText = ""
@@ -73,6 +75,8 @@ struct GatewayLimits: Sendable {
     var requestBody: Int
     /// Bytes of all bodies that are held on one loop.
     var allBodies: Int
+    /// Bytes of all large answers that wait on one loop for their clients.
+    var allAnswers: Int
     /// Connections on one loop.
     var connections: Int
     /// How long a request may take to arrive, and an answer to be read.
@@ -83,12 +87,14 @@ struct GatewayLimits: Sendable {
     var discardTimeout: TimeAmount
 
     init(
-        requestBody: Int = 10 * 1024 * 1024, allBodies: Int = 256 * 1024 * 1024, connections: Int = 10_000,
+        requestBody: Int = 10 * 1024 * 1024, allBodies: Int = 256 * 1024 * 1024, allAnswers: Int = 256 * 1024 * 1024,
+        connections: Int = 10_000,
         transferTimeout: TimeAmount = .seconds(60), idleTimeout: TimeAmount = .seconds(75),
         discardTimeout: TimeAmount = .seconds(10)
     ) {
         self.requestBody = requestBody
         self.allBodies = allBodies
+        self.allAnswers = allAnswers
         self.connections = connections
         self.transferTimeout = transferTimeout
         self.idleTimeout = idleTimeout

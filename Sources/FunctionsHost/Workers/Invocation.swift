@@ -30,6 +30,10 @@ final class Invocation {
     /// The request's body, until it is sent to a worker.
     var body: ByteBuffer
     var state = State.queued
+    /// When its worker is asked to give it back unless its handler has begun.
+    var recallAt = NIODeadline.distantFuture
+    /// Bytes of its streamed answer that the client hasn't taken yet.
+    var unreadBytes = 0
     /// Document operations that the store has not answered yet.
     var pendingOperations = 0
     /// Transactions it has begun and not ended; they end with it.
@@ -78,7 +82,7 @@ protocol InvocationClient: AnyObject {
 
 /// Who follows an invocation beyond its answer. Called on the invocation's loop.
 protocol InvocationObserver: AnyObject {
-    /// The handler is started.
+    /// The handler is started; again, where a worker has given it back before it began.
     func invocationStarted()
     /// No process runs the handler any more. The last that is told of an invocation, unless it was never started: then
     /// its answer may follow.

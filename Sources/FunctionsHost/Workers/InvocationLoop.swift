@@ -20,6 +20,8 @@ final class InvocationLoop: @unchecked Sendable {
     private static let sweepInterval = TimeAmount.milliseconds(10)
     /// How long a handler may go on after its deadline.
     private static let overdueGrace = TimeAmount.seconds(2)
+    /// A handler that hasn't begun by then won't soon: others block its worker's threads.
+    private static let beginTime = TimeAmount.milliseconds(500)
 
     init(index: Int, eventLoop: any EventLoop, idSource: InvocationIDSource) {
         self.index = index
@@ -47,7 +49,7 @@ final class InvocationLoop: @unchecked Sendable {
     /// Answers what still runs when the host stops.
     func failAll(_ failure: InvocationFailure) {
         for invocation in Array(invocations.values) where invocation.isWanted {
-            stop(invocation, reason: .shutdown, giveUpAt: .now() + Self.overdueGrace)
+            stop(invocation, reason: .shutdown, giveUpAt: eventLoop.now + Self.overdueGrace)
             invocation.client?.invocationEnded(.failure(failure))
         }
     }
@@ -65,6 +67,7 @@ final class InvocationLoop: @unchecked Sendable {
             return invocation.pool.submit(invocation, on: self)
         }
         invocation.state = .running(link)
+        invocation.recallAt = eventLoop.now + Self.beginTime
         link.invoke(invocation)
         invocation.observer?.invocationStarted()
     }
@@ -101,6 +104,28 @@ final class InvocationLoop: @unchecked Sendable {
         finish(invocation, .failure(.internal))
     }
 
+    /// A worker gave the invocation back before its handler began: it runs elsewhere, where somebody still waits for it.
+    func recalled(_ invocation: Invocation, body: ByteBuffer, by worker: Worker) {
+        worker.gaveBack(invocation.head.executionID)
+        switch invocation.state {
+        case .running:
+            invocation.state = .queued
+            invocation.body = body
+            let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: index)
+            worker.pool.recalled(ticket, from: worker.id, wasAbandoned: false, on: self)
+        case .unwanted: forget(invocation, recalledFrom: worker, wasAbandoned: false)
+        case .abandoned: forget(invocation, recalledFrom: worker, wasAbandoned: true)
+        case .queued, .ended: break
+        }
+    }
+
+    private func forget(_ invocation: Invocation, recalledFrom worker: Worker, wasAbandoned: Bool) {
+        invocation.state = .ended
+        invocations[invocation.id] = nil
+        invocation.observer?.invocationOver(.neverStarted)
+        worker.pool.recalled(nil, from: worker.id, wasAbandoned: wasAbandoned, on: self)
+    }
+
     func flushSoon(_ link: WorkerLink) {
         unflushed.append(link)
         guard unflushed.count == 1 else { return }
@@ -118,23 +143,31 @@ final class InvocationLoop: @unchecked Sendable {
         isSweeping = true
         eventLoop.scheduleTask(in: Self.sweepInterval) {
             self.isSweeping = false
-            self.sweep(now: .now())
+            self.sweep(now: self.eventLoop.now)
             if !self.invocations.isEmpty { self.sweepRegularly() }
         }
     }
 
     private func sweep(now: NIODeadline) {
         var due: [Invocation] = []
+        var unanswered: [(Invocation, WorkerLink)] = []
         for invocation in invocations.values {
             switch invocation.state {
-            case .queued, .running:
+            case .queued:
                 if invocation.deadline <= now { due.append(invocation) }
+            case .running(let link):
+                if invocation.deadline <= now {
+                    due.append(invocation)
+                } else if invocation.recallAt <= now {
+                    unanswered.append((invocation, link))
+                }
             case .unwanted(_, let giveUpAt):
                 if giveUpAt <= now { due.append(invocation) }
             case .abandoned, .ended:
                 break
             }
         }
+        for (invocation, link) in unanswered.sorted(by: { $0.0.id > $1.0.id }) { link.recall(invocation) }
         for invocation in due {
             if case .unwanted(let link, _) = invocation.state {
                 invocation.state = .abandoned(link)

@@ -13,6 +13,7 @@ final class Worker: Sendable {
         /// Why the host ends the worker; nil while it doesn't.
         var reason: WorkerEnd?
         var status: ProcessStatus?
+        var cgroup: WorkerCgroup?
         var onGone: [@Sendable (WorkerEnd, _ wasAlone: Bool) -> Void] = []
     }
 
@@ -21,6 +22,10 @@ final class Worker: Sendable {
     let logger: Logger
     private let supervisor: WorkerSupervisor
     private let state = Mutex(State())
+    private let lines = Mutex(LineBudget(now: .now()))
+    /// Whether it is looked at closely, as one at work is: it needn't be said again then.
+    private let isWatchedClosely = Atomic(true)
+    private let hasWarnedOfFiles = Atomic(false)
     /// By the index of their loop.
     ///
     /// `nonisolated(unsafe)`: set in `init` and never again.
@@ -40,6 +45,8 @@ final class Worker: Sendable {
         self.logger = logger
         links = loops.map { WorkerLink(loop: $0, worker: self) }
     }
+
+    var limits: WorkerLimits { pool.launch.limits }
 
     /// Starts the process. On the supervisor's thread.
     func start() {
@@ -86,11 +93,27 @@ final class Worker: Sendable {
             $0.pid = pid
             $0.openLinks = links.count
         }
+        limit(pid)
+        supervisor.metrics.began(pool.name, pid: pid)
         supervisor.watch(pid, self)
         capture(output.read, level: .info)
         capture(error.read, level: .warning)
         for (link, pair) in zip(links, pairs) { connect(link, pair.0) }
         logger.debug("a worker was started", metadata: ["worker.pid": "\(pid)"])
+    }
+
+    /// Holds the process to its limits, before it is given anything to do.
+    private func limit(_ pid: Int32) {
+        limits.apply(to: pid)
+        guard let cgroups = supervisor.cgroups else { return }
+        do throws(CgroupHome.Refusal) {
+            let group = try cgroups.makeGroup("\(pool.name)-\(pid)", limits)
+            state.withLock { $0.cgroup = group }
+            try group.add(pid)
+        } catch {
+            // Its memory is looked at nevertheless.
+            logger.warning("a worker has no cgroup of its own", metadata: ["reason": "\(error)"])
+        }
     }
 
     private func connect(_ link: WorkerLink, _ descriptor: Int32) {
@@ -111,9 +134,7 @@ final class Worker: Sendable {
     }
 
     private func capture(_ descriptor: Int32, level: Logger.Level) {
-        let output = NIOLoopBound(
-            WorkerOutput(logger: logger, level: level) { [weak self] in self?.soleExecution },
-            eventLoop: supervisor.eventLoop)
+        let output = NIOLoopBound(WorkerOutput(self, level: level), eventLoop: supervisor.eventLoop)
         NIOPipeBootstrap(group: supervisor.eventLoop)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -137,16 +158,39 @@ final class Worker: Sendable {
 
     /// Whose the worker's output is: the one execution's it is at or, where it is at none, that of the last one, whose
     /// answer may overtake what it printed. Nil where it is at several.
-    private var soleExecution: String? {
+    var soleExecution: String? {
         executions.withLock { $0.running.count > 1 ? nil : $0.running.first ?? $0.last }
     }
 
+    var isBusy: Bool { executions.withLock { !$0.running.isEmpty } }
+
     /// - Returns: false where the process is lost, so that the execution won't be there.
     func began(_ execution: String) -> Bool {
-        executions.withLock { executions in
+        let isWhole = executions.withLock { executions in
             guard executions.lost == nil else { return false }
             executions.running.append(execution)
             return true
+        }
+        guard isWhole else { return false }
+        guard !isWatchedClosely.load(ordering: .sequentiallyConsistent) else { return true }
+        isWatchedClosely.store(true, ordering: .sequentiallyConsistent)
+        if let pid = state.withLock({ $0.pid }) { supervisor.stirred(pid) }
+        return true
+    }
+
+    /// It isn't looked at closely any more, as it has nothing to do.
+    /// - Returns: whether that is still so: work may have come meanwhile.
+    func rests() -> Bool {
+        isWatchedClosely.store(false, ordering: .sequentiallyConsistent)
+        guard isBusy else { return true }
+        isWatchedClosely.store(true, ordering: .sequentiallyConsistent)
+        return false
+    }
+
+    /// An invocation was taken back before its handler began.
+    func gaveBack(_ execution: String) {
+        executions.withLock { executions in
+            if let index = executions.running.firstIndex(of: execution) { executions.running.remove(at: index) }
         }
     }
 
@@ -156,6 +200,14 @@ final class Worker: Sendable {
             executions.running.remove(at: index)
             executions.last = execution
         }
+    }
+
+    /// Why the host ends the worker; nil while it doesn't.
+    var reason: WorkerEnd? { state.withLock { $0.reason } }
+
+    /// Something blocks it: what it has been given and hasn't begun is taken back.
+    func recallAll() {
+        for link in links { link.loop.eventLoop.execute { link.recallAll() } }
     }
 
     /// One of the links is closed, and what ran is lost.
@@ -220,12 +272,22 @@ final class Worker: Sendable {
             return status
         }
         guard status != nil else { return false }
+        if let group = state.withLock({ $0.cgroup }) {
+            if let end = group.end { setReason(end) }
+            group.kill()
+            remove(group)
+        }
         // Its end of the links is closed; ours closes after what it sent has been read.
         supervisor.schedule(in: .milliseconds(100)) { [weak self] in
             for link in self?.links ?? [] { link.loop.eventLoop.execute { link.close() } }
         }
         goneIfOver()
         return true
+    }
+
+    private func remove(_ group: WorkerCgroup, tries: Int = 20) {
+        guard !group.remove(), tries > 0 else { return }
+        supervisor.schedule(in: .milliseconds(100)) { [self] in remove(group, tries: tries - 1) }
     }
 
     /// - Parameter action: called once the process has ended and its links are closed, one of which is still open; with
@@ -236,31 +298,66 @@ final class Worker: Sendable {
 
     private func goneIfOver() {
         typealias Over = (
-            reason: WorkerEnd, status: ProcessStatus, onGone: [@Sendable (WorkerEnd, Bool) -> Void]
+            pid: Int32, reason: WorkerEnd, status: ProcessStatus, onGone: [@Sendable (WorkerEnd, Bool) -> Void]
         )
         let over: Over? = state.withLock { state in
-            guard let status = state.status, state.openLinks == 0 else { return nil }
+            guard let pid = state.pid, let status = state.status, state.openLinks == 0 else { return nil }
             defer { state.onGone = [] }
-            return (state.reason ?? .crash(status), status, state.onGone)
+            return (pid, state.reason ?? .crash(status), status, state.onGone)
         }
         guard let over else { return }
+        let message: Logger.Message =
+            switch over.reason {
+            case .memory: "the worker was killed: the function used more memory than it may"
+            case .processes: "the worker was killed: the function started more processes than it may"
+            default: "a worker has ended"
+            }
         logger.log(
-            level: over.reason.isCrash ? .error : .debug, "a worker has ended",
+            level: over.reason.isCrash ? .error : .debug, message,
             metadata: [
                 "worker.end": "\(over.reason)", "worker.cpu": "\(over.status.cpuMicroseconds) µs",
                 "worker.maxResident": "\(over.status.maxResidentKiB) KiB",
             ])
+        supervisor.metrics.ended(pool.name, pid: over.pid, over.reason)
         let wasAlone = executions.withLock { ($0.lost ?? 0) <= 1 }
         for action in over.onGone { action(over.reason, wasAlone) }
         pool.workerGone(self, end: over.reason)
     }
 
+    // MARK: Log
+
+    /// Warns once of a function that leaks files: beyond its limit opening one fails, in the function and nowhere else.
+    func hasOpen(_ files: Int) {
+        guard files >= limits.openFiles * 9 / 10, !hasWarnedOfFiles.exchange(true, ordering: .relaxed) else { return }
+        logger.warning(
+            "the function has nearly as many files open as it may",
+            metadata: ["files.open": "\(files)", "files.limit": "\(limits.openFiles)"])
+    }
+
+    /// Whether another line is within what a worker may log; beyond it a flood costs its own lines and nothing else.
+    func mayWriteLine() -> Bool {
+        let verdict = lines.withLock { $0.take(now: .now()) }
+        if verdict == .drop(isFirst: true) {
+            supervisor.schedule(in: .seconds(1)) { [self] in
+                let dropped = lines.withLock { $0.report() }
+                logger.warning(
+                    "output was dropped",
+                    metadata: [
+                        "output.dropped": "\(dropped)", "output.limit": "\(LineBudget.linesPerSecond) lines a second",
+                    ])
+            }
+        }
+        return verdict == .write
+    }
+
+    /// Writes a line that ``mayWriteLine()`` has let through.
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()
-        for (key, value) in line.metadata { metadata[key] = "\(value)" }
+        let filter = pool.launch.secretFilter
+        for (key, value) in line.metadata { metadata[key] = "\(filter.filtered(value))" }
         if let execution { metadata["execution.id"] = "\(execution)" }
         let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
-        logger.log(level: level, "\(line.message)", metadata: metadata)
+        logger.log(level: level, "\(filter.filtered(line.message))", metadata: metadata)
     }
 }
 

@@ -4,6 +4,10 @@ enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
     case idle
     /// A handler ran on after its deadline or its cancellation.
     case overdue
+    /// It and what it had started used more memory than the function may; in bytes.
+    case memory(used: Int, limit: Int)
+    /// It had started more processes than the function may.
+    case processes(count: Int, limit: Int)
     /// It ended by itself: a trap, an exit, a kill from elsewhere.
     case crash(ProcessStatus)
     /// It broke the link's protocol.
@@ -15,7 +19,7 @@ enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
 
     var isCrash: Bool {
         switch self {
-        case .crash, .violation, .slowStart: true
+        case .memory, .processes, .crash, .violation, .slowStart: true
         case .idle, .overdue, .shutdown: false
         }
     }
@@ -24,9 +28,27 @@ enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .idle: "idle"
         case .overdue: "overdue"
+        case .memory(let used, let limit):
+            // Rounded up, so that it never reads as within the limit.
+            "memory, \((used + (1 << 20) - 1) >> 20) MiB used of \(limit >> 20) MiB"
+        case .processes(let count, let limit): "processes, \(count) of \(limit)"
         case .crash(let status): "crash, \(status)"
         case .violation(let reason): "protocol violation, \(reason)"
         case .slowStart: "not ready in time"
+        case .shutdown: "shutdown"
+        }
+    }
+
+    /// The reason alone, for counting.
+    var kind: String {
+        switch self {
+        case .idle: "idle"
+        case .overdue: "overdue"
+        case .memory: "memory"
+        case .processes: "processes"
+        case .crash: "crash"
+        case .violation: "violation"
+        case .slowStart: "slow_start"
         case .shutdown: "shutdown"
         }
     }

@@ -20,6 +20,8 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     /// Operations that one invocation may have under way.
     private static let maxPendingOperations = 1000
+    /// Bytes of a stream that its client hasn't taken, a part without any counted as one: the runtime doesn't count those.
+    private static let maxUnread = Frame.initialCredit + 65_536
 
     init(loop: InvocationLoop, worker: Worker) {
         self.loop = loop
@@ -41,6 +43,19 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     func cancel(_ invocation: Invocation, reason: CancellationReason) {
         send(.cancel, invocation.id) { $0.writeInteger(reason.rawValue) }
+    }
+
+    /// Asks for what hasn't begun, so that it can run elsewhere.
+    func recall(_ invocation: Invocation) {
+        invocation.recallAt = .distantFuture
+        send(.recall, invocation.id) { _ in }
+    }
+
+    /// The latest first: each that comes back is put before the others.
+    func recallAll() {
+        guard channel != nil else { return }
+        let own = loop.invocations.values.filter { $0.link === self }
+        for invocation in own.sorted(by: { $0.id > $1.id }) { recall(invocation) }
     }
 
     func send(_ kind: Frame.Kind, _ invocation: UInt64, _ body: (inout ByteBuffer) -> Void) {
@@ -83,7 +98,10 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
             if invocation.isWanted {
                 worker.logger.error(
                     "the worker ended before its handler did",
-                    metadata: ["execution.id": "\(invocation.head.executionID)"])
+                    metadata: [
+                        "execution.id": "\(invocation.head.executionID)",
+                        "worker.end": "\(worker.reason?.description ?? "by itself")",
+                    ])
             }
             loop.lost(invocation, by: worker)
         }
@@ -102,21 +120,39 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
             }
             guard !isReady else { throw ProtocolViolation("it was ready twice") }
             isReady = true
+            send(.params, 0) { worker.pool.launch.params.write(to: &$0) }
             worker.linkBecameReady()
         case .log:
+            // First, so that a flood isn't even decoded.
+            guard worker.mayWriteLine() else { return }
             let line = try LogLine(from: &payload)
             worker.log(line, execution: loop.invocations[frame.invocation]?.head.executionID)
         case .result:
-            if let invocation = try invocation(frame) { end(invocation, .result(payload)) }
+            if let invocation = try invocation(frame) { end(invocation, bounded(payload, of: invocation)) }
+        case .recalled:
+            guard let invocation = try invocation(frame) else { return }
+            guard invocation.recallAt == .distantFuture else {
+                throw ProtocolViolation("it gave back an invocation that it wasn't asked for")
+            }
+            loop.recalled(invocation, body: payload, by: worker)
         case .failure:
-            let failure = try InvocationFailure(from: &payload)
+            var failure = try InvocationFailure(from: &payload)
+            // Of an event it is kept and logged.
+            failure.message = worker.pool.launch.secretFilter.filtered(failure.message)
             if let invocation = try invocation(frame) { end(invocation, .failure(failure)) }
         case .chunk:
             guard let invocation = try invocation(frame) else { return }
-            let size = UInt32(payload.readableBytes)
-            let id = invocation.id
-            guard invocation.isWanted, let client = invocation.client else { return credit(id, size) }
-            client.invocationSent(chunk: payload) { self.credit(id, size) }
+            let size = payload.readableBytes
+            guard size <= Frame.maxChunk, invocation.unreadBytes < Self.maxUnread else {
+                throw ProtocolViolation("it sent more of a stream than its client has taken")
+            }
+            guard invocation.isWanted, let client = invocation.client else { return credit(invocation.id, size) }
+            invocation.unreadBytes += max(size, 1)
+            client.invocationSent(chunk: payload) { [weak invocation] in
+                guard let invocation else { return }
+                invocation.unreadBytes -= max(size, 1)
+                self.credit(invocation.id, size)
+            }
         case .httpHead:
             let head = try HTTPAnswerHead(from: &payload)
             guard (200...599).contains(head.status) else {
@@ -127,7 +163,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
             guard let invocation = try invocation(frame) else { return }
             let number = try payload.read(UInt32.self)
             try perform(Array(payload.readableBytesView), number: number, for: invocation)
-        case .invoke, .cancel, .documentResponse, .credit:
+        case .invoke, .cancel, .documentResponse, .credit, .params, .recall:
             throw ProtocolViolation("a frame \(frame.kind) comes from the host only")
         }
     }
@@ -142,15 +178,28 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         return invocation
     }
 
+    /// The answer, unless it is larger than it may be.
+    private func bounded(_ answer: ByteBuffer, of invocation: Invocation) -> InvocationOutcome {
+        let limit = worker.limits.responseBody
+        guard answer.readableBytes > limit else { return .result(answer) }
+        worker.logger.error(
+            "an answer is larger than it may be",
+            metadata: [
+                "execution.id": "\(invocation.head.executionID)", "response.bytes": "\(answer.readableBytes)",
+                "limits.responseBody": "\(limit)",
+            ])
+        return .failure(.internal)
+    }
+
     private func end(_ invocation: Invocation, _ outcome: InvocationOutcome) {
         let wasAbandoned = if case .abandoned = invocation.state { true } else { false }
         loop.finish(invocation, outcome)
         worker.pool.ended(in: worker.id, wasAbandoned: wasAbandoned, on: loop)
     }
 
-    private func credit(_ invocation: UInt64, _ bytes: UInt32) {
-        guard channel != nil else { return }
-        send(.credit, invocation) { $0.writeInteger(bytes) }
+    private func credit(_ invocation: UInt64, _ bytes: Int) {
+        guard channel != nil, bytes > 0 else { return }
+        send(.credit, invocation) { $0.writeInteger(UInt32(clamping: bytes)) }
     }
 }
 

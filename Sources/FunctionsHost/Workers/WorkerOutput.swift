@@ -1,27 +1,20 @@
 import Logging
 import NIOCore
 
-/// Turns what a worker prints into log lines, and bounds them: a flood costs its own lines and nothing else.
+/// Turns what a worker prints into log lines, each of a bounded length.
 final class WorkerOutput: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private static let maxLine = 16 * 1024
-    private static let linesPerSecond = 1000
 
-    private let logger: Logger
+    private let worker: Worker
     private let level: Logger.Level
-    private let execution: @Sendable () -> String?
     private var line: [UInt8] = []
     private var isTruncated = false
-    private var windowStart = NIODeadline.now()
-    private var linesInWindow = 0
-    private var dropped = 0
 
-    /// - Parameter execution: the execution that the worker is at, where it is at exactly one.
-    init(logger: Logger, level: Logger.Level, execution: @escaping @Sendable () -> String?) {
-        self.logger = logger
+    init(_ worker: Worker, level: Logger.Level) {
+        self.worker = worker
         self.level = level
-        self.execution = execution
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -36,7 +29,6 @@ final class WorkerOutput: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         if !line.isEmpty { finishLine() }
-        reportDropped()
     }
 
     private func append(_ bytes: ByteBufferView) {
@@ -50,27 +42,11 @@ final class WorkerOutput: ChannelInboundHandler {
             line.removeAll(keepingCapacity: true)
             isTruncated = false
         }
-        let now = NIODeadline.now()
-        if now - windowStart >= .seconds(1) {
-            reportDropped()
-            windowStart = now
-            linesInWindow = 0
-        }
-        linesInWindow += 1
-        guard linesInWindow <= Self.linesPerSecond else {
-            dropped += 1
-            return
-        }
+        guard worker.mayWriteLine() else { return }
         var metadata: Logger.Metadata = [:]
-        if let execution = execution() { metadata["execution.id"] = "\(execution)" }
+        if let execution = worker.soleExecution { metadata["execution.id"] = "\(execution)" }
         if isTruncated { metadata["output.truncated"] = "true" }
-        logger.log(level: level, "\(String(decoding: line, as: UTF8.self))", metadata: metadata)
-    }
-
-    private func reportDropped() {
-        guard dropped > 0 else { return }
-        logger.warning(
-            "output was dropped", metadata: ["output.dropped": "\(dropped)", "output.limit": "1000 lines a second"])
-        dropped = 0
+        let text = worker.pool.launch.secretFilter.filtered(String(decoding: line, as: UTF8.self))
+        worker.logger.log(level: level, "\(text)", metadata: metadata)
     }
 }

@@ -57,6 +57,15 @@ final class WorkerPool: Sendable {
         perform(on: loop) { $0.abandoned(in: worker, now: .now()) }
     }
 
+    /// A worker gave an invocation back.
+    /// - Parameter ticket: nil where nobody waits for it any more.
+    func recalled(
+        _ ticket: WorkerPoolState.Ticket?, from worker: WorkerPoolState.WorkerID, wasAbandoned: Bool,
+        on loop: InvocationLoop
+    ) {
+        perform(on: loop) { $0.recalled(ticket, from: worker, wasAbandoned: wasAbandoned, now: .now()) }
+    }
+
     func workerBecameReady(_ worker: Worker) {
         answerProbes(nil)
         perform(on: nil) { $0.workerBecameReady(worker.id, now: .now()) }
@@ -148,7 +157,7 @@ final class WorkerPool: Sendable {
                     let worker = Worker(id: id, pool: self, supervisor: supervisor, loops: loops)
                     state.workers[id] = worker
                     return (action, worker)
-                case .dispatch(_, let id), .end(let id), .kill(let id):
+                case .dispatch(_, let id), .end(let id), .kill(let id), .recall(let id):
                     return (action, state.workers[id])
                 case .refuse, .fail, .wake:
                     return (action, nil)
@@ -171,6 +180,8 @@ final class WorkerPool: Sendable {
                 step.worker?.end(services.isStopping ? .shutdown : .idle)
             case .kill:
                 step.worker?.kill(.overdue)
+            case .recall:
+                step.worker?.recallAll()
             case .wake(let time):
                 supervisor.schedule(in: max(time - .now(), .zero)) { [weak self] in
                     self?.perform(on: nil) { $0.tick(now: .now()) }
@@ -192,9 +203,16 @@ final class WorkerPool: Sendable {
 struct WorkerLaunch: Sendable {
     var executable: String
     var environment: [String: String]
+    /// Sent over the link: the environment of a process can be read by others.
+    var params: ParamValues
+    let secretFilter: SecretFilter
+    var limits: WorkerLimits
 
-    init(executable: String, environment: [String: String]) {
+    init(executable: String, environment: [String: String], params: ParamValues, limits: WorkerLimits) {
         self.executable = executable
         self.environment = environment
+        self.params = params
+        secretFilter = SecretFilter(params)
+        self.limits = limits
     }
 }

@@ -1,9 +1,10 @@
+import DequeModule
 import NIOCore
 
 /// Which worker of a function runs which invocation, as a pure state machine: events in, actions out.
 ///
-/// The states of a worker: starting → ready → draining → gone; it may go from any of them. An invocation is queued,
-/// then running in one worker until it ends.
+/// The states of a worker: starting → ready ⇄ blocked → draining → gone; it may go from any of them. An invocation is
+/// queued, then running in one worker until it ends, or is taken back from one that hasn't begun it.
 struct WorkerPoolState: Equatable {
     typealias WorkerID = UInt64
 
@@ -30,6 +31,8 @@ struct WorkerPoolState: Equatable {
         case end(WorkerID)
         /// Kill the worker: all that still runs in it was given up.
         case kill(WorkerID)
+        /// Take back from the worker what its threads aren't free to begin: see ``recalled(_:from:wasAbandoned:now:)``.
+        case recall(WorkerID)
         /// Call ``tick(now:)`` then.
         case wake(at: NIODeadline)
     }
@@ -59,7 +62,10 @@ struct WorkerPoolState: Equatable {
 
     private struct Worker: Equatable {
         enum Phase: Equatable {
-            case starting, ready, draining
+            case starting, ready
+            /// Ready, but for something that blocks its threads.
+            case blocked
+            case draining
         }
 
         let id: WorkerID
@@ -73,6 +79,8 @@ struct WorkerPoolState: Equatable {
     private let limits: Limits
     private var workers: [Worker] = []
     private var queue: FairQueue<Caller, Ticket>
+    /// Taken back from workers that hadn't begun them: the first to be dispatched. They had their place when they came.
+    private var returned: Deque<Ticket> = []
     private var nextID: WorkerID = 1
     private var isStopping = false
     /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
@@ -88,7 +96,7 @@ struct WorkerPoolState: Equatable {
         queue = FairQueue(places: limits.queue)
     }
 
-    var queued: Int { queue.count }
+    var queued: Int { queue.count + returned.count }
     var instances: Int { workers.count }
     var hasReadyWorker: Bool { workers.contains { $0.phase == .ready } }
 
@@ -98,7 +106,7 @@ struct WorkerPoolState: Equatable {
     /// - Parameter caller: who has sent it, asked for only where it has to wait; nil for the host itself.
     mutating func arrived(_ ticket: Ticket, of caller: @autoclosure () -> Caller? = nil, now: NIODeadline) -> [Action] {
         if isStopping { return [.refuse(ticket)] }
-        if queue.isEmpty, let index = freeWorker() {
+        if queued == 0, let index = freeWorker() {
             workers[index].running += 1
             return [.dispatch(ticket, to: workers[index].id)]
         }
@@ -108,7 +116,13 @@ struct WorkerPoolState: Equatable {
 
     /// A queued invocation's caller is gone or its time is over.
     /// - Returns: whether it was queued.
-    mutating func withdrew(_ ticket: Ticket, of caller: Caller? = nil) -> Bool { queue.remove(ticket, of: caller) }
+    mutating func withdrew(_ ticket: Ticket, of caller: Caller? = nil) -> Bool {
+        if let index = returned.firstIndex(of: ticket) {
+            returned.remove(at: index)
+            return true
+        }
+        return queue.remove(ticket, of: caller)
+    }
 
     mutating func workerBecameReady(_ id: WorkerID, now: NIODeadline) -> [Action] {
         guard let index = index(id), workers[index].phase == .starting else { return [] }
@@ -132,6 +146,7 @@ struct WorkerPoolState: Equatable {
         crashes = 0
         workers[index].running -= 1
         if wasAbandoned { workers[index].abandoned -= 1 }
+        if workers[index].phase == .blocked { workers[index].phase = .ready }
         guard workers[index].phase == .ready else { return endIfDrained(index) }
         let actions = dispatchQueued(to: index)
         guard workers[index].running == 0 else { return actions }
@@ -144,13 +159,47 @@ struct WorkerPoolState: Equatable {
     mutating func abandoned(in id: WorkerID, now: NIODeadline) -> [Action] {
         guard let index = index(id) else { return [] }
         workers[index].abandoned += 1
-        return retire(index) + startAsNeeded(now: now)
+        let actions = retire(index)
+        return (actions.isEmpty ? [.recall(id)] : actions) + startAsNeeded(now: now)
+    }
+
+    /// A worker gave back an invocation whose handler it hasn't begun, as something blocks its threads. It is the first
+    /// to run elsewhere; the worker gives back the others too, and gets no more work until something in it ends.
+    /// - Parameters:
+    ///   - ticket: nil where nobody waits for it any more.
+    ///   - wasAbandoned: whether ``abandoned(in:now:)`` had been told of it.
+    mutating func recalled(
+        _ ticket: Ticket?, from id: WorkerID, wasAbandoned: Bool = false, now: NIODeadline
+    ) -> [Action] {
+        var actions: [Action] = []
+        if let index = index(id) {
+            workers[index].running -= 1
+            if wasAbandoned { workers[index].abandoned -= 1 }
+            if workers[index].phase == .ready {
+                workers[index].phase = .blocked
+                if workers[index].running > 0 { actions.append(.recall(id)) }
+            }
+            if workers[index].phase == .draining {
+                actions += endIfDrained(index)
+            } else if workers[index].running == 0 {
+                // What blocks it is no invocation any more, and nothing would tell of its end.
+                actions += retire(index)
+            }
+        }
+        guard let ticket else { return actions + startAsNeeded(now: now) }
+        if isStopping { return actions + [.refuse(ticket)] }
+        if let free = freeWorker() {
+            workers[free].running += 1
+            return actions + [.dispatch(ticket, to: workers[free].id)]
+        }
+        returned.prepend(ticket)
+        return actions + startAsNeeded(now: now)
     }
 
     /// One of the worker's links is closed, so that its process has ended or will: it gets no more work. What ran in it
     /// is lost, and ends with ``workerEnded(_:crashed:now:)``.
     mutating func workerBroke(_ id: WorkerID) {
-        guard let index = index(id), workers[index].phase == .ready else { return }
+        guard let index = index(id), [.ready, .blocked].contains(workers[index].phase) else { return }
         workers[index].phase = .draining
     }
 
@@ -165,7 +214,7 @@ struct WorkerPoolState: Equatable {
         var actions: [Action] = []
         if worker.phase == .starting && workers.isEmpty && crashes >= Self.startsTried {
             // Nothing shows that the next start would go better; callers get an answer instead of a wait.
-            actions = queue.removeAll().map { .fail($0) }
+            actions = removeQueued().map { .fail($0) }
         }
         return actions + startAsNeeded(now: now)
     }
@@ -189,7 +238,7 @@ struct WorkerPoolState: Equatable {
     /// Tickets still queued are refused.
     mutating func stop() -> [Action] {
         isStopping = true
-        let refused = queue.removeAll().map { Action.refuse($0) }
+        let refused = removeQueued().map { Action.refuse($0) }
         return refused + workers.indices.flatMap { retire($0) }
     }
 
@@ -236,13 +285,18 @@ struct WorkerPoolState: Equatable {
     }
 
     private mutating func dispatchQueued(to index: Int) -> [Action] {
-        guard !queue.isEmpty else { return [] }
+        guard queued > 0 else { return [] }
         var actions: [Action] = []
-        while workers[index].running < limits.concurrency, let ticket = queue.popFirst() {
+        while workers[index].running < limits.concurrency, let ticket = returned.popFirst() ?? queue.popFirst() {
             workers[index].running += 1
             actions.append(.dispatch(ticket, to: workers[index].id))
         }
         return actions
+    }
+
+    private mutating func removeQueued() -> [Ticket] {
+        defer { returned = [] }
+        return returned + queue.removeAll()
     }
 
     private mutating func retireIfIdle(_ index: Int) -> [Action] {
@@ -285,7 +339,7 @@ struct WorkerPoolState: Equatable {
         guard !isStopping else { return [] }
         let starting = workers.count { $0.phase == .starting }
         let serving = workers.count { $0.phase != .draining }
-        let forQueue = (queue.count + limits.concurrency - 1) / limits.concurrency - starting
+        let forQueue = (queued + limits.concurrency - 1) / limits.concurrency - starting
         let wanted = max(forQueue, isDraining ? 0 : limits.minInstances - serving)
         let count = min(wanted, limits.maxInstances - workers.count, limits.maxStarting - starting)
         guard count > 0 else { return [] }

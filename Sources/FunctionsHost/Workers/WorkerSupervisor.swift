@@ -19,14 +19,20 @@ final class WorkerSupervisor: Sendable {
     let eventLoop: any EventLoop
     private let childSignal: any DispatchSourceSignal
     private let children: NIOLoopBoundBox<[Int32: Worker]>
+    private let watch: NIOLoopBoundBox<WorkerWatch>
+    let metrics = WorkerMetrics()
+    /// Where workers get groups of their own; nil where they don't.
+    let cgroups: CgroupHome?
 
-    init() {
+    init(cgroups: CgroupHome? = nil) {
+        self.cgroups = cgroups
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         eventLoop = group.next()
         children = .makeBoxSendingValue([:], eventLoop: eventLoop)
+        watch = .makeBoxSendingValue(WorkerWatch(eventLoop: eventLoop, metrics: metrics), eventLoop: eventLoop)
         childSignal = DispatchSource.makeSignalSource(signal: SIGCHLD)
-        childSignal.setEventHandler { [eventLoop, children] in
-            eventLoop.execute { Self.reap(children) }
+        childSignal.setEventHandler { [eventLoop, children, watch] in
+            eventLoop.execute { Self.reap(children, watch) }
         }
         childSignal.activate()
     }
@@ -41,17 +47,25 @@ final class WorkerSupervisor: Sendable {
     /// On the supervisor's thread, right after the process was started.
     func watch(_ pid: Int32, _ worker: Worker) {
         children.value[pid] = worker
+        watch.value.began(pid, worker)
         // It may have ended before it was known here.
-        eventLoop.execute { [children] in Self.reap(children) }
+        eventLoop.execute { [children, watch] in Self.reap(children, watch) }
     }
 
+    /// A worker that rested has got something to do.
+    func stirred(_ pid: Int32) { eventLoop.execute { [watch] in watch.value.stirred(pid) } }
+
     /// One signal may stand for many ends, so every child is asked.
-    private static func reap(_ children: NIOLoopBoundBox<[Int32: Worker]>) {
-        for (pid, worker) in children.value where worker.reap() { children.value[pid] = nil }
+    private static func reap(_ children: NIOLoopBoundBox<[Int32: Worker]>, _ watch: NIOLoopBoundBox<WorkerWatch>) {
+        for (pid, worker) in children.value where worker.reap() {
+            children.value[pid] = nil
+            watch.value.ended(pid)
+        }
     }
 
     func shutdown() async {
         childSignal.cancel()
         try? await group.shutdownGracefully()
+        cgroups?.close()
     }
 }

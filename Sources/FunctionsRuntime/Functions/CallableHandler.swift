@@ -1,12 +1,9 @@
 import NIOCore
 import WorkerProtocol
 
-/// What an answer may have at most, JSON.
-private let maxAnswer = 10 * 1024 * 1024
-
 private struct OversizedAnswer: Error, CustomStringConvertible {
     let bytes: Int
-    var description: String { "the answer has \(bytes) bytes; the limit is 10 MiB" }
+    var description: String { "the answer has \(bytes) bytes; the limit is 32 MiB" }
 }
 
 /// A callable's handler with its types erased: from an invocation to the answer's JSON.
@@ -30,7 +27,7 @@ package struct CallableHandler: Sendable {
                 { transaction -> [UInt8] in
                     let answer = try CallableEncoder().encode(try await handler(context, transaction))
                     // Before the commit: work that is done must be answerable.
-                    guard answer.count <= maxAnswer else { throw OversizedAnswer(bytes: answer.count) }
+                    guard answer.count <= Frame.maxAnswer else { throw OversizedAnswer(bytes: answer.count) }
                     return answer
                 })
             switch outcome {

@@ -12,15 +12,11 @@ extension Function {
             minInstances: options.minInstances,
             maxInstances: options.maxInstances,
             labels: options.labels,
-            secrets: options.secrets,
+            secrets: options.secretNames,
             rateLimits: options.rateLimits,
             ingress: options.ingress.rawValue,
             invoker: options.invoker,
             isTransactional: handler.isTransactional,
             trigger: trigger)
     }
-}
-
-extension Manifest {
-    package init(_ functions: [Function]) { self.init(functions: functions.map(\.manifest)) }
 }

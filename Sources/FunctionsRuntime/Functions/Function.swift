@@ -50,6 +50,9 @@ public protocol FunctionBundle: Sendable {
     /// The bundle's functions. Names are unique; the bundle doesn't start where they aren't, or where an option is
     /// impossible, and says which and why.
     @FunctionsBuilder var functions: [Function] { get }
+
+    /// What the operator gives the bundle. Secrets that a function declares by its option `.secrets` need not be listed.
+    @ParamsBuilder var params: [ParamDefinition] { get }
 }
 
 /// Lets a bundle list its functions one below the other.

@@ -10,7 +10,7 @@ package struct FunctionOptions: Sendable {
     package var minInstances = 0
     package var maxInstances = 100
     package var labels: [String: String] = [:]
-    package var secrets: [String] = []
+    package var secrets: [ParamManifest] = []
     package var rateLimits: [RateLimitManifest] = []
     package var ingress: Ingress = .all
     package var invoker: [String] = ["public"]
@@ -36,6 +36,8 @@ package struct FunctionOptions: Sendable {
 
     /// One CPU up to 2 GiB of memory, two up to 8 GiB, as the cloud gives.
     package var effectiveCPU: Double { cpu ?? (memory.mebibytes <= 2048 ? 1 : memory.mebibytes <= 8192 ? 2 : 4) }
+
+    package var secretNames: [String] { Set(secrets.map(\.name)).sorted() }
 
     /// A share of a CPU runs one invocation at a time.
     package var effectiveConcurrency: Int { concurrency ?? (effectiveCPU >= 1 ? 80 : 1) }
@@ -99,9 +101,6 @@ extension FunctionOption {
     public static func labels(_ labels: [String: String]) -> Self {
         .init { $0.labels.merge(labels) { _, new in new } }
     }
-
-    /// The secrets the function may read.
-    public static func secrets(_ names: String...) -> Self { .init { $0.secrets += names } }
 
     /// Who may reach the function. Recorded in the manifest for tools that deploy elsewhere.
     public static func ingress(_ ingress: Ingress) -> Self { .init { $0.ingress = ingress } }

@@ -12,7 +12,7 @@ public struct HTTPResponse: Sendable {
         case stream(@Sendable (HTTPBodyWriter) async throws -> Void)
     }
 
-    /// - Parameter body: at most 10 MiB; stream what is larger.
+    /// - Parameter body: at most 32 MiB; stream what is larger.
     public init(status: Int = 200, headers: Headers = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = headers

@@ -11,6 +11,8 @@ package struct InvocationContext: Sendable {
     package var logger: Logger
     /// Sends a part of a streamed answer; waits while the client is slow.
     package var sendChunk: @Sendable (ByteBuffer) async throws -> Void
+    /// Where they differ from those of the process, as in a test.
+    package var params: ParamValues?
 
     package init(
         head: InvocationHead, body: ByteBuffer, deadline: ContinuousClock.Instant, transport: any DocumentTransport,

@@ -13,7 +13,7 @@ extension FunctionBundle {
         let arguments = CommandLine.arguments.dropFirst()
         let bundle = Self()
         let functions = bundle.functions
-        let manifest = Manifest(functions)
+        let manifest = Manifest(functions, params: bundle.params)
         let problems = manifest.problems
         guard problems.isEmpty else {
             StandardError.write(problems.map { "\(Self.self): \($0)\n" }.joined())

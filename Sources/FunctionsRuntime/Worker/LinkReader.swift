@@ -51,19 +51,26 @@ final class LinkReader: Sendable {
         switch frame.kind {
         case .invoke:
             let head = try InvocationHead(from: &payload)
-            let invocation = WorkerInvocation(id: frame.invocation, database: database, writer: writer)
+            let invocation = WorkerInvocation(
+                id: frame.invocation, body: payload, database: database, writer: writer)
             running[frame.invocation] = invocation
             invocation.start(function, head: head, body: payload) { [running] in
                 running[frame.invocation] = nil
             }
+        case .params:
+            ParamStore.set(try ParamValues(from: &payload))
         case .cancel:
             invocation(frame)?.cancel()
+        case .recall:
+            guard let body = invocation(frame)?.recall() else { return }
+            running[frame.invocation] = nil
+            writer.send(.recalled, invocation: frame.invocation) { $0.writeImmutableBuffer(body) }
         case .documentResponse:
             let number = try payload.read(UInt32.self)
             invocation(frame)?.receive(number, Array(payload.readableBytesView))
         case .credit:
             invocation(frame)?.receiveCredit(Int(try payload.read(UInt32.self)))
-        case .ready, .result, .failure, .chunk, .httpHead, .documentRequest, .log:
+        case .ready, .result, .failure, .chunk, .httpHead, .documentRequest, .log, .recalled:
             throw ProtocolViolation("a frame \(frame.kind) comes from workers only")
         }
     }

@@ -73,7 +73,7 @@ enum ProcessControl {
         init(_ body: @escaping @Sendable () -> Never) { self.body = body }
     }
 
-    /// Has the kernel kill this process when the host dies, whatever the handlers are doing then.
+    /// Has the kernel kill this process and what it has started when the host dies, whatever the handlers are doing then.
     ///
     /// The link's end tells the same, but only to a process that still looks at its link. Where the host died before
     /// this call the link is closed already, and the worker ends by that.

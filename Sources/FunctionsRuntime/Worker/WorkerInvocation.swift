@@ -9,27 +9,34 @@ final class WorkerInvocation: Sendable {
     private struct State {
         var task: Task<Void, Never>?
         var isCancelled = false
-        /// Whether the handler has returned. The host then answers nothing any more.
-        var isOver = false
+        var phase: Phase
         var nextOperation: UInt32 = 0
         var operations: [UInt32: CheckedContinuation<[UInt8], Never>] = [:]
         /// Bytes of chunks that the host still takes; may go below zero by the last chunk.
-        var credit = WorkerInvocation.initialCredit
+        var credit = Frame.initialCredit
         var waitingForCredit: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// As much of a streamed answer may be on its way before the client has taken any.
-    static let initialCredit = 262_144
+    private enum Phase {
+        /// No thread was free for the handler yet.
+        case waiting(body: ByteBuffer)
+        case running
+        /// The host has taken it back before its handler began, which it never will.
+        case recalled
+        /// The handler has returned. The host answers nothing any more.
+        case over
+    }
 
     private let id: UInt64
     private let database: DatabaseID
     private let writer: LinkWriter
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(id: UInt64, database: DatabaseID, writer: LinkWriter) {
+    init(id: UInt64, body: ByteBuffer, database: DatabaseID, writer: LinkWriter) {
         self.id = id
         self.database = database
         self.writer = writer
+        state = Mutex(State(phase: .waiting(body: body)))
     }
 
     /// Runs the handler and sends what comes of it.
@@ -42,6 +49,7 @@ final class WorkerInvocation: Sendable {
             transport: LinkTransport(invocation: self, database: database), logger: logger,
             sendChunk: { [self] in try await sendChunk($0) })
         let task = Task {
+            guard self.begin() else { return }
             await InvocationContext.$current.withValue(context) { await self.run(function, context) }
             self.finish()
             onEnd()
@@ -63,10 +71,29 @@ final class WorkerInvocation: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
+    /// The handler begins, unless the invocation was taken back.
+    func begin() -> Bool {
+        state.withLock { state in
+            guard case .waiting = state.phase else { return false }
+            state.phase = .running
+            return true
+        }
+    }
+
+    /// Keeps the handler from beginning, where it hasn't begun.
+    /// - Returns: the body that came with the invocation; nil where the handler has begun.
+    func recall() -> ByteBuffer? {
+        state.withLock { state in
+            guard case .waiting(let body) = state.phase else { return nil }
+            state.phase = .recalled
+            return body
+        }
+    }
+
     /// Whatever the handler has left running waits for nothing any more.
     private func finish() {
         let operations = state.withLock { state in
-            state.isOver = true
+            state.phase = .over
             defer { state.operations = [:] }
             return state.operations.values
         }
@@ -102,13 +129,12 @@ final class WorkerInvocation: Sendable {
     }
 
     private func send(answer: [UInt8]) throws {
-        guard answer.count <= Self.maxAnswer else {
-            throw UnsendableAnswer(description: "the answer has \(answer.count) bytes; the limit is 10 MiB")
+        guard answer.count <= Frame.maxAnswer else {
+            throw UnsendableAnswer(description: "the answer has \(answer.count) bytes; the limit is 32 MiB")
         }
         writer.send(.result, invocation: id) { $0.writeBytes(answer) }
     }
 
-    private static let maxAnswer = 10 * 1024 * 1024
     /// The store's own limit on a request is told in its terms; this keeps a frame within its bound.
     private static let maxOperation = 15 * 1024 * 1024
 
@@ -119,9 +145,9 @@ final class WorkerInvocation: Sendable {
         let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
         switch response.body {
         case .bytes(let body):
-            guard body.count <= Self.maxAnswer else {
+            guard body.count <= Frame.maxAnswer else {
                 throw UnsendableAnswer(
-                    description: "the answer has \(body.count) bytes; stream what is over 10 MiB")
+                    description: "the answer has \(body.count) bytes; stream what is over 32 MiB")
             }
             writer.send(.httpHead, invocation: id) { head.write(to: &$0) }
             writer.send(.result, invocation: id) { $0.writeBytes(body) }
@@ -135,7 +161,7 @@ final class WorkerInvocation: Sendable {
     private func send(_ failure: InvocationFailure, of error: any Error, _ context: InvocationContext) {
         var failure = failure
         let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
-        if size > Self.maxAnswer {
+        if size > Frame.maxAnswer {
             context.logger.error("an error can't be sent", metadata: ["error.bytes": "\(size)"])
             failure = InvocationFailure(code: .internal, message: "INTERNAL")
         }
@@ -155,7 +181,7 @@ final class WorkerInvocation: Sendable {
         }
         return await withCheckedContinuation { continuation in
             let number: UInt32? = state.withLock { state in
-                guard !state.isOver else { return nil }
+                if case .over = state.phase { return nil }
                 state.nextOperation += 1
                 state.operations[state.nextOperation] = continuation
                 return state.nextOperation
@@ -173,7 +199,7 @@ final class WorkerInvocation: Sendable {
     }
 
     private func sendChunk(_ chunk: ByteBuffer) async throws {
-        guard chunk.readableBytes <= Self.maxAnswer else {
+        guard chunk.readableBytes <= Frame.maxChunk else {
             throw UnsendableAnswer(
                 description: "a chunk has \(chunk.readableBytes) bytes; the limit is 10 MiB")
         }

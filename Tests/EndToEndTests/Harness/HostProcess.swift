@@ -31,6 +31,13 @@ final class HostProcess: Sendable {
 
     var id: Int32 { process.processIdentifier }
 
+    /// Bytes of memory that it has for itself; 0 where it has ended.
+    var memory: Int {
+        let fields = (try? String(contentsOfFile: "/proc/\(id)/statm", encoding: .utf8))?.split(separator: " ") ?? []
+        guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return 0 }
+        return (resident - shared) * 4096
+    }
+
     var isRunning: Bool { process.isRunning }
 
     func send(_ signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }

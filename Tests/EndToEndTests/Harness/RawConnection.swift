@@ -7,9 +7,11 @@ final class RawConnection: Sendable {
     private let channel: any Channel
     private let received: Received
 
-    static func open(port: Int) async throws -> RawConnection {
+    /// - Parameter reads: whether what comes is read at all; where not it stays in the network.
+    static func open(port: Int, reads: Bool = true) async throws -> RawConnection {
         let received = Received()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: reads)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(ByteCollector(received))

@@ -11,7 +11,12 @@ import Testing
         ("trap", "9"), ("exits", "0"), ("exits", "3"), ("trapsUnderOthers", "true"), ("fails", "null"),
         ("hangs", "null"),
         ("ignoresCancellation", "null"), ("spins", "true"), ("blocks", "true"), ("prints", "5000"), ("logs", "5000"),
-        ("largeAnswer", "5000000"), ("notANumber", "null"),
+        ("largeAnswer", "5000000"), ("largeAnswer", "40000000"), ("notANumber", "null"),
+        ("allocates", #"{"mebibytes":600,"pause":500}"#), ("allocatesAtOnce", "4000"), ("allocatesInChild", "null"),
+        ("startsChildren", "5"), ("startsChildren", "100"), ("startsRunaway", "null"), ("leaksFiles", "5000"),
+        ("blocksThreads", "true"), ("blocksThreads", "false"), ("rogue", #""answersTwice""#), ("rogue", #""closesLink""#),
+        ("rogue", #""writesGarbage""#), ("rogue", #""isReadyTwice""#), ("rogue", #""invokesTheHost""#),
+        ("rogue", #""floodsLog""#),
     ]
 
     private final class Tally: Sendable {

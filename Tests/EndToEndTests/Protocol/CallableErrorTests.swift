@@ -44,7 +44,7 @@ import Testing
     @Test(arguments: ["notANumber", "largeAnswer"])
     func anAnswerThatCannotBeSentIsTheFunctionsFault(name: String) async throws {
         try await RunningHost.serving { host in
-            let answer = try await host.call(name, name == "largeAnswer" ? "10485761" : "null")
+            let answer = try await host.call(name, name == "largeAnswer" ? "33554432" : "null")
             #expect(answer.status == 500)
             #expect(answer.text == #"{"error":{"message":"INTERNAL","status":"INTERNAL"}}"#)
             try await host.expectEcho()
@@ -53,9 +53,9 @@ import Testing
 
     @Test func anAnswerAtTheLimitIsSentWhole() async throws {
         try await RunningHost.serving { host in
-            let answer = try await host.call("largeAnswer", "10485758")
+            let answer = try await host.call("largeAnswer", "33554430")
             #expect(answer.status == 200)
-            #expect(answer.body.count == 10_485_758 + #"{"result":""}"#.utf8.count)
+            #expect(answer.body.count == 33_554_430 + #"{"result":""}"#.utf8.count)
         }
     }
 

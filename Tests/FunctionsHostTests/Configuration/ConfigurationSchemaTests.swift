@@ -48,6 +48,8 @@ struct ConfigurationSchemaTests {
         #expect(try number("limits", "connections") == Int64(limits.connections))
         #expect(try number("limits", "shutdownGrace") == Int64(limits.shutdownGrace))
         #expect(try number("limits", "eventDepth") == Int64(limits.eventDepth))
+        #expect(try number("limits", "openFiles") == Int64(limits.openFiles))
+        #expect(try number("limits", "processes") == Int64(limits.processes))
         let sizes = try parts["function"]?["properties"]?["memory"]?["enum"]?.elements().map { try $0.string() }
         #expect(sizes == MemorySize.offered.compactMap { MemorySize(mebibytes: $0)?.description })
     }

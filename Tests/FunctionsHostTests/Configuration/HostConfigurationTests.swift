@@ -124,6 +124,14 @@ struct HostConfigurationTests {
             "functions.json:1:52: limits.requestBody: \"11MiB\" is no size of a body; write 1KiB … 10MiB"
         ),
         (
+            "{\"project\": \"demo-shop\", \"limits\": {\"responseBody\": \"33MiB\"}}",
+            "functions.json:1:53: limits.responseBody: \"33MiB\" is no size of a body; write 1KiB … 32MiB"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"limits\": {\"cgroups\": \"on\"}}",
+            "functions.json:1:48: limits.cgroups: \"on\" is not possible here; write \"auto\" or \"off\""
+        ),
+        (
             "{\"project\": \"demo-shop\",\n \"mode\": \"development\",\n \"mode\": \"production\"}",
             "functions.json:3:2: the key \"mode\" stands here and on line 2; keep one"
         ),
@@ -180,7 +188,8 @@ struct HostConfigurationTests {
                 "minInstances": 1, "maxInstances": 10, "concurrency": 80, "cpu": 2,
                 "budget": { "invocationsPerDay": 1000, "computeSecondsPerDay": 60, "warnAt": 1 } } },
               "alerts": { "webhook": "https://example.com/hook" },
-              "limits": { "requestBody": "512KiB", "queue": 5, "connections": 6, "shutdownGrace": 0, "eventDepth": 3 }
+              "limits": { "requestBody": "512KiB", "queue": 5, "connections": 6, "shutdownGrace": 0, "eventDepth": 3,
+                "responseBody": "32MiB", "openFiles": 64, "processes": 1, "cgroups": "off" }
             }
             """
         let read = try HostConfiguration.load(try directory.write("functions.json", text))
@@ -202,6 +211,8 @@ struct HostConfigurationTests {
         #expect(read.listen.events == 0)
         #expect(read.limits.requestBody == 512 * 1024 && read.limits.queue == 5 && read.limits.eventDepth == 3)
         #expect(read.limits.connections == 6 && read.limits.shutdownGrace == 0)
+        #expect(read.limits.responseBody == 32 << 20 && read.limits.openFiles == 64)
+        #expect(read.limits.processes == 1 && read.limits.cgroups == .off)
     }
 
     private static let layered = """

@@ -28,7 +28,8 @@ import WorkerProtocol
         """
 
     @Test func manifestComesOverTheLinkWhateverIsPrinted() async throws {
-        let manifest = "{\"protocolVersion\":\(Frame.protocolVersion),\"functions\":[\(Self.function)]}"
+        let manifest =
+            "{\"protocolVersion\":\(Frame.protocolVersion),\"params\":[],\"functions\":[\(Self.function)]}"
         #expect(try await inspect("echo starting up; echo '\(manifest)' >&3; echo bye >&2") == "hello")
     }
 
@@ -49,7 +50,7 @@ import WorkerProtocol
     @Test func impossibleFunctionIsNamed() async throws {
         let bad = Self.function.replacingOccurrences(of: "\"memoryMiB\":256", with: "\"memoryMiB\":300")
         let reason = try await inspect(
-            "echo '{\"protocolVersion\":\(Frame.protocolVersion),\"functions\":[\(bad)]}' >&3")
+            "echo '{\"protocolVersion\":\(Frame.protocolVersion),\"params\":[],\"functions\":[\(bad)]}' >&3")
         #expect(reason.hasPrefix("function \"hello\": memory is 300 MiB"))
     }
 

@@ -21,7 +21,7 @@ import Testing
 /// A pool, and what its runner would know of it.
 private struct PoolRun {
     struct Worker {
-        enum Phase { case starting, ready, draining }
+        enum Phase { case starting, ready, blocked, draining }
         var phase = Phase.starting
         var running: [UInt64] = []
         var abandoned: Set<UInt64> = []
@@ -51,7 +51,7 @@ private struct PoolRun {
             ticks += 1
             guard ticks < 10 else { return #expect(Bool(false), "ticks ask for further ones without end") }
         }
-        switch Int.random(in: 0..<13, using: &random) {
+        switch Int.random(in: 0..<14, using: &random) {
         case 0...4: arrive(&random)
         case 5, 6: finishOne(&random)
         case 7, 8:
@@ -73,6 +73,7 @@ private struct PoolRun {
             workers[id]?.phase = .draining
             pool.workerBroke(id)
             check()
+        case 12: giveBackOne(&random)
         default:
             guard let (ticket, caller) = waiting.sorted(by: { $0.key < $1.key }).randomElement(using: &random) else {
                 return
@@ -113,8 +114,23 @@ private struct PoolRun {
         else { return }
         workers[id]?.running.removeAll { $0 == ticket }
         let wasAbandoned = workers[id]?.abandoned.remove(ticket) != nil
+        if workers[id]?.phase == .blocked { workers[id]?.phase = .ready }
         end(ticket)
         apply(pool.ended(in: id, wasAbandoned: wasAbandoned, now: now))
+    }
+
+    private mutating func giveBackOne(_ random: inout SeededGenerator) {
+        guard let id = pick(&random, { !$0.running.isEmpty }),
+            let ticket = workers[id]?.running.randomElement(using: &random)
+        else { return }
+        workers[id]?.running.removeAll { $0 == ticket }
+        let wasAbandoned = workers[id]?.abandoned.remove(ticket) != nil
+        if workers[id]?.phase == .ready { workers[id]?.phase = .blocked }
+        if wasAbandoned { end(ticket) } else { waiting[ticket] = .some(nil) }
+        apply(
+            pool.recalled(
+                wasAbandoned ? nil : .init(invocation: ticket, loop: 0), from: id, wasAbandoned: wasAbandoned, now: now)
+        )
     }
 
     private mutating func gone(_ id: UInt64, crashed: Bool) {
@@ -148,6 +164,7 @@ private struct PoolRun {
             case .kill(let id):
                 #expect(workers[id].map { $0.running.count == $0.abandoned.count } == true)
             case .wake(let time): wakes.append(time)
+            case .recall(let id): #expect(workers[id]?.running.isEmpty == false)
             }
         }
         check()

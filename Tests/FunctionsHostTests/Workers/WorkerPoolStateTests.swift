@@ -180,7 +180,7 @@ import Testing
         _ = pool.arrived(ticket(1), now: start)
         _ = pool.workerBecameReady(1, now: start)
         _ = pool.arrived(ticket(2), now: start)
-        #expect(pool.abandoned(in: 1, now: start) == [])
+        #expect(pool.abandoned(in: 1, now: start) == [.recall(1)])
         #expect(pool.arrived(ticket(3), now: start) == [.start(2)])
         #expect(pool.ended(in: 1, now: start) == [.kill(1)])
     }
@@ -215,6 +215,66 @@ import Testing
         #expect(pool.ended(in: 1, now: start) == [.end(1)])
     }
 
+    @Test func whatAWorkerGivesBackIsTheFirstToRunElsewhere() {
+        var pool = pool(concurrency: 2)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.arrived(ticket(2), now: start)
+        #expect(pool.arrived(ticket(3), now: start) == [.start(2)])
+        #expect(pool.recalled(ticket(2), from: 1, now: start) == [.recall(1)])
+        // The blocked worker has room, and gets nothing.
+        #expect(pool.arrived(ticket(4), now: start) == [.start(3)])
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2), .dispatch(ticket(3), to: 2)])
+        // Something in it has ended: it is free again.
+        #expect(pool.ended(in: 1, now: start).first == .dispatch(ticket(4), to: 1))
+    }
+
+    @Test func whatIsGivenBackGoesToAWorkerThatIsThere() {
+        var pool = pool(concurrency: 1, min: 2)
+        _ = pool.began(now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.workerBecameReady(2, now: start)
+        #expect(pool.arrived(ticket(1), now: start) == [.dispatch(ticket(1), to: 1)])
+        #expect(pool.recalled(ticket(1), from: 1, now: start).contains(.dispatch(ticket(1), to: 2)))
+    }
+
+    @Test func aWorkerBlockedByNoInvocationIsEnded() {
+        var pool = pool(concurrency: 2)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        #expect(pool.recalled(ticket(1), from: 1, now: start) == [.end(1), .start(2)])
+    }
+
+    @Test func whatAnAbandonedWorkerGivesBackLetsItBeKilled() {
+        var pool = pool(concurrency: 3)
+        for id in 1...3 { _ = pool.arrived(ticket(UInt64(id)), now: start) }
+        _ = pool.workerBecameReady(1, now: start)
+        #expect(pool.abandoned(in: 1, now: start) == [.recall(1)])
+        #expect(pool.recalled(ticket(2), from: 1, now: start) == [.start(2)])
+        // Its caller has left meanwhile.
+        #expect(pool.recalled(nil, from: 1, now: start) == [.kill(1)])
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2)])
+    }
+
+    @Test func abandonedInvocationThatIsGivenBackIsNoReasonToKill() {
+        var pool = pool(concurrency: 2)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.abandoned(in: 1, now: start)
+        #expect(pool.recalled(nil, from: 1, wasAbandoned: true, now: start) == [.end(1)])
+    }
+
+    @Test func whatIsGivenBackIsQueuedThoughTheQueueIsFull() {
+        var pool = pool(concurrency: 1, max: 1, queue: 1)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        _ = pool.arrived(ticket(2), now: start)
+        #expect(pool.recalled(ticket(1), from: 1, now: start) == [.end(1)])
+        #expect(pool.workerEnded(1, crashed: false, now: start) == [.start(2)])
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(1), to: 2)])
+        #expect(pool.queued == 1)
+    }
+
     @Test func aBurstStartsOnlySomeWorkersAtATimeAndGoesOnWhileItIsNeeded() {
         var pool = pool(concurrency: 1, max: 100, queue: 100, starting: 2)
         var started: [Action] = []
@@ -240,7 +300,7 @@ import Testing
         _ = pool.workerBecameReady(1, now: start)
         _ = pool.arrived(ticket(1), now: start)
         _ = pool.arrived(ticket(2), now: start)
-        #expect(pool.abandoned(in: 1, now: start) == [])
+        #expect(pool.abandoned(in: 1, now: start) == [.recall(1)])
         #expect(pool.arrived(ticket(3), now: start) == [])
         #expect(pool.workerEnded(1, crashed: false, now: start) == [.start(2)])
     }

@@ -1,0 +1,7 @@
+import CFunctionsSystem
+
+enum CoreDumps {
+    /// From now on neither the host nor a worker that it starts leaves its memory in a file when it crashes: there are
+    /// secrets in it.
+    static func forbid() { functions_forbid_core_dumps() }
+}

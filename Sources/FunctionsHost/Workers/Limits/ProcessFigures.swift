@@ -1,0 +1,112 @@
+import CFunctionsSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What the system tells of a process. Elsewhere than on Linux it tells nothing here.
+enum ProcessFigures {
+    /// Bytes of memory that are the process's own: what it has allocated and written, and its stacks.
+    ///
+    /// Not counted: the program and its libraries, files that are mapped, memory shared by name, what is swapped out.
+    /// Nil where there is no such process.
+    static func memory(_ pid: Int32) -> Int? {
+        guard let text = read("/proc/\(pid)/statm", atMost: 128) else { return nil }
+        // Pages: size, resident, shared, …
+        let fields = text.split(separator: UInt8(ascii: " "), maxSplits: 3)
+        guard fields.count > 2, let resident = number(fields[1]), let shared = number(fields[2]) else { return nil }
+        return max(0, resident - shared) * pageSize
+    }
+
+    /// As ``memory(_:)``, with what several processes share, as a process does with one it has forked, in equal parts
+    /// for each. It goes through all of the process's pages.
+    static func proportionalMemory(_ pid: Int32) -> Int? {
+        guard let text = read("/proc/\(pid)/smaps_rollup", atMost: 4096) else { return nil }
+        for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: "Pss_Anon:".utf8) {
+            let digits = line.filter { (48...57).contains($0) }
+            return number(digits[...]).map { $0 << 10 }
+        }
+        // A kernel before 5.9 tells no such line.
+        return memory(pid)
+    }
+
+    /// How many descriptors the process has open; nil where the kernel, one before 6.2, doesn't tell.
+    static func openFiles(_ pid: Int32) -> Int? {
+        #if os(Linux)
+            let count = functions_file_size("/proc/\(pid)/fd")
+            return count > 0 ? Int(count) : nil
+        #else
+            return nil
+        #endif
+    }
+
+    /// Whose child a process is and since when it runs.
+    struct Descent: Equatable {
+        var parent: Int32
+        var group: Int32
+        /// Ticks since the system's start: tells it from a later process of the same number.
+        var startedAt: Int
+    }
+
+    static func descent(_ pid: Int32) -> Descent? {
+        guard let text = read("/proc/\(pid)/stat", atMost: 1024),
+            // The program's name stands in parentheses and may hold anything.
+            let end = text.lastIndex(of: UInt8(ascii: ")"))
+        else { return nil }
+        let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 21)
+        guard fields.count > 19, let parent = number(fields[1]), let group = number(fields[2]),
+            let startedAt = number(fields[19])
+        else { return nil }
+        return Descent(parent: Int32(clamping: parent), group: Int32(clamping: group), startedAt: startedAt)
+    }
+
+    /// The ids of all processes.
+    static func all() -> [Int32] {
+        #if os(Linux)
+            guard let directory = opendir("/proc") else { return [] }
+            defer { closedir(directory) }
+            var ids: [Int32] = []
+            while let entry = readdir(directory) {
+                let id = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 1) { name in
+                        (48...57).contains(name[0]) ? Int32(atoi(name)) : nil
+                    }
+                }
+                if let id { ids.append(id) }
+            }
+            return ids
+        #else
+            return []
+        #endif
+    }
+
+    // MARK: Parts
+
+    private static let pageSize: Int = {
+        #if os(Linux)
+            Int(sysconf(Int32(_SC_PAGESIZE)))
+        #else
+            4096
+        #endif
+    }()
+
+    private static func read(_ path: String, atMost size: Int) -> [UInt8]? {
+        #if os(Linux)
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return nil }
+            defer { close(descriptor) }
+            var bytes = [UInt8](repeating: 0, count: size)
+            let count = pread(descriptor, &bytes, size, 0)
+            guard count > 0 else { return nil }
+            return Array(bytes[..<count])
+        #else
+            return nil
+        #endif
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+        Int(String(decoding: digits, as: UTF8.self))
+    }
+}

@@ -1,0 +1,98 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Looks at what workers use and ends those that use more than they may: does what ``WorkerWatchState`` decides.
+///
+/// Lives on the supervisor's thread.
+final class WorkerWatch {
+    private let eventLoop: any EventLoop
+    private let metrics: WorkerMetrics
+    private var state = WorkerWatchState()
+    private var kin = ProcessKin()
+    private var workers: [Int32: Worker] = [:]
+    private var wake: (at: NIODeadline, task: Scheduled<Void>)?
+    private var scanAt = NIODeadline.distantPast
+
+    /// How often new processes are looked for.
+    private static let scanInterval = TimeAmount.milliseconds(100)
+
+    init(eventLoop: any EventLoop, metrics: WorkerMetrics) {
+        self.eventLoop = eventLoop
+        self.metrics = metrics
+    }
+
+    func began(_ pid: Int32, _ worker: Worker) {
+        #if os(Linux)
+            workers[pid] = worker
+            let limits = worker.limits
+            state.began(pid, limits: .init(memory: limits.memory, processes: limits.processes), now: .now())
+            wakeInTime()
+        #endif
+    }
+
+    func stirred(_ pid: Int32) {
+        state.stirred(pid, now: .now())
+        wakeInTime()
+    }
+
+    /// The worker's process has ended: what it has left behind ends with it.
+    func ended(_ pid: Int32) {
+        guard workers.removeValue(forKey: pid) != nil else { return }
+        state.ended(pid)
+        for left in kin.remove(pid) { kill(left, SIGKILL) }
+        wakeInTime()
+    }
+
+    private func wakeInTime() {
+        guard let time = state.nextLook else {
+            wake?.task.cancel()
+            return wake = nil
+        }
+        if let wake, wake.at <= time { return }
+        wake?.task.cancel()
+        let this = NIOLoopBound(self, eventLoop: eventLoop)
+        wake = (time, eventLoop.scheduleTask(deadline: time) { this.value.look() })
+    }
+
+    private func look() {
+        wake = nil
+        let now = NIODeadline.now()
+        if scanAt <= now {
+            scanAt = now + Self.scanInterval
+            kin.refresh(workers: Set(workers.keys))
+        }
+        for pid in state.due(now: now) {
+            guard let worker = workers[pid] else { continue }
+            look(at: worker, pid, now: now)
+        }
+        wakeInTime()
+    }
+
+    private func look(at worker: Worker, _ pid: Int32, now: NIODeadline) {
+        let processes = [pid] + kin.children(of: pid)
+        let memory = processes.reduce(0) { $0 + (ProcessFigures.memory($1) ?? 0) }
+        metrics.uses(worker.pool.name, pid: pid, memory: memory)
+        if let files = ProcessFigures.openFiles(pid) { worker.hasOpen(files) }
+        let sight = WorkerWatchState.Sight(memory: memory, processes: processes.count, isBusy: worker.isBusy)
+        var verdict = state.saw(pid, sight, now: now)
+        if verdict == .measure {
+            let exact = processes.reduce(0) { $0 + (ProcessFigures.proportionalMemory($1) ?? 0) }
+            verdict = state.measured(pid, memory: exact, now: now)
+        }
+        switch verdict {
+        case .fine(let rests): if rests, !worker.rests() { state.stirred(pid, now: now) }
+        case .measure: break
+        case .kill(let end):
+            worker.kill(end)
+            // Those that have left its group.
+            for child in processes.dropFirst() { kill(child, SIGKILL) }
+        }
+    }
+}

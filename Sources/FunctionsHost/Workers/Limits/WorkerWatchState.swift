@@ -1,0 +1,117 @@
+import NIOCore
+
+/// When which worker is looked at, and what follows from what is seen, as a pure state machine.
+///
+/// A worker that is at work is looked at closely, so that one that grows is found before it presses the others; one that
+/// rests is looked at now and then. What it holds while it rests doesn't change, and where it does it isn't resting.
+struct WorkerWatchState {
+    /// A worker's process id, which is also that of its group.
+    typealias ID = Int32
+
+    struct Limits: Equatable {
+        var memory: Int
+        var processes: Int
+    }
+
+    /// What a worker and the processes it has started were seen to have.
+    struct Sight: Equatable {
+        /// Bytes of memory of their own, added up.
+        var memory: Int
+        var processes: Int
+        /// Whether it runs an invocation.
+        var isBusy: Bool
+    }
+
+    enum Verdict: Equatable {
+        /// - Parameter rests: whether it isn't looked at closely any more; ``stirred(_:now:)`` changes that.
+        case fine(rests: Bool)
+        /// The sum may count memory twice that processes share: tell ``measured(_:memory:now:)`` what it really is.
+        case measure
+        case kill(WorkerEnd)
+    }
+
+    private struct Watched {
+        let limits: Limits
+        var lookAt: NIODeadline
+        /// Since when it has had nothing to do and hasn't grown; nil while it is at work.
+        var calmSince: NIODeadline?
+        var memory = 0
+        /// Whether it was measured beyond its limit at the last look.
+        var wasOver = false
+    }
+
+    static let closeInterval = TimeAmount.milliseconds(50)
+    static let restInterval = TimeAmount.seconds(1)
+    /// A process that is just being started shares all of its parent's memory for a moment.
+    static let againInterval = TimeAmount.milliseconds(10)
+    /// How long a worker is still looked at closely after its work.
+    private static let calmTime = TimeAmount.seconds(1)
+    /// By so much memory may change while it counts as unchanged.
+    private static let stirring = 1 << 20
+    /// Looks that are due so soon are taken along: each wakes a thread.
+    private static let slack = TimeAmount.milliseconds(5)
+
+    private var watched: [ID: Watched] = [:]
+
+    /// When the next worker is to be looked at; nil where there is none.
+    var nextLook: NIODeadline? { watched.values.map(\.lookAt).min() }
+
+    mutating func began(_ id: ID, limits: Limits, now: NIODeadline) {
+        watched[id] = Watched(limits: limits, lookAt: now + Self.closeInterval)
+    }
+
+    mutating func ended(_ id: ID) { watched[id] = nil }
+
+    /// The worker got something to do after it had rested.
+    mutating func stirred(_ id: ID, now: NIODeadline) {
+        guard var worker = watched[id] else { return }
+        worker.calmSince = nil
+        worker.lookAt = min(worker.lookAt, now + Self.closeInterval)
+        watched[id] = worker
+    }
+
+    func due(now: NIODeadline) -> [ID] {
+        watched.filter { $0.value.lookAt <= now + Self.slack }.keys.sorted()
+    }
+
+    mutating func saw(_ id: ID, _ sight: Sight, now: NIODeadline) -> Verdict {
+        guard var worker = watched[id] else { return .fine(rests: true) }
+        defer { watched[id] = worker }
+        let limits = worker.limits
+        worker.lookAt = now + Self.closeInterval
+        guard sight.processes <= limits.processes else {
+            return .kill(.processes(count: sight.processes, limit: limits.processes))
+        }
+        guard sight.memory <= limits.memory else {
+            return sight.processes > 1 ? .measure : .kill(.memory(used: sight.memory, limit: limits.memory))
+        }
+        worker.wasOver = false
+        let grew = abs(sight.memory - worker.memory) > Self.stirring
+        worker.memory = sight.memory
+        if sight.isBusy || grew {
+            worker.calmSince = nil
+            return .fine(rests: false)
+        }
+        let calmSince = worker.calmSince ?? now
+        worker.calmSince = calmSince
+        guard now - calmSince >= Self.calmTime else { return .fine(rests: false) }
+        worker.lookAt = now + Self.restInterval
+        return .fine(rests: true)
+    }
+
+    /// - Parameter memory: bytes, none counted twice.
+    mutating func measured(_ id: ID, memory: Int, now: NIODeadline) -> Verdict {
+        guard var worker = watched[id] else { return .fine(rests: true) }
+        defer { watched[id] = worker }
+        guard memory > worker.limits.memory else {
+            worker.wasOver = false
+            return .fine(rests: false)
+        }
+        guard worker.wasOver else {
+            worker.wasOver = true
+            worker.lookAt = now + Self.againInterval
+            return .fine(rests: false)
+        }
+        return .kill(.memory(used: memory, limit: worker.limits.memory))
+    }
+}

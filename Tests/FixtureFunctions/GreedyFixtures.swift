@@ -1,0 +1,59 @@
+import FunctionsRuntime
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Functions that take more than they may, or hold up others.
+extension FixtureFunctions {
+    struct Allocation: Codable, Sendable {
+        var mebibytes: Int
+        /// Microseconds between one MiB and the next.
+        var pause: UInt32
+    }
+
+    @FunctionsBuilder var greedy: [Function] {
+        onCall("allocates", .memory(.mib(128)), .concurrency(4)) { (request: CallableRequest<Allocation>) in
+            Hoard.fill(mebibytes: request.data.mebibytes, pausing: request.data.pause)
+            return request.data.mebibytes
+        }
+        onCall("allocatesAtOnce", .memory(.mib(128))) { (request: CallableRequest<Int>) in
+            let block = UnsafeMutableRawPointer.allocate(byteCount: request.data << 20, alignment: 4096)
+            defer { block.deallocate() }
+            return Int(bitPattern: block) & 4095
+        }
+        onCall("allocatesInChild", .memory(.mib(128))) { (request: CallableRequest<NoData>) in
+            _ = FixtureProgram.start("allocate")
+            try await Task.sleep(for: .seconds(3600))
+        }
+        onCall("startsChildren") { (request: CallableRequest<Int>) in
+            for _ in 0..<request.data { _ = FixtureProgram.start("sleep") }
+            try await Task.sleep(for: .milliseconds(500))
+            return request.data
+        }
+        onCall("startsRunaway") { (request: CallableRequest<NoData>) in
+            let child = FixtureProgram.start("sleep", leaves: true)
+            try await Task.sleep(for: .milliseconds(500))
+            return child
+        }
+        onCall("leaksFiles") { (request: CallableRequest<Int>) in
+            var count = 0
+            while count < request.data, open("/dev/null", O_RDONLY) >= 0 { count += 1 }
+            return count
+        }
+        onCall("blocksThreads", .timeout(.seconds(3)), .concurrency(10)) { (request: CallableRequest<Bool>) in
+            guard request.data else { return Int(getpid()) }
+            request.logger.info("it blocks")
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<256 { group.addTask { while true { sleep(3600) } } }
+            }
+            return 0
+        }
+        // What it does is in `RogueWorker`: its process doesn't run this.
+        onCall("rogue", .concurrency(10), .timeout(.seconds(20))) { (request: CallableRequest<String>) in request.data }
+    }
+}

@@ -31,7 +31,7 @@ struct FunctionPlan: Sendable {
     ///   function or a param that none has, where what it sets is impossible for the function, or where a param has no
     ///   value.
     init(
-        _ releases: [Release], configuration: HostConfiguration, sources: ParamSources = ParamSources()
+        _ releases: [Release], configuration: HostConfiguration, sources: ParamSources
     ) throws(ConfigurationError) {
         var owners: [String: String] = [:]
         var problems: [ConfigurationError.Problem] = []

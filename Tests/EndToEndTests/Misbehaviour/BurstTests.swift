@@ -9,8 +9,9 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.allSatisfy { $0.status == 200 })
-            let processes = Set(answers.compactMap { $0.json["result"]?.integer })
-            #expect((1...50).contains(processes.count), "\(processes.count) processes for 100 short calls")
+            // Idle ones stay, so these are all that were started.
+            let processes = host.directory.workers.count
+            #expect((1...40).contains(processes), "\(processes) processes for 100 short calls")
         }
     }
 

@@ -31,8 +31,7 @@ final class ServedFunctionsMaker {
     private let parts: HostParts
     /// They outlive releases: a pause and what is used of a budget are the function's.
     private var gates: [String: FunctionGate] = [:]
-    /// They outlive releases as long as their limits do: a switch forgives nobody.
-    private var limiters: [String: RateLimiter] = [:]
+    private var limiters = RateLimiters()
 
     init(_ configuration: HostConfiguration, parts: HostParts) {
         self.configuration = configuration
@@ -58,7 +57,7 @@ final class ServedFunctionsMaker {
                 functions.append(
                     ServedFunction(
                         manifest: entry.manifest, pool: pool(entry), gate: try gate(entry.manifest, records),
-                        limiter: limiter(entry.manifest)))
+                        limiter: limiters.limiter(of: entry.manifest)))
             }
         }
         return ServedFunctions(
@@ -72,13 +71,6 @@ final class ServedFunctionsMaker {
             manifest.name, budget: configuration.functions[manifest.name]?.budget, records, now: Timestamp.now)
         gates[manifest.name] = gate
         return gate
-    }
-
-    private func limiter(_ manifest: FunctionManifest) -> RateLimiter? {
-        if let limiter = limiters[manifest.name], limiter.limits == manifest.rateLimits { return limiter }
-        let limiter = RateLimiter(manifest.rateLimits)
-        limiters[manifest.name] = limiter
-        return limiter
     }
 
     private func pool(_ entry: FunctionPlan.Entry) -> WorkerPool {

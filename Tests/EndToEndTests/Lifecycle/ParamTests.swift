@@ -36,6 +36,14 @@ import Testing
         try await host.kill()
     }
 
+    /// Bytes that a core dump of the process may ever have.
+    private func coreLimit(of process: Int32) -> String {
+        let limits = FileManager.default.contents(atPath: "/proc/\(process)/limits") ?? Data()
+        let line = String(decoding: limits, as: UTF8.self).split(separator: "\n")
+            .first { $0.hasPrefix("Max core file size") }
+        return line?.split(separator: " ").dropFirst(5).first.map(String.init) ?? "none"
+    }
+
     private func refusal(_ directory: HostDirectory) async throws -> String {
         await HostSlots.take()
         defer { HostSlots.giveBack() }
@@ -74,6 +82,7 @@ import Testing
                 let environment = FileManager.default.contents(atPath: "/proc/\(worker)/environ") ?? Data()
                 #expect(!environment.isEmpty)
                 #expect(environment.range(of: Data(Self.key.utf8)) == nil)
+                #expect(["0", "1"].contains(coreLimit(of: worker)), "it may leave a core dump")
             }
             let refused = try await host.call("readsAnothersSecret", "null")
             #expect(refused.text == CrashTests.hidden)

@@ -163,7 +163,7 @@ extension ConfigurationReader {
             limits.cgroups = choice
         }
         let numbers: [(String, WritableKeyPath<HostConfiguration.Limits, Int>, ClosedRange<Int>, String)] = [
-            ("queue", \.queue, 0...1_000_000, "a number of invocations"),
+            ("queue", \.queue, 1...1_000_000, "a number of invocations"),
             ("connections", \.connections, 1...1_000_000, "a number of connections"),
             ("shutdownGrace", \.shutdownGrace, 0...3600, "a time in seconds"),
             ("eventDepth", \.eventDepth, 1...1000, "a number of events"),

@@ -74,7 +74,7 @@ struct FunctionPlan: Sendable {
     ///   is impossible for a function, where a param has no value, or where the configuration names a function or a param
     ///   that none has. That is no reason not to serve a release that was deployed: it may have left it out since.
     init(
-        _ releases: [Release], configuration: HostConfiguration, sources: ParamSources = ParamSources()
+        _ releases: [Release], configuration: HostConfiguration, sources: ParamSources
     ) throws(ConfigurationError) {
         var owners: [String: String] = [:]
         var problems: [ConfigurationError.Problem] = []

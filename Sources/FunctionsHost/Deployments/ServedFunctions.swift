@@ -34,8 +34,7 @@ actor ServedFunctionsMaker {
     private let logger: Logger
     /// They outlive releases: a pause and what is used of a budget are the function's.
     private var gates: [String: FunctionGate] = [:]
-    /// They outlive releases as long as their limits do: a switch forgives nobody.
-    private var limiters: [String: RateLimiter] = [:]
+    private var limiters = RateLimiters()
 
     init(_ configuration: HostConfiguration, parts: HostParts, logger: Logger) {
         self.configuration = configuration
@@ -67,7 +66,7 @@ actor ServedFunctionsMaker {
                 functions.append(
                     ServedFunction(
                         manifest: entry.manifest, pool: pool(entry), gate: gate(entry.manifest, records),
-                        limiter: limiter(entry.manifest)))
+                        limiter: limiters.limiter(of: entry.manifest)))
             }
         }
         return ServedFunctions(
@@ -82,13 +81,6 @@ actor ServedFunctionsMaker {
             logger: logger)
         gates[manifest.name] = gate
         return gate
-    }
-
-    private func limiter(_ manifest: FunctionManifest) -> RateLimiter? {
-        if let limiter = limiters[manifest.name], limiter.limits == manifest.rateLimits { return limiter }
-        let limiter = RateLimiter(manifest.rateLimits)
-        limiters[manifest.name] = limiter
-        return limiter
     }
 
     private func pool(_ entry: FunctionPlan.Entry) -> WorkerPool {

@@ -47,6 +47,19 @@ final class RateLimiter: Sendable {
     }
 }
 
+/// The limiters of all functions. They outlive releases as long as their limits do: a switch forgives nobody.
+struct RateLimiters {
+    private var byFunction: [String: RateLimiter] = [:]
+
+    /// - Returns: nil where the function has no limits.
+    mutating func limiter(of function: FunctionManifest) -> RateLimiter? {
+        if let limiter = byFunction[function.name], limiter.limits == function.rateLimits { return limiter }
+        let limiter = RateLimiter(function.rateLimits)
+        byFunction[function.name] = limiter
+        return limiter
+    }
+}
+
 extension NIODeadline {
     fileprivate var nanoseconds: Int64 { Int64(clamping: uptimeNanoseconds) }
 }

@@ -32,11 +32,18 @@ struct RunningHost: Sendable {
         _ bundles: [HostDirectory.Bundle] = [.fixture], trustedProxies: String = "", extra: String = "",
         _ body: (RunningHost) async throws -> Void
     ) async throws {
-        await HostSlots.take()
-        defer { HostSlots.giveBack() }
         let directory = try HostDirectory()
         try directory.configure(bundles, trustedProxies: trustedProxies, extra: extra)
-        let host = try await start(in: directory)
+        try await serving(in: directory, body)
+    }
+
+    /// The same in a directory that is prepared already.
+    static func serving(
+        in directory: HostDirectory, arguments: [String] = [], _ body: (RunningHost) async throws -> Void
+    ) async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let host = try await start(in: directory, arguments: arguments)
         do {
             try await body(host)
         } catch {

@@ -20,20 +20,12 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory.path + "/.secrets")
     }
 
-    private func serving(
-        _ directory: HostDirectory, arguments: [String] = [], _ body: (RunningHost) async throws -> Void
-    ) async throws {
-        await HostSlots.take()
-        defer { HostSlots.giveBack() }
-        let host = try await RunningHost.start(in: directory, arguments: arguments)
-        do {
-            try await body(host)
-        } catch {
-            print("the host's log:\n\(host.process.errors.suffix(4000))")
-            try await host.kill()
-            throw error
-        }
-        try await host.kill()
+    /// Bytes that a core dump of the process may ever have.
+    private func coreLimit(of process: Int32) -> String {
+        let limits = FileManager.default.contents(atPath: "/proc/\(process)/limits") ?? Data()
+        let line = String(decoding: limits, as: UTF8.self).split(separator: "\n")
+            .first { $0.hasPrefix("Max core file size") }
+        return line?.split(separator: " ").dropFirst(5).first.map(String.init) ?? "none"
     }
 
     private func refusal(_ directory: HostDirectory) async throws -> String {
@@ -52,13 +44,13 @@ import Testing
         try secrets(directory)
         try directory.write("GREETING='from .env' # a word\nLIMIT=1\nTAGS=[\"a\",\"b\"]\nSHOUT=false\n", to: ".env")
         try directory.write("LIMIT=2\n", to: ".env.demo-shop")
-        try await serving(directory) { host in
+        try await RunningHost.serving(in: directory) { host in
             let answer = try await host.call("params", "null")
             #expect(
                 answer.json["result"]
                     == (try JSON(parsing: #"{"greeting":"from .env","limit":2,"shout":true,"tags":["a","b"]}"#)))
         }
-        try await serving(directory, arguments: ["--env", "loud"]) { host in
+        try await RunningHost.serving(in: directory, arguments: ["--env", "loud"]) { host in
             let answer = try await host.call("params", "null")
             #expect(answer.json["result"]?["greeting"]?.text == "HI")
         }
@@ -67,13 +59,14 @@ import Testing
     @Test func aSecretReachesOnlyWhoDeclaresItAndNoLog() async throws {
         let directory = try directory(extra: #""params": { "GREETING": "hi" }"#)
         try secrets(directory)
-        try await serving(directory) { host in
+        try await RunningHost.serving(in: directory) { host in
             #expect(try await host.call("readsSecret", "null").json["result"]?.integer == Self.key.utf8.count)
             _ = try await host.call("params", "null")
             for worker in directory.workers {
                 let environment = FileManager.default.contents(atPath: "/proc/\(worker)/environ") ?? Data()
                 #expect(!environment.isEmpty)
                 #expect(environment.range(of: Data(Self.key.utf8)) == nil)
+                #expect(["0", "1"].contains(coreLimit(of: worker)), "it may leave a core dump")
             }
             let refused = try await host.call("readsAnothersSecret", "null")
             #expect(refused.text == CrashTests.hidden)
@@ -95,7 +88,7 @@ import Testing
     @Test func aParamThatIsNotListedIsNamedWhereItIsRead() async throws {
         let directory = try directory(extra: #""params": { "GREETING": "hi" }"#)
         try secrets(directory)
-        try await serving(directory) { host in
+        try await RunningHost.serving(in: directory) { host in
             #expect(try await host.call("readsUnlisted", "null").text == CrashTests.hidden)
             try await Bound.wait("the log says what to do") {
                 host.process.errors.contains("The bundle doesn't list the param UNLISTED")

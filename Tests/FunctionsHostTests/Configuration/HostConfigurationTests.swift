@@ -60,6 +60,28 @@ struct HostConfigurationTests {
                 + "0.0.0.0 for all"
         ),
         (
+            "{\"project\": \"demo-shop\", \"limits\": {\"queue\": 0}}",
+            "functions.json:1:46: limits.queue: 0 is not a number of invocations; write 1 … 1000000"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"trustedProxies\": [\"proxy\"]}}",
+            "functions.json:1:56: listen.trustedProxies[0]: \"proxy\" is no address; write one such as 10.0.0.7, or "
+                + "many such as 10.0.0.0/8"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"rateLimits\": [{\"per\": \"ip\", \"count\": 0}]}}}",
+            "functions.json:1:61: functions.f.rateLimits[0]: \"seconds\" is missing; write in what time\n"
+                + "functions.json:1:69: functions.f.rateLimits[0].per: \"ip\" is not possible here; write \"user\" or "
+                + "\"address\"\nfunctions.json:1:84: functions.f.rateLimits[0].count: 0 is not a number of calls; "
+                + "write 1 … 1000000"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"params\": {\"greeting\": 1, \"A\": 1.5}}",
+            "functions.json:1:37: params.greeting: \"greeting\" is no param's name; a name has capital letters, digits and "
+                + "_, and no digit first\nfunctions.json:1:57: params.A: 1.5 is no param's value; write a text, an integer, "
+                + "true, false or a list of texts"
+        ),
+        (
             "{\"project\": \"demo-shop\", \"rules\": \"none.rules\"}",
             "functions.json:1:35: rules: there is no file none.rules that can be read; write it, or take the key out"
         ),
@@ -158,7 +180,7 @@ struct HostConfigurationTests {
             """
         #expect(
             errors(of: text) == """
-                functions.json:2:24: limits.queue: -1 is not a number of invocations; write 0 … 1000000
+                functions.json:2:24: limits.queue: -1 is not a number of invocations; write 1 … 1000000
                 functions.json:4:23: listen.auth: "9099" is not a port; write 0 … 65535
                 functions.json:4:31: listen.hots: unknown key; did you mean "host"?
                 """)

@@ -56,6 +56,24 @@ import WorkerProtocol
 
     @Test func noLimitsAreNothingToAskFor() { #expect(RateLimiter([]) == nil) }
 
+    @Test func aReleaseForgivesNobodyUnlessItChangesTheLimits() {
+        func function(_ limits: [RateLimitManifest]) -> FunctionManifest {
+            FunctionManifest(
+                name: "f", regions: ["us-central1"], memoryMiB: 256, timeoutSeconds: 60, cpu: 1, concurrency: 80,
+                minInstances: 0, maxInstances: 100, labels: [:], secrets: [], rateLimits: limits,
+                ingress: "ALLOW_ALL", invoker: ["public"], isTransactional: false, trigger: .http(.init(cors: .off)))
+        }
+        var limiters = RateLimiters()
+        let first = limiters.limiter(of: function([.init(per: .user, count: 1, seconds: 60)]))
+        #expect(first != nil)
+        let same = limiters.limiter(of: function([.init(per: .user, count: 1, seconds: 60)]))
+        #expect(same === first)
+        let changed = limiters.limiter(of: function([.init(per: .user, count: 2, seconds: 60)]))
+        #expect(changed !== first)
+        let lifted = limiters.limiter(of: function([]))
+        #expect(lifted == nil)
+    }
+
     @Test func aFloodOfAddressesDoesNotGrowTheTable() {
         var table = RateTable(.init(per: .address, count: 1, seconds: 60), now: 0, capacity: 100)
         for number in 0..<10_000 {

@@ -14,7 +14,8 @@ import Testing
         ("largeAnswer", "5000000"), ("largeAnswer", "40000000"), ("notANumber", "null"),
         ("allocates", #"{"mebibytes":600,"pause":500}"#), ("allocatesAtOnce", "4000"), ("allocatesInChild", "null"),
         ("startsChildren", "5"), ("startsChildren", "100"), ("startsRunaway", "null"), ("leaksFiles", "5000"),
-        ("blocksThreads", "true"), ("blocksThreads", "false"), ("rogue", #""answersTwice""#), ("rogue", #""closesLink""#),
+        ("blocksThreads", "true"), ("blocksThreads", "false"), ("rogue", #""answersTwice""#),
+        ("rogue", #""closesLink""#),
         ("rogue", #""writesGarbage""#), ("rogue", #""isReadyTwice""#), ("rogue", #""invokesTheHost""#),
         ("rogue", #""floodsLog""#),
     ]

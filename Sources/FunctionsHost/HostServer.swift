@@ -95,7 +95,9 @@ package final class HostServer: Sendable {
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
+        let logCgroups = parts.logCgroups
         let readiness = Readiness(servers: parts.signIn == nil ? 2 : 3) { ports in
+            logCgroups()
             onReady(
                 Addresses(
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,

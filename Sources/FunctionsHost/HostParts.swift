@@ -16,6 +16,9 @@ struct HostParts: Sendable {
     let verifiers: TokenVerifiers
     let keyCaches: [any Service]
     let supervisor: WorkerSupervisor
+    /// Says whether workers have cgroups, and why not. For when the host serves: what ends at its start says why, and no
+    /// more.
+    let logCgroups: @Sendable () -> Void
     let group: MultiThreadedEventLoopGroup
     let invocationServices: InvocationServices
     let invocationLoops: [InvocationLoop]
@@ -56,7 +59,9 @@ struct HostParts: Sendable {
                 kind: .sessionCookie(project: configuration.project), policy: policy, remoteKeys: idTokenKeys),
             appCheck: TokenVerifier(
                 kind: .appCheck(project: configuration.project), policy: policy, remoteKeys: appCheckKeys))
-        supervisor = WorkerSupervisor(cgroups: configuration.limits.cgroupHome(logger))
+        let cgroups = configuration.limits.cgroupHome(logger)
+        supervisor = WorkerSupervisor(cgroups: cgroups.home)
+        logCgroups = cgroups.log
         // Workers need the cores more than the gateway does: one of its loops carries tens of thousands of calls a
         // second.
         group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
@@ -92,15 +97,15 @@ struct LocalSignIn: Sendable {
 
 extension HostConfiguration.Limits {
     /// Where workers get cgroups, if they are to have any and the host may make them.
-    fileprivate func cgroupHome(_ logger: Logger) -> CgroupHome? {
-        guard cgroups == .auto else { return nil }
+    fileprivate func cgroupHome(_ logger: Logger) -> (home: CgroupHome?, log: @Sendable () -> Void) {
+        guard cgroups == .auto else { return (nil, {}) }
         do throws(CgroupHome.Refusal) {
             let home = try CgroupHome.own()
-            logger.info("workers have cgroups of their own", metadata: ["cgroup": "\(home.path)"])
-            return home
+            return (home, { logger.info("workers have cgroups of their own", metadata: ["cgroup": "\(home.path)"]) })
         } catch {
-            logger.info("workers have no cgroups of their own", metadata: ["reason": "\(error)"])
-            return nil
+            return (
+                nil, { logger.info("workers have no cgroups of their own", metadata: ["reason": "\(error)"]) }
+            )
         }
     }
 }

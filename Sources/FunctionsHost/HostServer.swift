@@ -110,7 +110,9 @@ package final class HostServer: Sendable {
         let listen = configuration.listen
         let functionsPort = gateway.port
         let isOpenToPrograms = configuration.mode == .development
+        let logCgroups = parts.logCgroups
         let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (isOpenToPrograms ? 1 : 0)) { ports in
+            logCgroups()
             onReady(
                 Addresses(
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,

@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func aBodyThatFailsOnWhatAnEarlierTryHasDoneAnswersAsThen() async throws {
-        let transport = ScriptedTransport([.began(1), .completed([7])])
+        let transport = ScriptedTransport([.began(1)], toRollback: .completed([7]))
         let outcome = try await TransactionRunner(transport: transport).run { _ in
             throw DocumentError(.failedPrecondition, "the cart is empty")
         }

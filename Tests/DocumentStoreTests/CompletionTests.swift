@@ -29,6 +29,20 @@ struct CompletionTests {
         await test.store.shutdown()
     }
 
+    @Test(arguments: EngineKind.allCases)
+    func aRollbackTellsOfWorkThatAnEarlierTryHasDoneMeanwhile(kind: EngineKind) async throws {
+        let test = try TestStore(kind)
+        for (key, isDone) in [("k", true), ("other", false)] {
+            let context = context(key)
+            guard case .began(let id, _) = await test.store.perform(.begin(.readWrite(retrying: nil)), in: context)
+            else { throw DocumentError(.unknown, "no transaction began") }
+            // The earlier try's commit was on its way still.
+            if isDone { _ = try await finish(test, 1, context) }
+            #expect(await test.store.perform(.rollback(id), in: context) == (isDone ? .completed([1]) : .rolledBack))
+        }
+        await test.store.shutdown()
+    }
+
     @Test func aKeyWithOtherDataIsRefused() async throws {
         let test = try TestStore()
         _ = try await finish(test, 1, context())

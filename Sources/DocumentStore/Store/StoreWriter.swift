@@ -155,8 +155,17 @@ final class StoreWriter: @unchecked Sendable {
             case .get, .query, .aggregate, .explain, .partition: settled.append(operation)
             case .batchWrite(let writes): try writeBatch(writes, operation, storage)
             case .begin: begin(operation, storage)
-            // Tells nothing of the batch, so it is true whatever becomes of that.
-            case .rollback(let id): operation.completion(rollBack(id, operation.context))
+            case .rollback(let id):
+                let response = rollBack(id, operation.context)
+                // An earlier try's commit may have come after this one's begin: what failed then has seen its effect.
+                if case .rolledBack = response, let key = operation.context.completion,
+                    case .completed(let answer)? = try CompletionRecord.response(to: key, in: storage, at: store.now())
+                {
+                    answers.append((operation.completion, .completed(answer)))
+                } else {
+                    // Tells nothing of the batch, so it is true whatever becomes of that.
+                    operation.completion(response)
+                }
             case .commit(let writes, let transaction, let answer, let effects):
                 let response: DocumentResponse
                 do {

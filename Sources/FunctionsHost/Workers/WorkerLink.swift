@@ -274,7 +274,7 @@ extension DocumentRequest {
     fileprivate func endsTransaction(with response: DocumentResponse) -> Bool {
         switch (self, response) {
         case (.begin, .completed), (.commit(_, transaction: .some, _, _), .committed),
-            (.commit(_, transaction: .some, _, _), .completed), (.rollback, .rolledBack):
+            (.commit(_, transaction: .some, _, _), .completed), (.rollback, .rolledBack), (.rollback, .completed):
             true
         default: false
         }

@@ -77,7 +77,8 @@ package struct TransactionRunner: Sendable {
         } catch {
             // A body may have caught or reworded the abort that one of its reads met; the transaction remembers it.
             if let lost = transaction.end().lost { return .aborted(transaction.id, lost) }
-            await rollBack(transaction.id)
+            // What an earlier try has done meanwhile may be why the body failed.
+            if let answer = await rollBack(transaction.id) { return .ended(.completed(answer)) }
             throw error
         }
 
@@ -101,15 +102,20 @@ package struct TransactionRunner: Sendable {
         } catch let error as DocumentError where error.code == .aborted {
             return .aborted(transaction, error)
         } catch {
-            await rollBack(transaction)
+            if let answer = await rollBack(transaction) { return .ended(.completed(answer)) }
             throw error
         }
     }
 
     /// Tells the store that the transaction won't commit. A store that can't be told lets it expire.
-    private func rollBack(_ transaction: TransactionID) async {
+    ///
+    /// - Returns: the answer of an earlier try, where the work turns out to have been done by it.
+    private func rollBack(_ transaction: TransactionID) async -> [UInt8]? {
         let transport = firestore.transport
         // A task of its own: where this one is cancelled, the store is told all the same.
-        await Task { _ = try? await transport.send(.rollback(transaction)) }.value
+        return await Task {
+            guard case .completed(let answer)? = try? await transport.send(.rollback(transaction)) else { return nil }
+            return answer
+        }.value
     }
 }

@@ -9,14 +9,19 @@ final class ScriptedTransport: DocumentTransport {
     private let script: Mutex<[DocumentResponse]>
     private let seen = Mutex<[DocumentRequest]>([])
 
-    init(_ script: [DocumentResponse] = []) { self.script = Mutex(script) }
+    private let toRollback: DocumentResponse
+
+    init(_ script: [DocumentResponse] = [], toRollback: DocumentResponse = .rolledBack) {
+        self.script = Mutex(script)
+        self.toRollback = toRollback
+    }
 
     var requests: [DocumentRequest] { seen.withLock { $0 } }
 
     /// A rollback is answered off the script: it may come at any time.
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
         seen.withLock { $0.append(request) }
-        if case .rollback = request { return .rolledBack }
+        if case .rollback = request { return toRollback }
         let response: DocumentResponse = script.withLock { script in
             script.isEmpty ? .failed(DocumentError(.internal, "the script has ended")) : script.removeFirst()
         }

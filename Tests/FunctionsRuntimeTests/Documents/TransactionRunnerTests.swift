@@ -133,6 +133,15 @@ import Testing
         }
     }
 
+    @Test func aBodyThatFailsOnWhatAnEarlierTryHasDoneAnswersAsThen() async throws {
+        let transport = ScriptedTransport([.began(1)], toRollback: .completed([7]))
+        let outcome = try await TransactionRunner(transport: transport).run { _ in
+            throw DocumentError(.failedPrecondition, "the cart is empty")
+        }
+        guard case .completed([7]) = outcome else { throw DocumentError(.unknown, "\(outcome)") }
+        #expect(transport.requests.last == .rollback(Self.first))
+    }
+
     @Test func cancelledTransactionIsRolledBack() async throws {
         let transport = ScriptedTransport([.began(1)])
         let task = Task {

@@ -20,21 +20,27 @@ extension FunctionsTester {
         try check(try await deliverDue(), toleratingFailures)
     }
 
-    /// Moves the clock on and delivers what becomes due on the way, each at its time: delayed tasks, and further tries.
+    /// Moves the clock on and delivers what becomes due on the way, each at its time: delayed tasks, and further tries. What
+    /// runs beside it and has its deadline on the way is given up then.
     ///
     /// - Parameter toleratingFailures: whether handlers may fail.
     /// - Returns: each try, in order.
     /// - Throws: ``TestDeliveryError`` with every failure, once the time is reached.
     @discardableResult
     public func advance(by duration: Duration, toleratingFailures: Bool = false) async throws -> [TestDelivery] {
-        let target = Timestamp(microseconds: now.microseconds + Int64(duration / .microseconds(1)))
+        let target = now.adding(duration)
         var deliveries = try await deliverDue()
         while let next = try await nextDue(), next <= target {
-            clock.advance(to: next)
+            moveOn(to: next)
             deliveries += try await deliverDue()
         }
-        clock.advance(to: target)
+        moveOn(to: target)
         return try check(deliveries, toleratingFailures)
+    }
+
+    private func moveOn(to time: Timestamp) {
+        clock.advance(to: time)
+        invocations.expire(at: time)
     }
 
     /// The deliveries that were given up: the function, the event and the last error of each.

@@ -94,11 +94,15 @@ extension FunctionsTester {
 
     /// Runs a function on what a worker would be sent.
     func run(_ name: String, _ attempt: DeliveryAttempt, _ operations: OperationContext) async throws {
-        guard case .event(let handler)? = functions[name]?.handler else {
+        guard let function = functions[name], case .event = function.handler else {
             throw TestError("there is no function \"\(name)\" that is told of events")
         }
-        let head = InvocationHead(executionID: "test", timeLeft: 60_000)
-        let context = context(name, head, body: attempt.encoded, operations) { _ in }
-        try await InvocationContext.$current.withValue(context) { try await handler.run(context) }
+        let head = InvocationHead(executionID: "", timeLeft: 0)
+        let end = await perform(function, head, body: attempt.encoded, operations)
+        if end.isGivenUp {
+            throw HttpsError(
+                .deadlineExceeded, "the handler took longer than its \(function.options.timeout.components.seconds) s")
+        }
+        if let error = end.error { throw error }
     }
 }

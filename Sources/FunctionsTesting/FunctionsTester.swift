@@ -12,10 +12,14 @@ import WorkerProtocol
 ///     try await shop.firestore.collection("users").document("ada").setData(["name": "Ada"])
 ///     let answer: Purchase.Answer = try await shop.call("purchase", as: .user("ada"))
 ///
-/// Data and answers pass through JSON as a client's would, and the store is as strict as the embedded one: the same
-/// code on another engine. What functions cause waits in its outbox until ``deliverAll(toleratingFailures:)`` or
-/// ``advance(by:toleratingFailures:)`` tells the functions that are to be told. What only a process can have is not here:
-/// time and memory limits, and crashes of its own.
+/// A call goes the way that it goes in a worker, with the checks that a host makes before: data and answers pass through
+/// JSON, and callers see of errors what a client would. The store is as strict as the embedded one: the same code on
+/// another engine. What functions cause waits in its outbox until ``deliverAll(toleratingFailures:)`` or
+/// ``advance(by:toleratingFailures:)`` tells the functions that are to be told.
+///
+/// Time is the test's: what takes its function's whole timeout by ``advance(by:toleratingFailures:)`` is given up with
+/// DEADLINE_EXCEEDED. What only a host with its processes can have is not here: memory limits, instances, rate limits, and
+/// crashes of one function alone.
 public final class FunctionsTester: Sendable {
     /// The documents, as admin.
     public let firestore: Firestore
@@ -23,6 +27,8 @@ public final class FunctionsTester: Sendable {
     let store: DocumentStore
     let routes: EventRoutes
     let clock: TesterClock
+    let tokens = TestTokens()
+    let invocations = TestInvocations()
     private let database: DatabaseID
     private let params: TestParams
 
@@ -71,129 +77,69 @@ public final class FunctionsTester: Sendable {
     /// A queue, to enqueue tasks as functions do.
     public func taskQueue(_ name: String) -> TaskQueue { TaskQueue(name: name, firestore: firestore) }
 
-    private func transport(_ context: OperationContext) -> StoreTransport {
-        StoreTransport(store: store, database: database, clock: clock, context: context)
+    /// Waits until a handler of the function runs, so that the test can move the clock on past its deadline, or cancel the
+    /// task that calls it as a client that hangs up.
+    ///
+    ///     let call = Task { try await tester.call("slow", returning: String.self) }
+    ///     try await tester.waitUntilRunning("slow")
+    ///     try await tester.advance(by: .seconds(60))
+    ///     await #expect(throws: HttpsError.self) { try await call.value }     // DEADLINE_EXCEEDED
+    ///
+    /// - Throws: ``TestError`` where there is no such function.
+    public func waitUntilRunning(_ name: String) async throws {
+        guard functions[name] != nil else { throw TestError("there is no function \"\(name)\"") }
+        await invocations.wait(for: name)
     }
 
-    /// Calls a callable function.
+    var project: String { database.project }
+
+    private func transport(_ context: OperationContext, of run: TestRun? = nil) -> StoreTransport {
+        StoreTransport(store: store, database: database, clock: clock, context: context, run: run)
+    }
+
+    /// Runs a function as a worker does: in a task of its own that is cancelled with the caller's, or at its deadline.
+    /// Returns once the handler has ended.
     ///
     /// - Parameters:
-    ///   - caller: who calls; nobody by default.
-    ///   - idempotencyKey: as the header of this name.
-    /// - Throws: ``HttpsError`` as a client would see it: what isn't the author's own is `internal`.
-    public func call<Output: Decodable>(
-        _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil,
-        idempotencyKey: String? = nil, returning: Output.Type = Output.self
-    ) async throws -> Output {
-        try await stream(name, data, as: caller, idempotencyKey: idempotencyKey, onChunk: { (_: JSONValue) in })
-    }
-
-    /// Calls a callable function as a client that reads its chunks.
-    ///
-    /// - Parameter onChunk: called with each chunk, in order.
-    /// - Throws: as ``call(_:_:as:idempotencyKey:returning:)``.
-    public func stream<Chunk: Decodable & SendableMetatype, Output: Decodable>(
-        _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil,
-        idempotencyKey: String? = nil, onChunk: @escaping @Sendable (Chunk) -> Void
-    ) async throws -> Output {
-        guard case .callable(let handler)? = functions[name]?.handler else {
-            throw TestError("there is no callable function \"\(name)\"")
-        }
-        let body = try CallableEncoder(root: "data").encode(data)
-        let completion =
-            handler.isTransactional
-            ? idempotencyKey.map { CompletionKey(scope: "\(name)/\(caller?.uid ?? "")", key: $0, fingerprint: body) }
-            : nil
-        var head = InvocationHead(executionID: "test", timeLeft: 60_000, streams: true)
-        head.auth = caller.map { .init(id: $0.uid, claims: ByteBuffer(bytes: $0.claimsJSON)) }
-        let context = self.context(name, head, body: body, OperationContext(completion: completion)) { chunk in
-            onChunk(try CallableDecoder(root: "chunk").decode(Chunk.self, from: Array(chunk.readableBytesView)))
-        }
-        do {
-            let answer = try await InvocationContext.$current.withValue(context) { try await handler.run(context) }
-            return try CallableDecoder(root: "result").decode(Output.self, from: answer)
-        } catch {
-            throw HttpsError(seenByClient: error)
-        }
-    }
-
-    /// Sends a request to an HTTP function.
-    ///
-    /// - Parameter target: what follows the function's name: `/rest?query`.
-    /// - Throws: ``HttpsError`` where the handler throws; a client would see it as JSON.
-    public func request(
-        _ name: String, method: String = "GET", target: String = "/", headers: Headers = [:], body: [UInt8] = []
-    ) async throws -> TestResponse {
-        guard case .http(let handler)? = functions[name]?.handler else {
-            throw TestError("there is no HTTP function \"\(name)\"")
-        }
-        let head = InvocationHead(
-            executionID: "test", timeLeft: 60_000, method: method, target: target, headers: headers.block)
-        let streamed = StreamedBody()
-        let context = self.context(name, head, body: body, OperationContext()) { streamed.append($0) }
-        do {
-            return try await InvocationContext.$current.withValue(context) {
-                let response = try await handler(HTTPRequest(context: context))
-                switch response.body {
-                case .bytes(let bytes): return TestResponse(response, body: bytes)
-                case .stream(let body):
-                    try await body(HTTPBodyWriter(context: context))
-                    return TestResponse(response, body: streamed.bytes)
-                }
-            }
-        } catch {
-            throw HttpsError(seenByClient: error)
-        }
-    }
-
-    func context(
-        _ name: String, _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
-        sendChunk: @escaping @Sendable (ByteBuffer) async throws -> Void
-    ) -> InvocationContext {
+    ///   - head: without the invocation's id and time, which are set here.
+    ///   - sendChunk: takes a part of the answer.
+    func perform(
+        _ function: Function, _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
+        sendChunk: @escaping @Sendable (ByteBuffer, TestAnswer) -> Void = { _, _ in }
+    ) async -> TestAnswer.Content {
+        let timeout = function.options.timeout
+        let run = TestRun(function.name, deadline: now.adding(timeout))
+        let answer = TestAnswer()
+        var head = head
+        head.executionID = "test-\(invocations.next())"
+        head.timeLeft = UInt32(clamping: Int64(timeout / .milliseconds(1)))
         var context = InvocationContext(
-            head: head, body: ByteBuffer(bytes: body), deadline: .now + .milliseconds(Int64(head.timeLeft)),
-            transport: transport(operations),
-            logger: Logger(label: "test"), sendChunk: sendChunk)
-        context.params = functions[name].map(params.values(for:))
-        return context
-    }
-}
-
-/// A signed-in user, as a test makes one up.
-public struct TestCaller: Sendable {
-    public var uid: String
-    /// Further claims of the token.
-    public var claims: [String: JSONValue]
-
-    public static func user(_ uid: String, claims: [String: JSONValue] = [:]) -> TestCaller {
-        TestCaller(uid: uid, claims: claims)
-    }
-
-    var claimsJSON: [UInt8] {
-        var all = claims
-        all["sub"] = .string(uid)
-        all["user_id"] = .string(uid)
-        return (try? CallableEncoder().encode(all)) ?? Array("{}".utf8)
-    }
-}
-
-/// What an HTTP function answered.
-public struct TestResponse: Sendable {
-    public var status: Int
-    public var headers: Headers
-    public var body: [UInt8]
-
-    init(_ response: HTTPResponse, body: [UInt8]) {
-        status = response.status
-        headers = response.headers
-        self.body = body
-    }
-
-    public var text: String { String(decoding: body, as: UTF8.self) }
-
-    /// The body read as JSON.
-    public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
-        try CallableDecoder(root: "body").decode(type, from: body)
+            head: head, body: ByteBuffer(bytes: body), deadline: .now + timeout,
+            transport: transport(operations, of: run), logger: Logger(label: function.name),
+            sendChunk: { chunk in
+                try Task.checkCancellation()
+                guard chunk.readableBytes <= Frame.maxChunk else { throw OversizedChunk(bytes: chunk.readableBytes) }
+                sendChunk(chunk, answer)
+            })
+        context.params = params.values(for: function)
+        let task = Task { [context, invocations] in
+            invocations.begin(run)
+            await InvocationContext.$current.withValue(context) { await HandlerRun.run(function, context, answer) }
+            invocations.end(run)
+        }
+        run.began(task)
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            run.cancel()
+        }
+        var content = answer.content
+        if let refusal = run.refusal {
+            content.failure = InvocationFailure(code: refusal.code, message: refusal.message)
+            content.error = refusal
+            content.isGivenUp = refusal.code == .deadlineExceeded
+        }
+        return content
     }
 }
 
@@ -203,11 +149,8 @@ public struct TestError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-extension HttpsError {
-    /// Only the author's own errors reach a client.
-    init(seenByClient error: any Error) {
-        let failure = InvocationFailure(error)
-        let details = failure.details.flatMap { try? JSONValue(parsing: Array($0.readableBytesView)) }
-        self.init(failure.code, failure.message, details: details)
+extension Timestamp {
+    func adding(_ duration: Duration) -> Timestamp {
+        Timestamp(microseconds: microseconds + Int64(duration / .microseconds(1)))
     }
 }

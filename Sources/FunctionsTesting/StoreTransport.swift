@@ -1,8 +1,6 @@
 import DocumentModel
 import DocumentStore
 import FunctionsRuntime
-import NIOCore
-import Synchronization
 
 /// Document operations on a store in the same process.
 struct StoreTransport: DocumentTransport {
@@ -11,21 +9,23 @@ struct StoreTransport: DocumentTransport {
     let clock: TesterClock
     /// In whose name they are done.
     let context: OperationContext
+    /// The invocation they belong to; nil for the test's own.
+    var run: TestRun?
 
     var now: Timestamp { clock.now() }
 
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
+        guard run?.isOver != true else {
+            throw DocumentError(.cancelled, "the invocation is over; await what it starts before it returns")
+        }
         let response = await store.perform(request, in: context)
-        if case .failed(let error) = response { throw error }
+        if case .failed(let error) = response {
+            // A beginning has no other argument: the call's key was used with other data.
+            if case .begin = request, error.code == .invalidArgument {
+                run?.cancel(HttpsError(error.code, error.message))
+            }
+            throw error
+        }
         return response
     }
-}
-
-/// Gathers the parts of a streamed body.
-final class StreamedBody: Sendable {
-    private let parts = Mutex<[UInt8]>([])
-
-    var bytes: [UInt8] { parts.withLock { $0 } }
-
-    func append(_ part: ByteBuffer) { parts.withLock { $0 += part.readableBytesView } }
 }

@@ -8,7 +8,7 @@ struct FunctionsHostCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DataCommand.self, SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
             ResumeCommand.self, MetricsCommand.self, DeployCommand.self, ReleasesCommand.self, RollbackCommand.self,
-            UndeployCommand.self, PromoteCommand.self,
+            UndeployCommand.self, PromoteCommand.self, InitCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

@@ -57,15 +57,26 @@ import Testing
 
     @Test(arguments: ["?limit=0", "?limit=101", "?limit=x", "?owner=", "?owner=a/b", "?inStock=maybe", "?after=a/b"])
     func badParametersAreTold(query: String) async throws {
-        await #expect { _ = try await shop.request("catalog", target: "/" + query) } throws: {
-            ($0 as? HttpsError)?.code == .invalidArgument
-        }
+        let answer = try await shop.request("catalog", target: "/" + query)
+        #expect(answer.status == 400)
+        #expect(answer.error?.code == .invalidArgument)
     }
 
     @Test func brokenProductIsLeftOut() async throws {
         try await shop.firestore.collection("products").document("odd").setData(
             ["publishedTime": Timestamp(seconds: 100, nanoseconds: 0), "name": 3])
         #expect(try await page("").products.count == 7)
+    }
+
+    @Test func aProductThatIsGoneCantBeGoneOnAfter() async throws {
+        let answer = try await shop.request("catalog", target: "/?after=gone")
+        #expect(answer.status == 404)
+        #expect(answer.error?.message == "There is no product gone to go on after.")
+    }
+
+    @Test func pagesOfEveryOriginMayReadIt() async throws {
+        let answer = try await shop.request("catalog", headers: ["Origin": "https://shop.example"])
+        #expect(answer.headers["Access-Control-Allow-Origin"] == "https://shop.example")
     }
 
     @Test func onlyReadingIsAllowed() async throws {

@@ -48,7 +48,9 @@ struct BundleInspector: Sendable {
         }
         let pid: pid_t
         switch started {
-        case .success(let started): pid = started
+        case .success(let started):
+            pid = started
+            WorkerLimits(memory: 256 << 20).apply(to: pid)
         case .failure(let error): throw failure(error.description)
         }
         var collected = PipeCollector(

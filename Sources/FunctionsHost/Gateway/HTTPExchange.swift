@@ -123,24 +123,7 @@ final class HTTPExchange: Exchange, InvocationClient {
     private func answerHeaders(_ head: HTTPAnswerHead) -> HTTPHeaders {
         var answer = HTTPHeaders()
         CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
-        for (name, value) in head.headers.pairs {
-            switch name.lowercased() {
-            case "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade": continue
-            default: if HTTPText.isField(name, value) { answer.add(name: name, value: value) }
-            }
-        }
+        for (name, value) in head.sentHeaders { answer.add(name: name, value: value) }
         return answer
     }
-}
-
-/// What may stand in a header.
-enum HTTPText {
-    /// Whether name and value can be sent: no control characters, by which a function's input could forge headers.
-    static func isField(_ name: String, _ value: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !Self.separators.contains($0) }
-            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-    }
-
-    private static let separators = Set("()<>@,;:\\\"/[]?={}".utf8)
 }

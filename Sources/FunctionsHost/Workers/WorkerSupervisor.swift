@@ -18,6 +18,8 @@ final class WorkerSupervisor: Sendable {
     private let group: MultiThreadedEventLoopGroup
     let eventLoop: any EventLoop
     private let childSignal: any DispatchSourceSignal
+    /// Ends once no signal is told any more.
+    private let signals = AsyncStream.makeStream(of: Never.self)
     private let children: NIOLoopBoundBox<[Int32: Worker]>
     private let watch: NIOLoopBoundBox<WorkerWatch>
     let metrics = WorkerMetrics()
@@ -34,6 +36,7 @@ final class WorkerSupervisor: Sendable {
         childSignal.setEventHandler { [eventLoop, children, watch] in
             eventLoop.execute { Self.reap(children, watch) }
         }
+        childSignal.setCancelHandler { [signals] in signals.continuation.finish() }
         childSignal.activate()
     }
 
@@ -65,6 +68,8 @@ final class WorkerSupervisor: Sendable {
 
     func shutdown() async {
         childSignal.cancel()
+        // One that is being told needs the thread.
+        for await _ in signals.stream {}
         try? await group.shutdownGracefully()
         cgroups?.close()
     }

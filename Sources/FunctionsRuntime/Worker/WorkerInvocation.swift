@@ -5,7 +5,7 @@ import Synchronization
 import WorkerProtocol
 
 /// One run of the handler in this process: its task, and what it waits for from the host.
-final class WorkerInvocation: Sendable {
+final class WorkerInvocation: HandlerAnswer {
     private struct State {
         var task: Task<Void, Never>?
         var isCancelled = false
@@ -50,7 +50,7 @@ final class WorkerInvocation: Sendable {
             sendChunk: { [self] in try await sendChunk($0) })
         let task = Task {
             guard self.begin() else { return }
-            await InvocationContext.$current.withValue(context) { await self.run(function, context) }
+            await InvocationContext.$current.withValue(context) { await HandlerRun.run(function, context, self) }
             self.finish()
             onEnd()
         }
@@ -106,73 +106,20 @@ final class WorkerInvocation: Sendable {
         DocumentResponse.failed(DocumentError(code, message)).encoded
     }
 
-    private func run(_ function: Function, _ context: InvocationContext) async {
-        do {
-            switch function.handler {
-            case .callable(let handler):
-                try send(answer: try await handler.run(context))
-            case .http(let handler):
-                try await send(try await handler(HTTPRequest(context: context)), context)
-            case .event(let handler):
-                try await handler.run(context)
-                writer.send(.result, invocation: id)
-            }
-        } catch {
-            let isEvent = if case .event = function.handler { true } else { false }
-            send(isEvent ? InvocationFailure(ofEvent: error) : InvocationFailure(error), of: error, context)
-        }
-    }
+    // MARK: What comes of the handler
 
-    /// An answer that can't be sent: the author's mistake, so it is logged and the caller is told INTERNAL.
-    private struct UnsendableAnswer: Error, CustomStringConvertible {
-        var description: String
-    }
+    func send(_ head: HTTPAnswerHead) { writer.send(.httpHead, invocation: id) { head.write(to: &$0) } }
 
-    private func send(answer: [UInt8]) throws {
-        guard answer.count <= Frame.maxAnswer else {
-            throw UnsendableAnswer(description: "the answer has \(answer.count) bytes; the limit is 32 MiB")
-        }
-        writer.send(.result, invocation: id) { $0.writeBytes(answer) }
-    }
+    func end(_ body: [UInt8]) { writer.send(.result, invocation: id) { $0.writeBytes(body) } }
 
-    /// The store's own limit on a request is told in its terms; this keeps a frame within its bound.
-    private static let maxOperation = 15 * 1024 * 1024
-
-    private func send(_ response: HTTPResponse, _ context: InvocationContext) async throws {
-        guard (200...599).contains(response.status) else {
-            throw UnsendableAnswer(description: "\(response.status) is no status from 200 to 599")
-        }
-        let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
-        switch response.body {
-        case .bytes(let body):
-            guard body.count <= Frame.maxAnswer else {
-                throw UnsendableAnswer(
-                    description: "the answer has \(body.count) bytes; stream what is over 32 MiB")
-            }
-            writer.send(.httpHead, invocation: id) { head.write(to: &$0) }
-            writer.send(.result, invocation: id) { $0.writeBytes(body) }
-        case .stream(let body):
-            writer.send(.httpHead, invocation: id) { head.write(to: &$0) }
-            try await body(HTTPBodyWriter(context: context))
-            writer.send(.result, invocation: id)
-        }
-    }
-
-    private func send(_ failure: InvocationFailure, of error: any Error, _ context: InvocationContext) {
-        var failure = failure
-        let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
-        if size > Frame.maxAnswer {
-            context.logger.error("an error can't be sent", metadata: ["error.bytes": "\(size)"])
-            failure = InvocationFailure(code: .internal, message: "INTERNAL")
-        }
-        if failure.code == .internal {
-            context.logger.error(
-                "the handler failed", metadata: ["error.type": "\(type(of: error))", "error.message": "\(error)"])
-        }
+    func fail(_ failure: InvocationFailure, _ error: any Error) {
         writer.send(.failure, invocation: id) { failure.write(to: &$0) }
     }
 
     // MARK: What the handler waits for
+
+    /// The store's own limit on a request is told in its terms; this keeps a frame within its bound.
+    private static let maxOperation = 15 * 1024 * 1024
 
     func perform(_ request: DocumentRequest) async -> [UInt8] {
         let bytes = request.encoded
@@ -199,10 +146,7 @@ final class WorkerInvocation: Sendable {
     }
 
     private func sendChunk(_ chunk: ByteBuffer) async throws {
-        guard chunk.readableBytes <= Frame.maxChunk else {
-            throw UnsendableAnswer(
-                description: "a chunk has \(chunk.readableBytes) bytes; the limit is 10 MiB")
-        }
+        guard chunk.readableBytes <= Frame.maxChunk else { throw OversizedChunk(bytes: chunk.readableBytes) }
         while true {
             try Task.checkCancellation()
             let mayGo = state.withLock { state in

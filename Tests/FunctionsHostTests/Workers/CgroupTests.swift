@@ -54,7 +54,7 @@ struct CgroupTests {
         try directory.write("cgroup.controllers", "hugetlb\n")
         let error = #expect(throws: CgroupHome.Refusal.self) { try CgroupHome(at: directory.path, host: 77) }
         #expect(error?.description == "\(directory.path) has no cpu, memory, pids controller")
-        #expect(CgroupFile.directories(in: directory.path).allSatisfy { $0.hasPrefix(".") })
+        #expect(CgroupFile.directories(in: directory.path).isEmpty)
     }
 
     @Test func whatADeadHostLeftIsRemoved() throws {
@@ -98,15 +98,26 @@ struct KernelCgroupTests {
         return path
     }()
 
+    private func sleeper() throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
+        process.arguments = ["1000"]
+        try process.run()
+        return process
+    }
+
+    /// With the one signal that it can't have inherited as blocked.
+    private func end(_ process: Process) {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
     @Test(.enabled(if: path != nil, "this user may not write to a cgroup of version 2"))
     func aProcessIsPlacedKilledAndItsGroupRemoved() throws {
         let path = try #require(Self.path) + "/functions-test-\(getpid())"
         let group = WorkerCgroup(path: path, limits: WorkerLimits(memory: 1 << 30))
         try group.make([])
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        process.arguments = ["1000"]
-        try process.run()
+        let process = try sleeper()
         try group.add(process.processIdentifier)
         #expect(CgroupFile.read(path + "/cgroup.procs") == "\(process.processIdentifier)\n")
         #expect(!group.remove())
@@ -115,6 +126,34 @@ struct KernelCgroupTests {
         #expect(process.terminationStatus == SIGKILL)
         #expect(group.remove())
         #expect(group.remove())
+    }
+
+    @Test(.enabled(if: path != nil, "this user may not write to a cgroup of version 2"))
+    func aHostMovesAsideAndBack() throws {
+        let path = try #require(Self.path) + "/functions-test-\(getpid())-home"
+        try #require(mkdir(path, 0o755) == 0)
+        defer { rmdir(path) }
+        let host = try sleeper()
+        let pid = host.processIdentifier
+        let home = try CgroupHome(at: path, controllers: [], host: pid)
+        #expect(CgroupFile.read("\(path)/functions-host-\(pid)/cgroup.procs") == "\(pid)\n")
+        let group = try home.makeGroup("a-1", WorkerLimits(memory: 1 << 27))
+        #expect(CgroupFile.directories(in: path).sorted() == ["functions-host-\(pid)", "functions-worker-\(pid)-a-1"])
+        #expect(group.remove())
+        home.close()
+        #expect(CgroupFile.read(path + "/cgroup.procs") == "\(pid)\n")
+        // It dies with a worker left: with the next host's start that ends, and its group with it.
+        let left = try home.makeGroup("a-2", WorkerLimits(memory: 1 << 27))
+        let worker = try sleeper()
+        try left.add(worker.processIdentifier)
+        end(host)
+        let next = try sleeper()
+        let second = try CgroupHome(at: path, controllers: [], host: next.processIdentifier)
+        worker.waitUntilExit()
+        #expect(worker.terminationStatus == SIGKILL)
+        #expect(CgroupFile.directories(in: path) == ["functions-host-\(next.processIdentifier)"])
+        second.close()
+        end(next)
     }
 
     private static let refusal: String? = {

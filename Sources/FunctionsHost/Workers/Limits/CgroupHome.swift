@@ -88,7 +88,12 @@ struct CgroupHome: Sendable {
                 owner == host || kill(owner, 0) != 0 && errno == ESRCH
             else { continue }
             _ = CgroupFile.write("1", to: "\(path)/\(name)/cgroup.kill")
-            rmdir("\(path)/\(name)")
+            // What was killed needs a moment to be gone.
+            var tries = 100
+            while rmdir("\(path)/\(name)") != 0, errno == EBUSY, tries > 0 {
+                tries -= 1
+                usleep(1000)
+            }
         }
     }
 }

@@ -90,10 +90,10 @@ enum CgroupFile {
         var names: [String] = []
         while let entry = readdir(directory) {
             guard entry.pointee.d_type == UInt8(DT_DIR) else { continue }
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-                })
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
         }
         return names
     }

@@ -42,19 +42,15 @@ final class WorkerWatch {
         wakeInTime()
     }
 
-    /// The worker's process has ended: what it has left behind ends with it.
+    /// The worker's process has ended: what it has left behind ends with it. Asks for no look, as the host may be ending.
     func ended(_ pid: Int32) {
         guard workers.removeValue(forKey: pid) != nil else { return }
         state.ended(pid)
         for left in kin.remove(pid) { kill(left, SIGKILL) }
-        wakeInTime()
     }
 
     private func wakeInTime() {
-        guard let time = state.nextLook else {
-            wake?.task.cancel()
-            return wake = nil
-        }
+        guard let time = state.nextLook else { return }
         if let wake, wake.at <= time { return }
         wake?.task.cancel()
         let this = NIOLoopBound(self, eventLoop: eventLoop)

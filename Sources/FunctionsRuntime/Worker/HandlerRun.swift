@@ -1,0 +1,84 @@
+import Logging
+import NIOCore
+package import WorkerProtocol
+
+/// Takes what comes of a handler: a worker sends it to its host, a test keeps it.
+package protocol HandlerAnswer: Sendable {
+    /// The head of an HTTP function's answer; its body, or the body's parts, follow.
+    func send(_ head: HTTPAnswerHead)
+    /// The answer, or the end of one that was sent in parts.
+    func end(_ body: [UInt8])
+    /// - Parameter error: what the handler threw, for nobody outside.
+    func fail(_ failure: InvocationFailure, _ error: any Error)
+}
+
+/// The way from an invocation to its answer, the same in a worker and in a test.
+package enum HandlerRun {
+    /// Runs the function's handler and hands on what comes of it. An answer that can't be sent is the author's mistake, so
+    /// it is logged and the caller is told INTERNAL.
+    package static func run(_ function: Function, _ context: InvocationContext, _ answer: some HandlerAnswer) async {
+        do {
+            switch function.handler {
+            case .callable(let handler):
+                answer.end(try bounded(try await handler.run(context), "the limit is"))
+            case .http(let handler):
+                try await send(try await handler(HTTPRequest(context: context)), context, answer)
+            case .event(let handler):
+                try await handler.run(context)
+                answer.end([])
+            }
+        } catch {
+            let isEvent = if case .event = function.handler { true } else { false }
+            var failure = isEvent ? InvocationFailure(ofEvent: error) : InvocationFailure(error)
+            let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
+            if size > Frame.maxAnswer {
+                context.logger.error("an error can't be sent", metadata: ["error.bytes": "\(size)"])
+                failure = InvocationFailure(code: .internal, message: "INTERNAL")
+            }
+            if failure.code == .internal {
+                context.logger.error(
+                    "the handler failed", metadata: ["error.type": "\(type(of: error))", "error.message": "\(error)"])
+            }
+            answer.fail(failure, error)
+        }
+    }
+
+    private struct UnsendableAnswer: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private static func bounded(_ body: [UInt8], _ advice: String) throws -> [UInt8] {
+        guard body.count <= Frame.maxAnswer else {
+            throw UnsendableAnswer(description: "the answer has \(body.count) bytes; \(advice) 32 MiB")
+        }
+        return body
+    }
+
+    private static func send(
+        _ response: HTTPResponse, _ context: InvocationContext, _ answer: some HandlerAnswer
+    ) async throws {
+        guard (200...599).contains(response.status) else {
+            throw UnsendableAnswer(description: "\(response.status) is no status from 200 to 599")
+        }
+        let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
+        switch response.body {
+        case .bytes(let body):
+            let body = try bounded(body, "stream what is over")
+            answer.send(head)
+            answer.end(body)
+        case .stream(let body):
+            answer.send(head)
+            try await body(HTTPBodyWriter(context: context))
+            answer.end([])
+        }
+    }
+}
+
+/// A chunk that no frame has room for.
+package struct OversizedChunk: Error, CustomStringConvertible {
+    private let bytes: Int
+
+    package init(bytes: Int) { self.bytes = bytes }
+
+    package var description: String { "a chunk has \(bytes) bytes; the limit is 10 MiB" }
+}

@@ -1,0 +1,158 @@
+import DocumentModel
+import DocumentStore
+public import FunctionsRuntime
+import NIOCore
+import Synchronization
+import WorkerProtocol
+
+extension FunctionsTester {
+    /// Calls a callable function.
+    ///
+    ///     let answer: Purchase.Answer = try await shop.call("purchase", as: .user("ada"))
+    ///
+    /// - Parameters:
+    ///   - data: what the client sends, as JSON.
+    ///   - caller: who calls; nobody by default.
+    ///   - app: the app that calls; one without an App Check token by default.
+    ///   - idempotencyKey: as the header of this name: at most 256 bytes.
+    ///   - headers: what else the client sends.
+    /// - Throws: ``HttpsError`` as a client would see it: what isn't the author's own is `internal`. What the handler threw
+    ///   is in the log. ``TestError`` where the answer isn't what the test expects.
+    public func call<Output: Decodable>(
+        _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil, app: TestApp? = nil,
+        idempotencyKey: String? = nil, headers: Headers = [:], returning: Output.Type = Output.self
+    ) async throws -> Output {
+        let request = CallRequest(caller, app, idempotencyKey, headers, streams: false)
+        return try read(try await answer(name, data, request, onChunk: { _ in }), as: "result", of: name)
+    }
+
+    /// Calls a callable function as a client that reads its chunks.
+    ///
+    /// - Parameter onChunk: called with each chunk, in order.
+    /// - Throws: as ``call(_:_:as:app:idempotencyKey:headers:returning:)``. Chunks may have come before.
+    public func stream<Chunk: Decodable & SendableMetatype, Output: Decodable>(
+        _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil, app: TestApp? = nil,
+        idempotencyKey: String? = nil, headers: Headers = [:], onChunk: @escaping @Sendable (Chunk) -> Void
+    ) async throws -> Output {
+        let request = CallRequest(caller, app, idempotencyKey, headers, streams: true)
+        // The handler doesn't learn that the test can't read its chunk, no more than it would of a client.
+        let unread = Mutex<TestError?>(nil)
+        let result = try await answer(name, data, request) { [self] chunk in
+            do throws(TestError) {
+                onChunk(try read(Array(chunk.readableBytesView), as: "chunk", of: name))
+            } catch {
+                unread.withLock { $0 = $0 ?? error }
+            }
+        }
+        if let error = unread.withLock({ $0 }) { throw error }
+        return try read(result, as: "result", of: name)
+    }
+
+    /// Calls a callable function as a client that reads its chunks, and gathers them.
+    ///
+    ///     let countdown: TestStream<Int, String> = try await tester.stream("countdown", 3)
+    ///     #expect(countdown.chunks == [3, 2, 1])
+    ///
+    /// - Throws: as ``call(_:_:as:app:idempotencyKey:headers:returning:)``.
+    public func stream<Chunk: Decodable & Sendable, Output: Decodable>(
+        _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil, app: TestApp? = nil,
+        idempotencyKey: String? = nil, headers: Headers = [:]
+    ) async throws -> TestStream<Chunk, Output> {
+        let chunks = Mutex<[Chunk]>([])
+        let answer: Output = try await stream(
+            name, data, as: caller, app: app, idempotencyKey: idempotencyKey, headers: headers
+        ) { (chunk: Chunk) in chunks.withLock { $0.append(chunk) } }
+        return TestStream(chunks: chunks.withLock { $0 }, answer: answer)
+    }
+
+    /// The checks that a host makes, in its order, then the handler.
+    ///
+    /// - Returns: the answer, JSON.
+    private func answer(
+        _ name: String, _ data: some Encodable, _ request: CallRequest,
+        onChunk: @escaping @Sendable (ByteBuffer) -> Void
+    ) async throws -> [UInt8] {
+        guard let function = functions[name], case .callable(let trigger) = function.trigger else {
+            throw TestError("there is no callable function \"\(name)\"")
+        }
+        let body = try CallableEncoder(root: "data").encode(data)
+        // With what stands around the data.
+        if let problem = problem(ofSize: body.count + 9) { throw problem }
+        guard (request.idempotencyKey?.utf8.count ?? 0) <= 256 else {
+            throw HttpsError(.invalidArgument, "Bad Request")
+        }
+        let now = now
+        var head = InvocationHead(
+            executionID: "", timeLeft: 0, streams: request.streams, headers: request.allHeaders.block)
+        head.auth = try request.caller?.identity(project: project, at: now)
+        guard request.app != nil || !trigger.enforceAppCheck else {
+            throw HttpsError(.unauthenticated, "Unauthenticated")
+        }
+        if let app = request.app {
+            head.app = try app.identity(project: project, at: now)
+            if trigger.consumeAppCheckToken, let token = app.token { head.appTokenConsumed = tokens.consume(token) }
+        }
+        var operations = OperationContext()
+        if function.handler.isTransactional, let key = request.idempotencyKey, !key.isEmpty {
+            operations.completion = CompletionKey(
+                scope: "\(name)/\(request.caller?.uid ?? "")", key: key, fingerprint: body)
+        }
+        let end = await perform(function, head, body: body, operations) { chunk, _ in onChunk(chunk) }
+        if let failure = end.failure { throw HttpsError(failure) }
+        return end.body
+    }
+
+    /// What a host says to a body of more bytes than it takes.
+    func problem(ofSize bytes: Int) -> HttpsError? {
+        bytes <= Self.maxBody
+            ? nil
+            : HttpsError(.invalidArgument, "The request body is larger than the limit of \(Self.maxBody) bytes.")
+    }
+
+    private static let maxBody = 10 * 1024 * 1024
+
+    private func read<Part: Decodable>(_ json: [UInt8], as root: String, of name: String) throws(TestError) -> Part {
+        do {
+            return try CallableDecoder(root: root, firestore: firestore).decode(Part.self, from: json)
+        } catch {
+            let reason = (error as? DecodingError)?.explanation ?? "\(error)"
+            throw TestError("what \(name) sent is no \(Part.self): \(reason)")
+        }
+    }
+}
+
+/// What a client that reads chunks got.
+public struct TestStream<Chunk: Sendable, Output> {
+    /// In order.
+    public let chunks: [Chunk]
+    public let answer: Output
+}
+
+extension TestStream: Sendable where Output: Sendable {}
+
+/// What of a call isn't its data.
+private struct CallRequest {
+    var caller: TestCaller?
+    var app: TestApp?
+    var idempotencyKey: String?
+    var streams: Bool
+    private var headers: Headers
+
+    init(
+        _ caller: TestCaller?, _ app: TestApp?, _ idempotencyKey: String?, _ headers: Headers, streams: Bool
+    ) {
+        self.caller = caller
+        self.app = app
+        self.idempotencyKey = idempotencyKey ?? headers["Idempotency-Key"]
+        self.headers = headers
+        self.streams = streams
+    }
+
+    var allHeaders: Headers {
+        var all = headers
+        all["Content-Type"] = "application/json"
+        all["Idempotency-Key"] = idempotencyKey
+        if streams { all["Accept"] = "text/event-stream" }
+        return all
+    }
+}

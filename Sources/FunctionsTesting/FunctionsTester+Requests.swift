@@ -1,0 +1,116 @@
+import DocumentModel
+import DocumentStore
+public import FunctionsRuntime
+import NIOCore
+import WorkerProtocol
+
+extension FunctionsTester {
+    /// Sends a request to an HTTP function.
+    ///
+    ///     let page = try await shop.request("catalog", target: "/?limit=10")
+    ///     #expect(page.status == 200)
+    ///
+    /// - Parameters:
+    ///   - target: what follows the function's name: `/rest?query`.
+    ///   - body: at most 10 MiB.
+    ///   - caller: whose token the request has; nobody's by default.
+    /// - Returns: what a client gets, also where the handler throws: then its ``TestResponse/error``, as JSON.
+    /// - Throws: ``TestError`` where there is no such function.
+    public func request(
+        _ name: String, method: String = "GET", target: String = "/", headers: Headers = [:], body: [UInt8] = [],
+        as caller: TestCaller? = nil
+    ) async throws -> TestResponse {
+        guard let function = functions[name], case .http(let trigger) = function.trigger else {
+            throw TestError("there is no HTTP function \"\(name)\"")
+        }
+        var head = InvocationHead(
+            executionID: "", timeLeft: 0, method: method,
+            target: target.hasPrefix("/") ? target : "/" + target, headers: headers.block)
+        head.auth = try caller?.identity(project: project, at: now)
+        var response: TestResponse
+        if let problem = problem(ofSize: body.count) {
+            response = TestResponse(problem, status: 413)
+        } else if method == "OPTIONS" && trigger.cors != .off {
+            response = .preflight(headers)
+        } else {
+            let end = await perform(function, head, body: body, OperationContext()) { $1.append($0) }
+            response = TestResponse(end)
+        }
+        response.addCORS(headers, trigger.cors)
+        if method == "HEAD" || response.status == 204 || response.status == 304 { response.body = [] }
+        return response
+    }
+
+    /// Sends a value as JSON to an HTTP function.
+    ///
+    /// - Throws: as ``request(_:method:target:headers:body:as:)``; `EncodingError` where the value can't be written.
+    public func request(
+        _ name: String, method: String = "POST", target: String = "/", headers: Headers = [:],
+        json value: some Encodable, as caller: TestCaller? = nil
+    ) async throws -> TestResponse {
+        var headers = headers
+        if headers["Content-Type"] == nil { headers["Content-Type"] = "application/json" }
+        let body = try CallableEncoder(root: "body").encode(value)
+        return try await request(
+            name, method: method, target: target, headers: headers, body: body, as: caller)
+    }
+}
+
+/// What a client got of an HTTP function.
+public struct TestResponse: Sendable {
+    public var status: Int
+    public var headers: Headers
+    public var body: [UInt8]
+    /// What the handler threw, as the body tells it; nil where it answered.
+    public private(set) var error: HttpsError?
+    /// Whether the body ends as the function ends it. A streamed one that fails on the way breaks off.
+    public private(set) var isComplete = true
+
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The body read as JSON.
+    ///
+    /// - Throws: `DecodingError` where it is none of the type.
+    public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
+        try CallableDecoder(root: "body").decode(type, from: body)
+    }
+
+    init(_ content: TestAnswer.Content) {
+        guard let head = content.head else {
+            self.init(HttpsError(content.failure ?? InvocationFailure(code: .internal, message: "INTERNAL")))
+            return
+        }
+        self.init(status: Int(head.status), headers: Headers(HeaderBlock(head.sentHeaders)), body: content.body)
+        isComplete = content.failure == nil
+    }
+
+    init(_ error: HttpsError, status: Int? = nil) {
+        var fields: [(String, JSONValue)] = [
+            ("message", .string(error.message)), ("status", .string(error.code.wireName)),
+        ]
+        if let details = error.details { fields.insert(("details", details), at: 0) }
+        self.status = status ?? error.code.httpStatus
+        headers = ["Content-Type": "application/json; charset=utf-8"]
+        // What came as JSON can be written as such.
+        body = (try? JSONValue.object(["error": .object(JSONObject(fields))]).serialized()) ?? []
+        self.error = error
+    }
+
+    private init(status: Int, headers: Headers, body: [UInt8] = []) {
+        (self.status, self.headers, self.body) = (status, headers, body)
+    }
+
+    static func preflight(_ request: Headers) -> TestResponse {
+        var answer = TestResponse(
+            status: 204, headers: ["Access-Control-Allow-Methods": "GET,HEAD,PUT,PATCH,POST,DELETE"])
+        answer.headers["Access-Control-Allow-Headers"] = request["Access-Control-Request-Headers"]
+        return answer
+    }
+
+    mutating func addCORS(_ request: Headers, _ policy: CORSPolicy) {
+        guard policy != .off else { return }
+        headers["Vary"] =
+            headers["Access-Control-Allow-Headers"] == nil ? "Origin" : "Origin, Access-Control-Request-Headers"
+        if let origin = request["Origin"], policy.allows(origin) { headers["Access-Control-Allow-Origin"] = origin }
+    }
+}

@@ -1,0 +1,43 @@
+import DocumentModel
+import FunctionsRuntime
+import NIOCore
+import Synchronization
+import WorkerProtocol
+
+/// Keeps what comes of a handler.
+final class TestAnswer: HandlerAnswer {
+    struct Content: Sendable {
+        var head: HTTPAnswerHead?
+        var body: [UInt8] = []
+        var failure: InvocationFailure?
+        /// What the handler threw.
+        var error: (any Error)?
+        /// Whether it took longer than it may.
+        var isGivenUp = false
+    }
+
+    private let state = Mutex(Content())
+
+    var content: Content { state.withLock { $0 } }
+
+    func send(_ head: HTTPAnswerHead) { state.withLock { $0.head = head } }
+
+    func append(_ part: ByteBuffer) { state.withLock { $0.body += part.readableBytesView } }
+
+    func end(_ body: [UInt8]) { state.withLock { $0.body += body } }
+
+    func fail(_ failure: InvocationFailure, _ error: any Error) {
+        state.withLock { content in
+            content.failure = failure
+            content.error = error
+        }
+    }
+}
+
+extension HttpsError {
+    /// A failure as a client reads it.
+    init(_ failure: InvocationFailure) {
+        let details = failure.details.flatMap { try? JSONValue(parsing: Array($0.readableBytesView)) }
+        self.init(failure.code, failure.message, details: details)
+    }
+}

@@ -1,0 +1,109 @@
+import DocumentModel
+import FunctionsRuntime
+import Synchronization
+
+/// One run of a handler in a test.
+final class TestRun: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var isCancelled = false
+        var refusal: HttpsError?
+        var isOver = false
+    }
+
+    let function: String
+    /// By the test's clock.
+    let deadline: Timestamp
+    private let state = Mutex(State())
+
+    init(_ function: String, deadline: Timestamp) {
+        self.function = function
+        self.deadline = deadline
+    }
+
+    /// What the caller is told, whatever the handler comes to: its deadline passed before it had ended, or it works for a
+    /// call that can't be.
+    var refusal: HttpsError? { state.withLock { $0.refusal } }
+
+    /// Whether the handler has ended. Whatever it has left running reaches nothing any more.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    func began(_ task: Task<Void, Never>) {
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    func end() { state.withLock { $0.isOver = true } }
+
+    func cancel(_ refusal: HttpsError? = nil) {
+        let task: Task<Void, Never>? = state.withLock { state in
+            guard !state.isOver else { return nil }
+            state.isCancelled = true
+            if state.refusal == nil { state.refusal = refusal }
+            return state.task
+        }
+        task?.cancel()
+    }
+}
+
+/// What runs at a time, and who waits for something to run.
+final class TestInvocations: Sendable {
+    private struct State {
+        var count = 0
+        var running: [ObjectIdentifier: TestRun] = [:]
+        var waiting: [Int: (function: String, continuation: CheckedContinuation<Void, Never>)] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// A number for each run or wait.
+    func next() -> Int {
+        state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+    }
+
+    /// The handler is about to begin.
+    func begin(_ run: TestRun) {
+        let waiting = state.withLock { state in
+            state.running[ObjectIdentifier(run)] = run
+            let numbers = state.waiting.filter { $0.value.function == run.function }.keys
+            return numbers.compactMap { state.waiting.removeValue(forKey: $0)?.continuation }
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func end(_ run: TestRun) {
+        run.end()
+        state.withLock { state in _ = state.running.removeValue(forKey: ObjectIdentifier(run)) }
+    }
+
+    /// Cancels what has had its time.
+    func expire(at now: Timestamp) {
+        let late = state.withLock { $0.running.values.filter { $0.deadline <= now } }
+        for run in late { run.cancel(HttpsError(.deadlineExceeded, "DEADLINE_EXCEEDED")) }
+    }
+
+    /// Returns once a handler of the function runs, or the task is cancelled.
+    func wait(for function: String) async {
+        let number = next()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    guard !Task.isCancelled, !state.running.values.contains(where: { $0.function == function }) else {
+                        return true
+                    }
+                    state.waiting[number] = (function, continuation)
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.continuation.resume()
+        }
+    }
+}

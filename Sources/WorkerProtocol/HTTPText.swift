@@ -1,0 +1,23 @@
+/// What may stand in a header.
+package enum HTTPText {
+    /// Whether name and value can be sent: no control characters, by which a function's input could forge headers.
+    package static func isField(_ name: String, _ value: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !Self.separators.contains($0) }
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    private static let separators = Set("()<>@,;:\\\"/[]?={}".utf8)
+}
+
+extension HTTPAnswerHead {
+    /// What the function set, less what is the host's own business and what can't be sent.
+    package var sentHeaders: [(name: String, value: String)] {
+        headers.pairs.filter { name, value in
+            switch name.lowercased() {
+            case "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade": false
+            default: HTTPText.isField(name, value)
+            }
+        }
+    }
+}

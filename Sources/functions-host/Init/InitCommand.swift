@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+
+/// `functions-host init NAME`
+struct InitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init", abstract: "Makes a package of functions, with one of each kind and their test.",
+        discussion: """
+            The package is a directory of that name with a bundle, a test, functions.json and a README that says how to \
+            build, test and serve it. It depends on the runtime's package by path: the one that this program was built \
+            in, or the one that --runtime names. Exit codes: 0 done; 1 not done; 64 wrong arguments.
+            """)
+
+    @Argument(help: "The package's name, such as guest-book: letters, digits and hyphens.")
+    var name: String
+
+    @Option(help: "The directory of the runtime's package, which has Sources/FunctionsRuntime.")
+    var runtime: String?
+
+    func validate() throws {
+        do throws(InitError) { _ = try BundleName(name) } catch { throw ValidationError(error.description) }
+    }
+
+    func run() throws {
+        do throws(InitError) {
+            let name = try BundleName(name)
+            let package = BundleTemplate(name: name, runtime: try RuntimePackage.named(runtime))
+            try package.write(to: absolutePath(name.text))
+            print(package.greeting(host: CommandLine.arguments.first ?? "functions-host"))
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            throw ExitCode(1)
+        }
+    }
+}
+
+struct InitError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,103 @@
+import FunctionsRuntime
+import FunctionsTesting
+
+/// Functions that are called, one for each thing that a caller may meet.
+struct AskedFunctions: FunctionBundle {
+    var functions: [Function] {
+        onCall("double") { (request: CallableRequest<Item>) in Item(count: request.data.count * 2) }
+        onCall("whoCalls", .consumeAppCheckToken()) { (request: CallableRequest<NoData>) in
+            Caller(
+                uid: request.auth?.uid, role: request.auth?.token["role"]?.stringValue,
+                issuer: request.auth?.token["iss"]?.stringValue, app: request.app?.appID,
+                isConsumed: request.app?.alreadyConsumed ?? false, hello: request.headers["X-Hello"])
+        }
+        onCall("appsOnly", .enforceAppCheck()) { (request: CallableRequest<NoData>) in request.app?.appID ?? "" }
+        onCall("adminsOnly", .authPolicy { $0?.token["role"] == "admin" }) { (request: CallableRequest<NoData>) in true
+        }
+        onCall("refuses") { (request: CallableRequest<NoData>) -> Bool in
+            throw HttpsError(.outOfRange, "Too far.", details: ["limit": 3])
+        }
+        onCall("breaks") { (request: CallableRequest<NoData>) -> Bool in throw Broken(password: "sesame") }
+        onCall("answersTooMuch") { (request: CallableRequest<NoData>) in String(repeating: "a", count: 40_000_000) }
+        onCall("answersNoJSON") { (request: CallableRequest<NoData>) in Double.infinity }
+        onCall("countdown") { (request: CallableRequest<Int>, response: StreamingResponse<Int>) in
+            for number in stride(from: request.data, to: 0, by: -1) { try await response.sendChunk(number) }
+            guard request.data < 5 else { throw HttpsError(.outOfRange, "Too many.") }
+            return request.acceptsStreaming ? "liftoff" : "unseen"
+        }
+        onCall("count") { (request: CallableRequest<Int>, transaction: Transaction) in
+            let counter = transaction.firestore.document("counters/c")
+            let found = try await transaction.getDocument(counter)
+            let count = request.data + (found.exists ? try found.get("n", as: Int.self) : 0)
+            try transaction.setData(["n": count], forDocument: counter)
+            return count
+        }
+        onCall("waits", .timeout(.seconds(10))) { (request: CallableRequest<NoData>) -> Bool in
+            try await Self.untilCancelled()
+            // A handler's last words: it is cancelled, not dead.
+            try await request.firestore.document("ends/waits").setData(["cancelled": request.isCancelled])
+            return true
+        }
+        onTaskDispatched("waitsToo", .timeout(.seconds(20))) { (request: TaskRequest<Int>) in
+            try await Self.untilCancelled()
+        }
+        onCall("leavesWork") { (request: CallableRequest<NoData>) in Leftover.work.start(request.firestore) }
+        onRequest("echo", .cors(.origins("https://shop.example"))) { request in
+            if request.path == "/refuse" { throw HttpsError(.notFound, "Nothing here.", details: ["path": "refuse"]) }
+            if request.path == "/break" { throw Broken(password: "sesame") }
+            if request.path == "/odd" { return HTTPResponse(status: 99) }
+            if request.path == "/header" {
+                return HTTPResponse(headers: ["X-Fine": "1", "X-Forged": "a\r\nb", "Connection": "close"])
+            }
+            if request.path == "/stream" {
+                return .stream { writer in
+                    try await writer.write("first, ")
+                    if request.query["break"] != nil { throw Broken(password: "sesame") }
+                    try await writer.write("second")
+                }
+            }
+            if request.method == "PUT" { return try .json(try request.json(as: Item.self), status: 201) }
+            return .text("\(request.method) \(request.path) \(request.query["q"] ?? "") \(request.auth?.uid ?? "")")
+        }
+    }
+
+    struct Item: Codable, Equatable, Sendable {
+        var count: Int
+    }
+
+    struct Caller: Codable, Equatable, Sendable {
+        var uid: String?
+        var role: String?
+        var issuer: String?
+        var app: String?
+        var isConsumed = false
+        var hello: String?
+    }
+
+    private struct Broken: Error {
+        var password: String
+    }
+
+    private static func untilCancelled() async throws {
+        let (never, _) = AsyncStream<Void>.makeStream()
+        for await _ in never {}
+    }
+}
+
+/// Work that a handler doesn't await.
+final class Leftover: Sendable {
+    static let work = Leftover()
+
+    private let began: AsyncStream<Firestore>
+    private let begin: AsyncStream<Firestore>.Continuation
+
+    init() { (began, begin) = AsyncStream.makeStream() }
+
+    func start(_ firestore: Firestore) { begin.yield(firestore) }
+
+    /// What the handler has left, once it has.
+    func next() async -> Firestore? {
+        var iterator = began.makeAsyncIterator()
+        return await iterator.next()
+    }
+}

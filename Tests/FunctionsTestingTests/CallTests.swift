@@ -1,0 +1,153 @@
+import FunctionsRuntime
+import FunctionsTesting
+import Testing
+
+@Suite struct CallTests {
+    private let tester: FunctionsTester
+
+    init() throws { tester = try FunctionsTester(AskedFunctions()) }
+
+    private typealias Item = AskedFunctions.Item
+    private typealias Caller = AskedFunctions.Caller
+
+    /// What a caller is told who gets no answer.
+    private func failure(_ call: () async throws -> Void) async -> HttpsError? {
+        await #expect(throws: HttpsError.self) { try await call() }
+    }
+
+    @Test func dataAndAnswersAreThoseOfAClient() async throws {
+        #expect(try await tester.call("double", Item(count: 2)) == Item(count: 4))
+        let json: JSONValue = try await tester.call("double", ["count": 2])
+        #expect(json == ["count": 4])
+    }
+
+    @Test func dataThatDoesNotFitIsToldWithItsPlace() async throws {
+        let error = await failure { let _: Item = try await tester.call("double", ["count": "two"]) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message == "data.count: expected an integer, found a string")
+    }
+
+    @Test func answerThatTheTestDoesNotExpectIsItsOwnMistake() async throws {
+        let error = await #expect(throws: TestError.self) {
+            let _: String = try await tester.call("double", Item(count: 2))
+        }
+        #expect(error?.description.hasPrefix("what double sent is no String: result") ?? false)
+        await #expect(throws: TestError.self) { let _: Int = try await tester.call("echo") }
+    }
+
+    @Test func callerIsWhomTheTestSays() async throws {
+        #expect(try await tester.call("whoCalls") == Caller())
+        let caller: Caller = try await tester.call(
+            "whoCalls", as: .user("ada", claims: ["role": "admin"]), app: .app("1:2:ios:3"), headers: ["X-Hello": "hi"])
+        #expect(
+            caller
+                == Caller(
+                    uid: "ada", role: "admin", issuer: "https://securetoken.google.com/demo-test", app: "1:2:ios:3",
+                    hello: "hi"))
+        await #expect(throws: TestError.self) { let _: Caller = try await tester.call("whoCalls", as: .user("")) }
+    }
+
+    @Test func tokenOfAnAppIsUsedUpOnce() async throws {
+        func call(_ token: String?) async throws -> Bool {
+            try await tester.call("whoCalls", app: .app("a", token: token), returning: Caller.self).isConsumed
+        }
+        #expect(try await !call("t"))
+        #expect(try await call("t"))
+        #expect(try await !call("u"))
+        #expect(try await !call(nil))
+        #expect(try await !call(nil))
+    }
+
+    @Test func whatTheHostRefusesIsRefused() async throws {
+        let app = await failure { let _: String = try await tester.call("appsOnly") }
+        #expect(app?.code == .unauthenticated)
+        #expect(app?.message == "Unauthenticated")
+        #expect(try await tester.call("appsOnly", app: .app("a")) == "a")
+        let user = await failure { let _: Bool = try await tester.call("adminsOnly", as: .user("ada")) }
+        #expect(user?.code == .permissionDenied)
+        #expect(try await tester.call("adminsOnly", as: .user("ada", claims: ["role": "admin"])) == true)
+        let key = await failure {
+            let _: Int = try await tester.call("count", 1, idempotencyKey: String(repeating: "k", count: 257))
+        }
+        #expect(key?.code == .invalidArgument)
+        let large = await failure {
+            let _: Item = try await tester.call("double", String(repeating: "a", count: 10_485_760))
+        }
+        #expect(large?.message == "The request body is larger than the limit of 10485760 bytes.")
+    }
+
+    @Test func ownErrorsReachTheCallerAndNoOthers() async throws {
+        let own = await failure { let _: Bool = try await tester.call("refuses") }
+        #expect(own?.code == .outOfRange)
+        #expect(own?.message == "Too far.")
+        #expect(own?.details == ["limit": 3])
+        for name in ["breaks", "answersTooMuch", "answersNoJSON"] {
+            let other = await failure { let _: JSONValue = try await tester.call(name) }
+            #expect(other?.code == .internal)
+            #expect(other?.message == "INTERNAL")
+            #expect(other?.details == nil)
+        }
+    }
+
+    @Test func chunksComeBeforeTheAnswer() async throws {
+        let countdown: TestStream<Int, String> = try await tester.stream("countdown", 3)
+        #expect(countdown.chunks == [3, 2, 1])
+        #expect(countdown.answer == "liftoff")
+        #expect(try await tester.call("countdown", 3) == "unseen")
+        await #expect(throws: TestError.self) {
+            let _: TestStream<String, String> = try await tester.stream("countdown", 3)
+        }
+        await confirmation(expectedCount: 6) { came in
+            _ = await failure {
+                let _: String = try await tester.stream("countdown", 6) { (_: Int) in came() }
+            }
+        }
+    }
+
+    @Test func keyIsOnePieceOfWorkForItsCallerAndData() async throws {
+        #expect(try await tester.call("count", 2, as: .user("ada"), idempotencyKey: "k") == 2)
+        #expect(try await tester.call("count", 2, as: .user("ada"), idempotencyKey: "k") == 2)
+        let other = await failure {
+            let _: Int = try await tester.call("count", 3, as: .user("ada"), idempotencyKey: "k")
+        }
+        #expect(other?.code == .invalidArgument)
+        #expect(try await tester.call("count", 2, as: .user("bob"), idempotencyKey: "k") == 4)
+        #expect(try await tester.call("count", 2, as: .user("ada")) == 6)
+    }
+
+    @Test func deadlineIsByTheTestsClock() async throws {
+        let call = Task { try await tester.call("waits", returning: Bool.self) }
+        try await tester.waitUntilRunning("waits")
+        try await tester.advance(by: .seconds(9))
+        #expect(try await !tester.firestore.document("ends/waits").getDocument().exists)
+        try await tester.advance(by: .seconds(1))
+        let error = await #expect(throws: HttpsError.self) { _ = try await call.value }
+        #expect(error?.code == .deadlineExceeded)
+        #expect(error?.message == "DEADLINE_EXCEEDED")
+        #expect(try await tester.firestore.document("ends/waits").getDocument()["cancelled"] == .boolean(true))
+    }
+
+    @Test func clientThatLeavesCancels() async throws {
+        let call = Task { try await tester.call("waits", returning: Bool.self) }
+        try await tester.waitUntilRunning("waits")
+        call.cancel()
+        #expect(try await call.value)
+        #expect(try await tester.firestore.document("ends/waits").getDocument()["cancelled"] == .boolean(true))
+    }
+
+    @Test func taskThatTakesTooLongFails() async throws {
+        let task = Task { try await tester.dispatch("waitsToo", 1) }
+        try await tester.waitUntilRunning("waitsToo")
+        try await tester.advance(by: .seconds(20))
+        let error = await #expect(throws: HttpsError.self) { try await task.value }
+        #expect(error?.message == "the handler took longer than its 20 s")
+        await #expect(throws: TestError.self) { try await tester.waitUntilRunning("nobody") }
+    }
+
+    @Test func whatAHandlerLeavesRunningReachesNothing() async throws {
+        let _: NoData = try await tester.call("leavesWork")
+        let left = try #require(await Leftover.work.next())
+        let error = await #expect(throws: DocumentError.self) { try await left.document("a/b").setData(["n": 1]) }
+        #expect(error?.code == .cancelled)
+    }
+}

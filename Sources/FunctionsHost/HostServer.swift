@@ -62,7 +62,7 @@ package final class HostServer: Sendable {
         do {
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = ReleaseStore(in: parts.directory)
-            try releases.clean(keeping: configuration.releases.keep)
+            try releases.clean(keeping: configuration.releases.keep, drafts: true)
             let maker = ServedFunctionsMaker(configuration, parts: parts, logger: logger)
             let first = try await maker.make(
                 try await Release.first(configuration, locator, releases, isLocal: isLocal))

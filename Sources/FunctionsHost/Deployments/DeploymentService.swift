@@ -124,9 +124,11 @@ actor DeploymentService {
             }
             let release = try await parts.copies.copy(try await localRelease(configured), id: id)
             let next = try await next(replacing: name, with: release)
+            let before = parts.served.current.releases
             try await parts.served.probe(next)
             try await parts.served.serve(next)
-            parts.copies.remove(allBut: parts.served.current.releases)
+            // The one before may have calls left to do, and a worker to start for them.
+            parts.copies.remove(allBut: before + next.releases)
         }
     }
 
@@ -159,7 +161,7 @@ actor DeploymentService {
                 "bundle": "\(bundle)", "release": "\(release?.id ?? "none")", "action": "\(action.rawValue)",
                 "user": "\(user)",
             ])
-        try? parts.releases.clean(keeping: parts.configuration.releases.keep)
+        try? parts.releases.clean(keeping: parts.configuration.releases.keep, drafts: false)
         return event
     }
 
@@ -240,13 +242,24 @@ extension ReleaseIndex {
             }
             return (name, id)
         }
-        // Where the release was deployed, and not where a rollback led to it: one rollback after the other leads back
-        // further, and not to and fro.
-        let deployed = history.first { $0.bundle == name && $0.release == current[name] && $0.action != .rollback }
-        guard let target = deployed?.before else {
+        guard let target = way(of: name).dropLast().last ?? nil else {
             throw ReleaseError("before the release that \(name) serves there was none")
         }
         return (name, target)
+    }
+
+    /// The releases that led to the present one, which is the last; nil where none was served. A rollback takes back what
+    /// came after the release that it leads to, so that one after the other leads further back, and not to and fro.
+    private func way(of bundle: String) -> [String?] {
+        var way: [String?] = []
+        for event in history where event.bundle == bundle {
+            if event.action == .rollback, let position = way.lastIndex(of: event.release) {
+                way.removeSubrange((position + 1)...)
+            } else {
+                way.append(event.release)
+            }
+        }
+        return way
     }
 
     var words: String {

@@ -9,11 +9,14 @@ struct LocalCopies: Sendable {
 
     func copy(_ release: Release, id: String) async throws -> Release {
         let place = "\(directory)/\(release.bundle)-\(id)"
+        // Of an earlier run of the host.
+        try? FileManager.default.removeItem(atPath: place)
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         var copy = release
         copy.id = id
         copy.executable = place + "/bundle"
-        try FileManager.default.copyItem(atPath: release.executable, toPath: copy.executable)
+        let program = (release.executable as NSString).resolvingSymlinksInPath
+        try FileManager.default.copyItem(atPath: program, toPath: copy.executable)
         return copy
     }
 

@@ -6,7 +6,7 @@ struct ReleaseRecord: Codable, Equatable, Sendable {
     var bundle: String
     /// When it was made and what it is: `20261121-201530-6f53034a`.
     var id: String
-    /// SHA-256 of the executable, in hexadecimal digits.
+    /// SHA-256 of its files with their names, in hexadecimal digits.
     var checksum: String
     /// Bytes of the executable.
     var size: Int

@@ -58,6 +58,7 @@ struct ReleaseStore: Sendable {
     private func path(_ bundle: String, _ id: String) -> String { "\(directory)/\(bundle)/\(id)" }
 
     private static let program = "bundle"
+    private static let recordName = "release.json"
 
     func executable(of bundle: String, _ id: String) -> String { path(bundle, id) + "/" + Self.program }
 
@@ -73,7 +74,13 @@ struct ReleaseStore: Sendable {
             throw ReleaseError("there is no release \(id) of the bundle \(bundle)")
         }
         do {
-            let data = try Data(contentsOf: URL(fileURLWithPath: path + "/release.json"))
+            let data = try Data(contentsOf: URL(fileURLWithPath: path + "/" + Self.recordName))
+            let version = try JSONDecoder().decode(Version.self, from: data).manifest.protocolVersion
+            guard version == Int(Frame.protocolVersion) else {
+                throw ReleaseError(
+                    "it speaks version \(version) of the host's protocol, this host speaks \(Frame.protocolVersion); build "
+                        + "it with this FunctionsRuntime and deploy it again")
+            }
             let record = try JSONDecoder().decode(ReleaseRecord.self, from: data)
             guard record.format == 1, record.id == id, record.bundle == bundle else {
                 throw ReleaseError("release.json speaks of another release")
@@ -84,8 +91,16 @@ struct ReleaseStore: Sendable {
             }
             return record
         } catch {
-            throw ReleaseError("the release \(id) of the bundle \(bundle) in \(path) is damaged: \(error)")
+            throw ReleaseError("the release \(id) of the bundle \(bundle) in \(path) can't be served: \(error)")
         }
+    }
+
+    /// What is read of a record of any version.
+    private struct Version: Decodable {
+        struct Manifest: Decodable {
+            var protocolVersion: Int
+        }
+        var manifest: Manifest
     }
 
     /// - Throws: ``ReleaseError`` where the release isn't there whole.
@@ -97,10 +112,9 @@ struct ReleaseStore: Sendable {
 
     /// - Throws: ``ReleaseError`` where the executable isn't the one that was deployed.
     func verify(_ record: ReleaseRecord) throws(ReleaseError) {
-        let path = executable(of: record.bundle, record.id)
         do {
-            guard try Self.digest(of: path) == record.checksum else {
-                throw ReleaseError("its executable isn't what was deployed: the checksums differ")
+            guard try Self.digest(of: path(record.bundle, record.id)) == record.checksum else {
+                throw ReleaseError("its files aren't what was deployed: the checksums differ")
             }
         } catch {
             throw ReleaseError("the release \(record.id) of the bundle \(record.bundle) is damaged: \(error)")
@@ -124,9 +138,12 @@ struct ReleaseStore: Sendable {
         try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
         defer { try? files.removeItem(atPath: draft) }
         let copy = draft + "/" + Self.program
+        // A link would be what others make of it.
+        let executable = (executable as NSString).resolvingSymlinksInPath
         try files.copyItem(atPath: executable, toPath: copy)
+        try copyResources(beside: executable, to: draft)
         try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copy)
-        record.checksum = try Self.digest(of: copy)
+        record.checksum = try Self.digest(of: draft)
         record.size = try files.attributesOfItem(atPath: copy)[.size] as? Int ?? 0
         if record.id.isEmpty {
             if let same = releases(of: record.bundle).last(where: { $0.checksum == record.checksum }) { return same }
@@ -137,11 +154,10 @@ struct ReleaseStore: Sendable {
             }
             return same
         }
-        try copyResources(beside: executable, to: draft)
         record.manifest = try await inspect(copy)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try FileBytes.replace("release.json", in: draft, with: Array(try encoder.encode(record)))
+        try FileBytes.replace(Self.recordName, in: draft, with: Array(try encoder.encode(record)))
         try Self.sync(copy)
         try files.moveItem(atPath: draft, toPath: path(record.bundle, record.id))
         try Self.sync(parent)
@@ -158,15 +174,19 @@ struct ReleaseStore: Sendable {
 
     func remove(_ bundle: String, _ id: String) { try? files.removeItem(atPath: path(bundle, id)) }
 
-    /// Removes drafts, and served releases but the latest ones.
-    func clean(keeping count: Int, sparing: Set<String> = []) throws(ReleaseError) {
+    /// Removes served releases but the latest ones.
+    ///
+    /// - Parameter drafts: whether what was never served goes too, as at a start; somebody may be asked about it else.
+    func clean(keeping count: Int, drafts: Bool) throws(ReleaseError) {
         let index = try index()
+        // An index that somebody has taken away is no reason to take the releases away too.
+        guard !index.history.isEmpty else { return }
         for bundle in (try? files.contentsOfDirectory(atPath: directory)) ?? [] {
             let served = index.served(of: bundle)
-            var kept = Set(served.suffix(count)).union(sparing)
+            var kept = Set(served.suffix(count))
             if let current = index.current[bundle] { kept.insert(current) }
             for name in (try? files.contentsOfDirectory(atPath: "\(directory)/\(bundle)")) ?? []
-            where !kept.contains(name) { remove(bundle, name) }
+            where !kept.contains(name) && (drafts || served.contains(name)) { remove(bundle, name) }
         }
     }
 
@@ -178,11 +198,20 @@ struct ReleaseStore: Sendable {
         return "\(digits.prefix(8))-\(digits.dropFirst(8))-\(checksum.prefix(8))"
     }
 
-    private static func digest(of path: String) throws -> String {
-        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file.close() }
+    /// Of all files of a release but its record, with their names.
+    private static func digest(of directory: String) throws -> String {
         var hash = SHA256()
-        while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(data: piece) }
+        for name in try FileManager.default.subpathsOfDirectory(atPath: directory).sorted() where name != recordName {
+            let path = directory + "/" + name
+            var isDirectory: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue else {
+                continue
+            }
+            hash.update(data: Data("\(name)\0".utf8))
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? file.close() }
+            while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(data: piece) }
+        }
         return hash.finalize().map { byte in
             let digits = String(byte, radix: 16)
             return digits.count == 1 ? "0" + digits : digits

@@ -1,3 +1,4 @@
+import NIOCore
 import WorkerProtocol
 
 /// Takes the values of secrets out of what a worker writes.
@@ -22,8 +23,18 @@ struct SecretFilter: Sendable {
     }
 
     func filtered(_ text: String) -> String {
-        guard !values.isEmpty else { return text }
-        var bytes = Array(text.utf8)
+        guard let bytes = without(values, in: text.utf8) else { return text }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func filtered(_ buffer: ByteBuffer) -> ByteBuffer {
+        without(values, in: buffer.readableBytesView).map { ByteBuffer(bytes: $0) } ?? buffer
+    }
+
+    /// - Returns: nil where none of them is there.
+    private func without(_ values: [[UInt8]], in text: some Sequence<UInt8>) -> [UInt8]? {
+        guard !values.isEmpty else { return nil }
+        var bytes = Array(text)
         var isChanged = false
         for value in values {
             var start = 0
@@ -33,7 +44,7 @@ struct SecretFilter: Sendable {
                 isChanged = true
             }
         }
-        return isChanged ? String(decoding: bytes, as: UTF8.self) : text
+        return isChanged ? bytes : nil
     }
 
     private static func position(of value: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {

@@ -6,14 +6,13 @@ protocol ScheduleAlarm: Sendable {
     func set(after time: Duration, _ ring: @escaping @Sendable () -> Void)
 }
 
-/// An alarm on an event loop's clock, which never goes back.
+/// An alarm on an event loop's clock, which never goes back. It ends with the loop, and takes nothing back then: that would
+/// ask something of a loop that is no more.
 final class EventLoopAlarm: ScheduleAlarm {
     private let eventLoop: any EventLoop
     private let scheduled = Mutex<Scheduled<Void>?>(nil)
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
-
-    deinit { scheduled.withLock { $0 }?.cancel() }
 
     func set(after time: Duration, _ ring: @escaping @Sendable () -> Void) {
         let next = eventLoop.scheduleTask(in: TimeAmount(time), ring)

@@ -354,10 +354,16 @@ final class Worker: Sendable {
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()
         let filter = pool.launch.secretFilter
-        for (key, value) in line.metadata { metadata[key] = "\(filter.filtered(value))" }
+        for (key, value) in line.metadata { metadata[key] = "\(Self.cut(filter.filtered(value)))" }
         if let execution { metadata["execution.id"] = "\(execution)" }
         let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
-        logger.log(level: level, "\(filter.filtered(line.message))", metadata: metadata)
+        logger.log(level: level, "\(Self.cut(filter.filtered(line.message)))", metadata: metadata)
+    }
+
+    /// A logged text as long as a printed line may be.
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > WorkerOutput.maxLine else { return text }
+        return String(decoding: text.utf8.prefix(WorkerOutput.maxLine), as: UTF8.self) + "…"
     }
 }
 

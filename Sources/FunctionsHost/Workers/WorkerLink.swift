@@ -138,7 +138,9 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         case .failure:
             var failure = try InvocationFailure(from: &payload)
             // Of an event it is kept and logged.
-            failure.message = worker.pool.launch.secretFilter.filtered(failure.message)
+            let filter = worker.pool.launch.secretFilter
+            failure.message = filter.filtered(failure.message)
+            failure.details = failure.details.map { filter.filtered($0) }
             if let invocation = try invocation(frame) { end(invocation, .failure(failure)) }
         case .chunk:
             guard let invocation = try invocation(frame) else { return }

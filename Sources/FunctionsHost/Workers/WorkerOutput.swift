@@ -5,7 +5,7 @@ import NIOCore
 final class WorkerOutput: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private static let maxLine = 16 * 1024
+    static let maxLine = 16 * 1024
 
     private let worker: Worker
     private let level: Logger.Level

@@ -120,7 +120,8 @@ final class WorkerPool: Sendable {
     /// - Parameter onEmpty: called once no process is left.
     func drain(onEmpty: @escaping @Sendable () -> Void) {
         let isEmpty = state.withLock { state in
-            guard !state.workers.isEmpty else { return true }
+            // A call that waits will have a worker yet, and that one's end is waited for.
+            guard !state.workers.isEmpty || state.machine.queued > 0 else { return true }
             state.onEmpty.append(onEmpty)
             return false
         }

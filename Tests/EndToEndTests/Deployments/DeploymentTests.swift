@@ -50,6 +50,34 @@ import Testing
         }
     }
 
+    @Test func eventsAreToldOnceAcrossASwitch() async throws {
+        try await RunningHost.serving { host in
+            // One is at work, in the release of before, when the switch comes; others wait behind it.
+            try await host.set("slow/a", n: 1500)
+            for id in ["b", "c"] { try await host.set("slow/\(id)", n: 1) }
+            #expect(try await host.deploy(try host.fixtureBundle("a"), as: "fixture").status == 0)
+            try await host.set("slow/d", n: 1)
+            try await host.set("calm/a", n: 1)
+            #expect(try await host.call("enqueue", #"{"queue":"work","data":{"does":"nothing"}}"#).status == 200)
+            let told = try await host.wait(for: 4, of: "slowly")
+            #expect(Set(told.compactMap { $0.value("document") }).count == 4)
+            #expect(told.allSatisfy { $0.value("runs") == "1" })
+            try await host.wait(of: "calm")
+            try await host.wait(of: "work")
+            #expect(try await host.command(["schedules", "run", "nightly", "--wait"]).status == 0)
+
+            // What isn't served keeps its deliveries, and goes on when it is back.
+            let small = try host.bundle("small", "export FIXTURE_PATTERNS=1\nexec '\(BuiltProducts.fixture)' \"$@\"")
+            #expect(try await host.deploy(small, as: "fixture").status == 0)
+            let gone = try await host.command(["schedules", "run", "nightly"])
+            #expect(gone.status == 1 && gone.errors.contains("no function nightly has a schedule"), "\(gone.errors)")
+            #expect(try await host.command(["rollback", "fixture"]).status == 0)
+            try await host.set("calm/b", n: 1)
+            try await host.wait(for: 2, of: "calm")
+            #expect(try await host.command(["schedules", "run", "nightly", "--wait"]).status == 0)
+        }
+    }
+
     /// A bundle that tells its functions and whose workers end at once.
     private static let lame = """
         if [ "$1" = worker ]; then echo 'I will not work' >&2; exit 9; fi
@@ -105,7 +133,7 @@ import Testing
             try FileManager.default.removeItem(atPath: file)
             let damaged = try HostProcess(host.directory)
             #expect(try await damaged.end() == 1)
-            #expect(damaged.errors.contains("is damaged") && damaged.errors.contains("rollback fixture"))
+            #expect(damaged.errors.contains("can't be served") && damaged.errors.contains("rollback fixture"))
             let offline = try await host.command(["rollback", "fixture", "--to", ids[1]])
             #expect(offline.status == 0, "\(offline.errors)")
             let third = try await RunningHost.start(in: host.directory)

@@ -26,6 +26,10 @@ import WorkerProtocol
     @Test func oneRollbackAfterTheOtherLeadsBackFurther() {
         #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"))) == "b")
         #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.rollback, "b"))) == "a")
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "a"))) == "b")
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.deploy, "b"))) == "c")
+        #expect(
+            target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.deploy, "b"), (.rollback, "c"))) == "b")
         #expect(
             target(index((.deploy, "a"), (.deploy, "b"), (.rollback, "a")))
                 == "before the release that shop serves there was none")

@@ -50,10 +50,11 @@ package final class HostServer: Sendable {
     ///   - hostDirectory: where the running program stands, and products built with it.
     ///   - isEphemeral: whether the data go when the host ends, in place of `configuration.data`.
     ///   - isLocal: whether bundles are served as they are built, whatever releases were deployed.
+    ///   - isWatched: whether bundles are built anew meanwhile, so that what is served must not be the file that is built.
     /// - Throws: an error whose description is a sentence for the operator. Nothing is left open then.
     package init(
         _ configuration: HostConfiguration, hostDirectory: String, isEphemeral: Bool = false, isLocal: Bool = false,
-        logger: Logger
+        isWatched: Bool = false, logger: Logger
     ) async throws {
         self.configuration = configuration
         self.logger = logger
@@ -65,7 +66,9 @@ package final class HostServer: Sendable {
             try releases.clean(keeping: configuration.releases.keep, drafts: true)
             let maker = ServedFunctionsMaker(configuration, parts: parts, logger: logger)
             let first = try await maker.make(
-                try await Release.first(configuration, locator, releases, isLocal: isLocal))
+                try await Release.first(
+                    configuration, locator, releases, isLocal: isLocal,
+                    copies: isWatched ? LocalCopies(in: parts.directory) : nil))
             let records = try await EventRecords.load(parts.store)
             // Before anybody can write: from then on functions are told.
             webhook = configuration.alerts.webhook.flatMap { address in

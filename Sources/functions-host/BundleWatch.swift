@@ -15,6 +15,8 @@ struct BundleWatch: Sendable {
     private static let interval: Duration = .milliseconds(500)
 
     private let bundles: [Bundle]
+    /// The sources before they were built first.
+    private let first: [[String]]
     private let tell: @Sendable (String) -> Void
 
     /// - Parameter hostDirectory: where the running program stands; bundles are built as those that are found there.
@@ -28,6 +30,7 @@ struct BundleWatch: Sendable {
                 build: PackageBuild(
                     package: package, product: product, configuration: isRelease ? "release" : "debug"))
         }
+        first = bundles.map { Self.sources(of: $0.build.package) }
     }
 
     /// Builds what is to be served at the start. Where that fails an older build may do.
@@ -39,7 +42,7 @@ struct BundleWatch: Sendable {
     func run(_ host: HostServer) async {
         var bundles = bundles
         for index in bundles.indices { bundles[index].built = Self.stamp(of: await Self.path(bundles[index])) }
-        var seen = bundles.map { Self.sources(of: $0.build.package) }
+        var seen = first
         var count = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
@@ -56,10 +59,10 @@ struct BundleWatch: Sendable {
                 guard let path = await Self.build(bundles[index], tell) else { continue }
                 let stamp = Self.stamp(of: path)
                 guard stamp != bundles[index].built else { continue }
-                bundles[index].built = stamp
                 count += 1
                 do {
                     try await host.reload(bundles[index].name, id: "local-\(count)")
+                    bundles[index].built = stamp
                     tell("\(bundles[index].name): what was built is served")
                 } catch {
                     tell("\(bundles[index].name): what was built isn't served: \(error)")

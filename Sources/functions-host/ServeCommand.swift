@@ -56,7 +56,7 @@ struct ServeCommand: AsyncParsableCommand {
             await watch?.buildAll()
             let host = try await HostServer(
                 configuration, hostDirectory: directory, isEphemeral: ephemeral, isLocal: local || watch != nil,
-                logger: logger)
+                isWatched: watch != nil, logger: logger)
             let watching = Task { await watch?.run(host) }
             defer { watching.cancel() }
             try await host.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in

@@ -35,14 +35,18 @@ struct Release: Sendable {
     /// What the host begins with: of each bundle the release that was deployed last, else what the configuration names
     /// as it is built.
     ///
-    /// - Parameter isLocal: whether releases are left aside.
+    /// - Parameters:
+    ///   - isLocal: whether releases are left aside.
+    ///   - copies: where what is built is copied to before it is served; nil where it is served from its place.
     static func first(
-        _ configuration: HostConfiguration, _ locator: BundleLocator, _ store: ReleaseStore, isLocal: Bool
+        _ configuration: HostConfiguration, _ locator: BundleLocator, _ store: ReleaseStore, isLocal: Bool,
+        copies: LocalCopies?
     ) async throws -> [Release] {
         let current = isLocal ? [:] : try store.index().current
         var releases: [Release] = []
         for bundle in configuration.bundles where current[bundle.name] == nil {
-            releases.append(try await local(bundle, configuration, locator))
+            let release = try await local(bundle, configuration, locator)
+            releases.append(try await copies?.copy(release, id: localID + "-0") ?? release)
         }
         for (bundle, id) in current.sorted(by: { $0.key < $1.key }) {
             do throws(ReleaseError) {

@@ -44,6 +44,7 @@ struct ReleaseIndex: Codable, Equatable, Sendable {
     /// The latest at the end.
     var history: [ReleaseEvent] = []
 
+    /// Events of one bundle that are kept.
     static let maxHistory = 1000
 
     /// Those of a bundle that were ever served, the latest last, each once.
@@ -60,6 +61,10 @@ struct ReleaseIndex: Codable, Equatable, Sendable {
     mutating func note(_ event: ReleaseEvent) {
         current[event.bundle] = event.release
         history.append(event)
-        history.removeFirst(max(0, history.count - Self.maxHistory))
+        if history.count(where: { $0.bundle == event.bundle }) > Self.maxHistory,
+            let oldest = history.firstIndex(where: { $0.bundle == event.bundle })
+        {
+            history.remove(at: oldest)
+        }
     }
 }

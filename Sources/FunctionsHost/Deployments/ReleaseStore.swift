@@ -69,6 +69,9 @@ struct ReleaseStore: Sendable {
     }
 
     func record(of bundle: String, _ id: String) throws(ReleaseError) -> ReleaseRecord {
+        guard Self.areNames(bundle, id) else {
+            throw ReleaseError("\(bundle) and \(id) are no names of a bundle and a release")
+        }
         let path = path(bundle, id)
         guard files.fileExists(atPath: path) else {
             throw ReleaseError("there is no release \(id) of the bundle \(bundle)")
@@ -172,7 +175,14 @@ struct ReleaseStore: Sendable {
         }
     }
 
-    func remove(_ bundle: String, _ id: String) { try? files.removeItem(atPath: path(bundle, id)) }
+    func remove(_ bundle: String, _ id: String) {
+        if Self.areNames(bundle, id) { try? files.removeItem(atPath: path(bundle, id)) }
+    }
+
+    /// Whether they name a directory here, and none elsewhere.
+    private static func areNames(_ bundle: String, _ id: String) -> Bool {
+        [bundle, id].allSatisfy { !$0.isEmpty && !$0.contains("/") && $0 != "." && $0 != ".." }
+    }
 
     /// Removes served releases but the latest ones.
     ///

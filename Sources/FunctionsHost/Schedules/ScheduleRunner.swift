@@ -82,6 +82,12 @@ final class ScheduleRunner: Service {
                 switch signal {
                 case .alarm: setAlarm(await keeper.step(at: now()))
                 case .serve(let jobs):
+                    let names = Set(jobs.map(\.name))
+                    for (event, entry) in waiting where !names.contains(entry.name) {
+                        waiting[event] = nil
+                        entry.reply.fail(
+                            DocumentError(.failedPrecondition, "\(entry.name) isn't served any more; its run was made"))
+                    }
                     // What the one before knows is in the store.
                     keeper = ScheduleKeeper(jobs, store: store, logger: logger)
                     setAlarm(await keeper.step(at: now()))

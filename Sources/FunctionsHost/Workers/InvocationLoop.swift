@@ -159,7 +159,9 @@ final class InvocationLoop: @unchecked Sendable {
                 if invocation.deadline <= now {
                     due.append(invocation)
                 } else if invocation.recallAt <= now {
-                    unanswered.append((invocation, link))
+                    // A process that ends others' work is busy and not blocked: what waits in it has its turn before long.
+                    let begins = link.lastEnd + Self.beginTime
+                    if begins > now { invocation.recallAt = begins } else { unanswered.append((invocation, link)) }
                 }
             case .unwanted(_, let giveUpAt):
                 if giveUpAt <= now { due.append(invocation) }

@@ -17,6 +17,8 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     private var parser = FrameParser()
     private var pending = ByteBuffer()
     private var isReady = false
+    /// When an invocation of the link ended last.
+    private(set) var lastEnd = NIODeadline.uptimeNanoseconds(0)
 
     /// Operations that one invocation may have under way.
     private static let maxPendingOperations = 1000
@@ -194,6 +196,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func end(_ invocation: Invocation, _ outcome: InvocationOutcome) {
+        lastEnd = loop.eventLoop.now
         let wasAbandoned = if case .abandoned = invocation.state { true } else { false }
         loop.finish(invocation, outcome)
         worker.pool.ended(in: worker.id, wasAbandoned: wasAbandoned, on: loop)

@@ -26,6 +26,18 @@ struct ProcessKinTests {
         #expect(kin.children(of: 20) == [40])
     }
 
+    @Test func aNumberThatNamesAnotherProcessByNowIsNobodys() {
+        var kin = ProcessKin()
+        refresh(&kin, [10: descent(1, 10), 30: descent(10, 10)])
+        #expect(kin.children(of: 10) == [30])
+        refresh(&kin, [10: descent(1, 10), 30: Descent(parent: 1, group: 30, startedAt: 6)])
+        #expect(kin.children(of: 10) == [])
+        // Or it is a worker itself.
+        refresh(&kin, [10: descent(1, 10), 31: descent(10, 10)])
+        refresh(&kin, [10: descent(1, 10), 31: descent(10, 10)], workers: [10, 31])
+        #expect(kin.children(of: 10) == [])
+    }
+
     @Test func whoWasSeenToBelongDoesSoWithoutItsParent() {
         var kin = ProcessKin()
         refresh(&kin, [10: descent(1, 10), 31: descent(10, 31), 32: descent(31, 31)])

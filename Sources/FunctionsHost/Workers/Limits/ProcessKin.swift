@@ -25,7 +25,10 @@ struct ProcessKin {
         if scans % Self.forgetting == 0 { strangers = [] }
         let present = Set(all)
         strangers.formIntersection(present)
-        members = members.filter { present.contains($0.key) }
+        // A number may name another process by now, which must not be killed for this one.
+        members = members.filter { pid, member in
+            present.contains(pid) && !workers.contains(pid) && descent(pid)?.startedAt == member.startedAt
+        }
         var unknown: [Int32: ProcessFigures.Descent] = [:]
         for pid in all where !workers.contains(pid) && members[pid] == nil && !strangers.contains(pid) {
             unknown[pid] = descent(pid)

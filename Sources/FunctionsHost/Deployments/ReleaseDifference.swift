@@ -47,6 +47,10 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
             let waiting = pending(name)
             if waiting > 0, other.trigger.isForEvents, !function.trigger.isForEvents {
                 consequences = Self.consequences(ofRemoving: other, waiting)
+            } else if waiting > 0, Self.kind(of: other) != Self.kind(of: function) {
+                consequences = [
+                    "\(Self.deliveries(waiting)) for it that its new trigger doesn't understand: drop them, or their tries fail"
+                ]
             }
             changed.append(Function(name: name, changes: changes, consequences: consequences))
         }
@@ -60,8 +64,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         if waiting > 0 {
             let days = Int(DeliveryAge.whereGone / 86_400)
             consequences.append(
-                "\(waiting) \(waiting == 1 ? "delivery waits" : "deliveries wait") for it: kept for \(days) days in case it "
-                    + "comes back, then dead letters")
+                "\(deliveries(waiting)) for it: kept for \(days) days in case it comes back, then dead letters")
         }
         switch function.trigger {
         case .schedule: consequences.append("its schedule makes no more runs")
@@ -70,6 +73,22 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         case .callable, .http: consequences.append("calls of it are answered NOT_FOUND")
         }
         return consequences
+    }
+
+    private static func deliveries(_ count: Int) -> String {
+        "\(count) \(count == 1 ? "delivery waits" : "deliveries wait")"
+    }
+
+    /// What of a trigger an event must fit.
+    private static func kind(of function: FunctionManifest) -> String {
+        switch function.trigger {
+        case .callable: "callable"
+        case .http: "http"
+        case .document: "document"
+        case .schedule: "schedule"
+        case .task: "task"
+        case .event: "event"
+        }
     }
 
     private static func changes(from before: FunctionManifest, to after: FunctionManifest) -> [Change] {

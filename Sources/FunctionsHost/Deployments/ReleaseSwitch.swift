@@ -41,6 +41,8 @@ final class ReleaseSwitch: Sendable {
     /// - Throws: ``ReleaseError`` where one doesn't become ready; its workers are ended then.
     func probe(_ next: ServedFunctions) async throws(ReleaseError) {
         let new = Self.functions(of: next, notIn: current)
+        var working: [String: Bool] = [:]
+        for function in current.functions { working[function.manifest.name] = !function.pool.isEmpty }
         var failures: [String] = []
         for start in stride(from: 0, to: new.count, by: Self.probesAtOnce) where failures.isEmpty {
             failures += await withTaskGroup { group in
@@ -49,6 +51,9 @@ final class ReleaseSwitch: Sendable {
                 }
                 return await group.reduce(into: [String]()) { if let failure = $1 { $0.append(failure) } }
             }
+            // Where nobody is at work there is no worker to take over from, and no need for one.
+            for function in new[start..<min(start + Self.probesAtOnce, new.count)]
+            where !(working[function.manifest.name] ?? false) { function.pool.cool() }
         }
         guard failures.isEmpty else {
             discard(next)

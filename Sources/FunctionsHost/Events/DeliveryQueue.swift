@@ -56,7 +56,7 @@ final class DeliveryQueue: Sendable {
 
     /// Deliveries are worked on from now on, unless the gate is closed.
     func begin() {
-        state.withLock { if $0.phase == .waiting { $0.phase = .serving } }
+        state.withLock { if $0.phase != .stopped { $0.phase = .serving } }
         settle()
     }
 

@@ -43,6 +43,9 @@ package final class EventService: Service {
     private struct Serving {
         var functions: [String: Function] = [:]
         var queues: [String: DeliveryQueue] = [:]
+        /// Of functions that aren't served any more, whose last handlers run: one that comes back takes its queue up again,
+        /// which knows of them.
+        var retired: [String: DeliveryQueue] = [:]
         var phase = Phase.waiting
     }
 
@@ -92,9 +95,10 @@ package final class EventService: Service {
             for function in functions {
                 guard let launcher = function.launcher else { continue }
                 let name = function.manifest.name
-                if let queue = before[name] {
+                if let queue = before[name] ?? serving.retired[name] {
                     kept.append((queue, function.manifest, launcher))
                     serving.queues[name] = queue
+                    if before[name] == nil, serving.phase == .serving { begun.append(queue) }
                 } else {
                     let queue = DeliveryQueue(
                         function.manifest, gate: function.gate, parts: queueParts, launcher: launcher)
@@ -102,7 +106,11 @@ package final class EventService: Service {
                     if serving.phase == .serving { begun.append(queue) }
                 }
             }
-            return (kept, begun, before.filter { serving.queues[$0.key] == nil }.values)
+            let gone = before.filter { serving.queues[$0.key] == nil }
+            serving.retired = serving.retired.merging(gone) { $1 }.filter { name, queue in
+                serving.queues[name] == nil && queue.inFlightCount > 0
+            }
+            return (kept, begun, gone.values)
         }
         for function in functions {
             let name = function.manifest.name

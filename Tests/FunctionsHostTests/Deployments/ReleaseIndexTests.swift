@@ -83,6 +83,9 @@ import WorkerProtocol
         #expect(
             difference.removed.first?.consequences.first?.hasPrefix("3 deliveries wait for it: kept for 7 days") == true
         )
+        let other = ReleaseDifference(from: [gone], to: [.test("gone", .task(.init()))], pending: { _ in 1 })
+        #expect(
+            other.changed.first?.consequences.first?.hasPrefix("1 delivery waits for it that its new trigger") == true)
         before = after
         #expect(ReleaseDifference(from: [before], to: [after], pending: { _ in 0 }).isEmpty)
     }

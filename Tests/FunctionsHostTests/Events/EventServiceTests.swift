@@ -57,6 +57,42 @@ import WorkerProtocol
         #expect((counters.tries, counters.failures, counters.dropped) == (1, 0, 0))
     }
 
+    @Test func aFunctionThatComesBackKnowsWhatOfItStillRuns() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let first = await launcher.next()
+        let function = EventService.Function(
+            manifest: .created("f"), gate: try #require(ring.gates["f"]), launcher: launcher)
+        try ring.service.serve([])
+        // Nobody is told of this.
+        try await ring.set("items/2")
+        try ring.service.serve([function])
+        try await ring.set("items/3")
+        let second = await launcher.next()
+        #expect(try second.subject == "3")
+        launcher.end(first)
+        launcher.end(second)
+        #expect(try await ring.pending("f").isEmpty)
+        #expect(launcher.count == 2)
+    }
+
+    @Test func whatWaitsForAFunctionThatIsGoneIsToldWhenItIsBack() async throws {
+        let ring = try await DispatcherRing([.created("f", concurrency: 1)])
+        for id in 1...2 { try await ring.set("items/\(id)") }
+        let launcher = try ring.launcher("f")
+        let first = await launcher.next()
+        try ring.service.serve([])
+        launcher.end(first)
+        try await ring.written()
+        #expect(launcher.count == 1)
+        try ring.service.serve([
+            EventService.Function(
+                manifest: .created("f"), gate: try #require(ring.gates["f"]), launcher: launcher)
+        ])
+        #expect(try await launcher.next().subject == "2")
+    }
+
     @Test func anEventThatCannotBeReadIsADeadLetter() async throws {
         let ring = try await DispatcherRing([.created("f")])
         try await ring.set("items/1")

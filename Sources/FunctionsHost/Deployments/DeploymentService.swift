@@ -72,10 +72,7 @@ actor DeploymentService {
                     "the bundle \(bundle) serves \(index.current[bundle] ?? "no release") by now; look at what would change "
                         + "once more")
             }
-            let record = try parts.releases.record(of: bundle, id)
-            try parts.releases.verify(record)
-            let release = try parts.releases.release(of: bundle, id)
-            return try await replace(bundle, with: release, index, action, user)
+            return try await replace(bundle, with: try parts.releases.verified(bundle, id), index, action, user)
         }
     }
 
@@ -86,10 +83,7 @@ actor DeploymentService {
         try await alone {
             let index = try parts.releases.index()
             let (bundle, target) = try index.rollback(of: bundle, to: id)
-            let record = try parts.releases.record(of: bundle, target)
-            try parts.releases.verify(record)
-            return try await replace(
-                bundle, with: try parts.releases.release(of: bundle, target), index, .rollback, user)
+            return try await replace(bundle, with: try parts.releases.verified(bundle, target), index, .rollback, user)
         }
     }
 

@@ -16,7 +16,7 @@ package struct OfflineReleases: Sendable {
         let store = ReleaseStore(in: directory)
         var index = try store.index()
         let (bundle, target) = try index.rollback(of: bundle, to: id)
-        try store.verify(try store.record(of: bundle, target))
+        _ = try store.verified(bundle, target)
         let event = ReleaseEvent(
             action: .rollback, bundle: bundle, release: target, before: index.current[bundle],
             time: Timestamp.now().rfc3339, user: user)

@@ -106,22 +106,28 @@ struct ReleaseStore: Sendable {
         var manifest: Manifest
     }
 
-    /// - Throws: ``ReleaseError`` where the release isn't there whole.
+    /// - Throws: ``ReleaseError`` where the release isn't there whole. Its files' contents aren't looked at.
     func release(of bundle: String, _ id: String) throws(ReleaseError) -> Release {
-        let record = try record(of: bundle, id)
-        return Release(
-            bundle: bundle, id: id, executable: executable(of: bundle, id), manifest: record.manifest)
+        release(try record(of: bundle, id))
     }
 
-    /// - Throws: ``ReleaseError`` where the executable isn't the one that was deployed.
-    func verify(_ record: ReleaseRecord) throws(ReleaseError) {
+    private func release(_ record: ReleaseRecord) -> Release {
+        Release(
+            bundle: record.bundle, id: record.id, executable: executable(of: record.bundle, record.id),
+            manifest: record.manifest)
+    }
+
+    /// - Throws: ``ReleaseError`` where the release isn't there whole, or its files aren't those that were deployed.
+    func verified(_ bundle: String, _ id: String) throws(ReleaseError) -> Release {
+        let record = try record(of: bundle, id)
         do {
-            guard try Self.digest(of: path(record.bundle, record.id)) == record.checksum else {
+            guard try Self.digest(of: path(bundle, id)) == record.checksum else {
                 throw ReleaseError("its files aren't what was deployed: the checksums differ")
             }
         } catch {
-            throw ReleaseError("the release \(record.id) of the bundle \(record.bundle) is damaged: \(error)")
+            throw ReleaseError("the release \(id) of the bundle \(bundle) is damaged: \(error)")
         }
+        return release(record)
     }
 
     /// Copies an executable, and what stands beside it for it, as a draft.

@@ -121,6 +121,13 @@ import Testing
             #expect(try await host.command(["rollback", "fixture", "--to", ids[2]]).status == 0)
             let unknown = try await host.command(["rollback", "fixture", "--to", "nothing"])
             #expect(unknown.status == 1 && unknown.errors.contains(ids[2]), "\(unknown.errors)")
+            // One whose files somebody has changed isn't served, as large as they may be.
+            let changed = host.directory.data + "/releases/fixture/\(ids[0])/bundle"
+            let text = try String(contentsOfFile: changed, encoding: .utf8).replacingOccurrences(of: "# a", with: "# x")
+            try Data(text.utf8).write(to: URL(fileURLWithPath: changed))
+            let refused = try await host.command(["rollback", "fixture", "--to", ids[0]])
+            #expect(refused.status == 1 && refused.errors.contains("the checksums differ"), "\(refused.errors)")
+            #expect(try await host.current("fixture") == ids[2])
             try await host.kill()
 
             let second = try await RunningHost.start(in: host.directory)

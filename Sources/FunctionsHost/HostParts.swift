@@ -65,7 +65,7 @@ struct HostParts: Sendable {
         // Workers need the cores more than the gateway does: one of its loops carries tens of thousands of calls a
         // second.
         group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
-        let services = InvocationServices(store: store)
+        let services = InvocationServices(documents: store)
         invocationServices = services
         let ids = InvocationIDSource()
         invocationLoops = group.makeIterator().enumerated().map { index, loop in

@@ -13,6 +13,8 @@ package struct DeliveryStart: Sendable {
     package var lease: DeliveryLease
     /// Called when the handler starts.
     package var onStart: @Sendable () -> Void
+    /// Called when it has failed though its handler may still run: nothing that is committed from then on counts.
+    package var onFailure: @Sendable () -> Void
     /// Called once, when no process runs the handler any more.
     package var onEnd: @Sendable (TryEnd) -> Void
 }

@@ -163,6 +163,7 @@ final class DeliveryQueue: Sendable {
         let began = parts.now()
         return DeliveryStart(
             stored: stored, lease: lease, onStart: { [self] in started(stored.delivery) },
+            onFailure: { [self] in parts.store.revoke(lease) },
             onEnd: { [self] in conclude(stored.delivery, lease, began: began, $0) })
     }
 

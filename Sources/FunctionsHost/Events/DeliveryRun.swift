@@ -46,7 +46,7 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
         case .result: self.outcome = .succeeded
         case .failure(.stopping) where services.isStopping: self.outcome = .stopped
         case .failure(let failure):
-            services.store.revoke(start.lease)
+            start.onFailure()
             self.outcome = .failed(describe(failure))
         }
         conclude()

@@ -1,12 +1,11 @@
-import DocumentStore
 import Synchronization
 
-/// What invocations share: the store, and whether the host is stopping.
+/// What invocations share: the documents, and whether the host is stopping.
 final class InvocationServices: Sendable {
-    let store: DocumentStore
+    let documents: any WorkerDocuments
     private let stopping = Atomic<Bool>(false)
 
-    init(store: DocumentStore) { self.store = store }
+    init(documents: any WorkerDocuments) { self.documents = documents }
 
     var isStopping: Bool { stopping.load(ordering: .relaxed) }
 

@@ -236,7 +236,7 @@ extension WorkerLink {
         let context = OperationContext(
             owner: id, completion: invocation.completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
         let services = worker.pool.services
-        services.store.perform(request, in: context) { [self] response in
+        services.documents.perform(request, in: context) { [self] response in
             let isKeyReused = request.isBegin && response.isInvalidArgument
             let endsTransaction = request.endsTransaction(with: response)
             let endsDelivery = request.completes(with: response)
@@ -248,7 +248,7 @@ extension WorkerLink {
                 if endsDelivery { boundDelivery?.value.isDone = true }
                 guard let invocation = self.loop.invocations[id] else {
                     // It ended while its transaction was being begun.
-                    if request.isBegin { services.store.release(owner: id) }
+                    if request.isBegin { services.documents.release(owner: id) }
                     return
                 }
                 invocation.pendingOperations -= 1

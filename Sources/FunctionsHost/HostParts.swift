@@ -1,9 +1,6 @@
 import DocumentModel
 import DocumentStore
 import Logging
-import NIOCore
-import NIOPosix
-import ServiceLifecycle
 
 /// The host's long-lived parts below its servers, opened in the order in which they rest on each other.
 struct HostParts: Sendable {
@@ -13,15 +10,7 @@ struct HostParts: Sendable {
     let store: DocumentStore
     /// Nil in production, where only Google's tokens count.
     let signIn: LocalSignIn?
-    let verifiers: TokenVerifiers
-    let keyCaches: [any Service]
-    let supervisor: WorkerSupervisor
-    /// Says whether workers have cgroups, and why not. For when the host serves: what ends at its start says why, and no
-    /// more.
-    let logCgroups: @Sendable () -> Void
-    let group: MultiThreadedEventLoopGroup
-    let invocationServices: InvocationServices
-    let invocationLoops: [InvocationLoop]
+    let serving: ServingParts
 
     init(_ configuration: HostConfiguration, isEphemeral: Bool, logger: Logger) throws {
         let indexes = try configuration.indexes.map { path throws(ConfigurationError) in try IndexFile.load(path) }
@@ -47,30 +36,14 @@ struct HostParts: Sendable {
         }
         store.configure(indexes ?? IndexFile(), logger: logger)
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
-        let idTokenKeys = isRemote ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil
-        let appCheckKeys = isRemote ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil
-        keyCaches = [idTokenKeys, appCheckKeys].compactMap { $0 }
-        let policy = configuration.mode.tokenPolicy
-        verifiers = TokenVerifiers(
-            idToken: TokenVerifier(
-                kind: .idToken(project: configuration.project), policy: policy, localKeys: signIn?.key.keys ?? KeySet(),
-                remoteKeys: idTokenKeys),
-            sessionCookie: TokenVerifier(
-                kind: .sessionCookie(project: configuration.project), policy: policy, remoteKeys: idTokenKeys),
-            appCheck: TokenVerifier(
-                kind: .appCheck(project: configuration.project), policy: policy, remoteKeys: appCheckKeys))
-        let cgroups = configuration.limits.cgroupHome(logger)
-        supervisor = WorkerSupervisor(cgroups: cgroups.home)
-        logCgroups = cgroups.log
-        // Workers need the cores more than the gateway does: one of its loops carries tens of thousands of calls a
-        // second.
-        group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
-        let services = InvocationServices(documents: store)
-        invocationServices = services
-        let ids = InvocationIDSource()
-        invocationLoops = group.makeIterator().enumerated().map { index, loop in
-            InvocationLoop(index: index, eventLoop: loop, idSource: ids)
-        }
+        serving = ServingParts(
+            InvocationServices(documents: store),
+            tokens: TokenSources(
+                project: configuration.project, policy: configuration.mode.tokenPolicy,
+                localKeys: signIn?.key.keys ?? KeySet(),
+                idTokenKeys: isRemote ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil,
+                appCheckKeys: isRemote ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil),
+            limits: configuration.limits, logger: logger)
     }
 
     /// Closes everything. What was acknowledged is on disk already.
@@ -78,8 +51,7 @@ struct HostParts: Sendable {
         await store.shutdown()
         try? engine.close()
         try? signIn?.users.close()
-        await supervisor.shutdown()
-        try? await group.shutdownGracefully()
+        await serving.close()
         directory.close()
     }
 }
@@ -92,21 +64,6 @@ struct LocalSignIn: Sendable {
     init(directory: String) throws {
         key = try SigningKey.load(in: directory)
         users = try UserStore(directory: directory)
-    }
-}
-
-extension HostConfiguration.Limits {
-    /// Where workers get cgroups, if they are to have any and the host may make them.
-    fileprivate func cgroupHome(_ logger: Logger) -> (home: CgroupHome?, log: @Sendable () -> Void) {
-        guard cgroups == .auto else { return (nil, {}) }
-        do throws(CgroupHome.Refusal) {
-            let home = try CgroupHome.own()
-            return (home, { logger.info("workers have cgroups of their own", metadata: ["cgroup": "\(home.path)"]) })
-        } catch {
-            return (
-                nil, { logger.info("workers have no cgroups of their own", metadata: ["reason": "\(error)"]) }
-            )
-        }
     }
 }
 

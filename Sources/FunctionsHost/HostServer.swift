@@ -79,13 +79,14 @@ package final class HostServer: Sendable {
                 }
             }
             events = try EventService(
-                first.eventFunctions(on: parts.invocationLoops), records: records,
+                first.eventFunctions(on: parts.serving.invocationLoops), records: records,
                 maxDepth: configuration.limits.eventDepth,
                 parts: EventService.Parts(
-                    store: parts.store, timer: LoopTimer(eventLoop: parts.group.next()), now: Timestamp.now,
+                    store: parts.store, timer: LoopTimer(eventLoop: parts.serving.group.next()), now: Timestamp.now,
                     alerts: webhook, logger: logger))
             schedules = try ScheduleRunner(
-                first.manifests, store: parts.store, now: Timestamp.now, alarm: EventLoopAlarm(parts.group.next()),
+                first.manifests, store: parts.store, now: Timestamp.now,
+                alarm: EventLoopAlarm(parts.serving.group.next()),
                 logger: logger)
             gateway = try await Self.gateway(configuration, parts: parts, routes: first.routes, logger: logger)
             served = ReleaseSwitch(first, events: events, schedules: schedules, loops: gateway.loops)
@@ -113,7 +114,7 @@ package final class HostServer: Sendable {
         let listen = configuration.listen
         let functionsPort = gateway.port
         let isOpenToPrograms = configuration.mode == .development
-        let logCgroups = parts.logCgroups
+        let logCgroups = parts.serving.logCgroups
         let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (isOpenToPrograms ? 1 : 0)) { ports in
             logCgroups()
             onReady(
@@ -126,7 +127,7 @@ package final class HostServer: Sendable {
                 "rules are not evaluated yet; clients may do what the sample shop's rules say",
                 metadata: ["rules": "\(rules)"])
         }
-        var services: [any Service] = parts.keyCaches
+        var services: [any Service] = parts.serving.keyCaches
         if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         if isOpenToPrograms { services.append(eventServer(readiness)) }
@@ -172,28 +173,18 @@ package final class HostServer: Sendable {
     private static func gateway(
         _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, logger: Logger
     ) async throws -> Gateway {
-        let limits = GatewayLimits(
-            requestBody: configuration.limits.requestBody,
-            connections: max(1, configuration.limits.connections / parts.invocationLoops.count))
-        let consumedTokens = ConsumedTokens()
         let proxies = TrustedProxies(configuration.listen.trustedProxies.compactMap { AddressPrefix($0) })
-        let loops = parts.invocationLoops.map {
-            GatewayLoop(
-                invocations: $0, verifiers: parts.verifiers, consumedTokens: consumedTokens, limits: limits,
-                proxies: proxies, logger: logger, routes: routes)
-        }
         do {
-            return try await Gateway.start(
-                group: parts.group, loops: loops, services: parts.invocationServices,
-                host: configuration.listen.host, port: configuration.listen.functions,
-                grace: .seconds(Int64(configuration.limits.shutdownGrace)))
+            return try await parts.serving.gateway(
+                host: configuration.listen.host, port: configuration.listen.functions, proxies: proxies,
+                routes: routes, logger: logger)
         } catch {
             throw HostError.listening(on: configuration.listen.functions, name: "functions", configuration, error)
         }
     }
 
     private func firestoreServer(_ readiness: Readiness) -> any Service {
-        let verifier = parts.verifiers.idToken
+        let verifier = parts.serving.verifiers.idToken
         let principals = PrincipalReader(mode: configuration.mode) { token in
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token):
@@ -220,7 +211,7 @@ package final class HostServer: Sendable {
 
     /// The host's metrics as Prometheus reads them.
     private func metricsText() async throws(DocumentError) -> String {
-        try await events.metricsText() + parts.supervisor.metrics.text
+        try await events.metricsText() + parts.serving.supervisor.metrics.text
     }
 
     private func controlServer() -> any Service {
@@ -232,7 +223,7 @@ package final class HostServer: Sendable {
             MetricsTopic(text: metricsText), SchedulesTopic(runner: schedules), ReleasesTopic(deployments: deployments),
         ]
         return ControlServer(
-            directory: parts.directory.path, topics: topics, group: parts.group, logger: logger,
+            directory: parts.directory.path, topics: topics, group: parts.serving.group, logger: logger,
             libraryLogger: libraryLogger)
     }
 
@@ -266,7 +257,7 @@ package final class HostServer: Sendable {
                 availableConnectionsDelegate: MaximumAvailableConnections(
                     configuration.limits.connections, logger: libraryLogger)),
             onServerRunning: { channel in readiness.isRunning(name, port: channel.localAddress?.port ?? port) },
-            eventLoopGroupProvider: .shared(parts.group), logger: libraryLogger)
+            eventLoopGroupProvider: .shared(parts.serving.group), logger: libraryLogger)
         return PortService(application: application, port: port, name: name, configuration: configuration)
     }
 }

@@ -33,7 +33,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         // A reader of the output that has gone is no reason to end.
         signal(SIGPIPE, SIG_IGN)
-        Self.raiseDescriptorLimit()
+        DescriptorLimit.raise()
         let writer = LogWriter()
         writer.start()
         defer { writer.flush() }
@@ -66,19 +66,6 @@ struct ServeCommand: AsyncParsableCommand {
             writer.write("functions-host: \(error)\n")
             throw ExitCode(1)
         }
-    }
-
-    /// As many connections and workers as the system lets this process have.
-    private static func raiseDescriptorLimit() {
-        var limit = rlimit()
-        #if os(Linux)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
-        guard getrlimit(resource, &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        _ = setrlimit(resource, &limit)
     }
 
     private static func greet(_ addresses: HostServer.Addresses, _ host: HostServer, _ configuration: HostConfiguration)

@@ -110,14 +110,8 @@ struct ConfigurationReader {
 
     private mutating func projectID(_ node: JSONNode, mode: HostConfiguration.Mode) -> String? {
         guard let project = string(node) else { return nil }
-        let isValid =
-            (6...30).contains(project.utf8.count) && project.utf8.first.map(Self.isLowercase) == true
-            && !project.hasSuffix("-")
-            && project.utf8.allSatisfy { Self.isLowercase($0) || (48...57).contains($0) || $0 == UInt8(ascii: "-") }
-        guard isValid else {
-            report(
-                "\(node.summary) is no project id; write 6 to 30 lower-case letters, digits and hyphens that begin "
-                    + "with a letter, such as demo-shop", at: node.offset)
+        guard ProjectID.isValid(project) else {
+            report("\(node.summary) is no project id; \(ProjectID.description), such as demo-shop", at: node.offset)
             return nil
         }
         if mode == .production, project.hasPrefix("demo-") {
@@ -127,8 +121,6 @@ struct ConfigurationReader {
         }
         return project
     }
-
-    private static func isLowercase(_ byte: UInt8) -> Bool { (97...122).contains(byte) }
 }
 
 extension ConfigurationPlaces.Place {

@@ -84,21 +84,10 @@ actor ServedFunctionsMaker {
     }
 
     private func pool(_ entry: FunctionPlan.Entry) -> WorkerPool {
-        let manifest = entry.manifest
-        let limits = WorkerPoolState.Limits(
-            concurrency: manifest.concurrency, minInstances: manifest.minInstances,
-            maxInstances: manifest.maxInstances,
-            // Events come no faster than they are taken; none is refused for want of a place to wait.
-            queue: manifest.trigger.isForEvents
-                ? DeliveryQueueState.Limits(manifest).concurrency : configuration.limits.queue,
-            maxStarting: 2 * System.coreCount)
-        let environment = WorkerLaunch.environment(
-            configuration, function: manifest.name, release: entry.release.bundle + "-" + entry.release.id)
-        return WorkerPool(
-            name: manifest.name, limits: limits,
-            launch: WorkerLaunch(
-                executable: entry.release.executable, environment: environment, params: entry.params,
-                limits: WorkerLimits(manifest, configuration.limits)),
-            services: parts.invocationServices, supervisor: parts.supervisor, loops: parts.invocationLoops)
+        parts.serving.pool(
+            entry.manifest, executable: entry.release.executable,
+            environment: WorkerLaunch.environment(
+                configuration, function: entry.manifest.name, release: entry.release.bundle + "-" + entry.release.id),
+            params: entry.params)
     }
 }

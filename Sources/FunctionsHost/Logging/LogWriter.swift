@@ -1,25 +1,28 @@
-import Foundation
+package import Foundation
 
-/// Writes log lines to standard error on a thread of its own.
+/// Writes log lines on a thread of its own, to standard error or wherever the log goes.
 ///
 /// Whoever logs never waits for whoever reads the log: lines beyond the bound are dropped, and counted.
 ///
 /// `@unchecked Sendable`: `condition` is held wherever the variables are touched.
-final class LogWriter: @unchecked Sendable {
+package final class LogWriter: @unchecked Sendable {
     private static let maxPendingBytes = 4 * 1024 * 1024
 
+    private let destination: FileHandle
     private let condition = NSCondition()
     private var pending = Data()
     private var dropped = 0
     private var isWriting = false
 
-    func start() {
+    package init(to destination: FileHandle = .standardError) { self.destination = destination }
+
+    package func start() {
         let thread = Thread { self.run() }
         thread.name = "log"
         thread.start()
     }
 
-    func write(_ line: String) {
+    package func write(_ line: String) {
         condition.lock()
         defer { condition.unlock() }
         guard pending.count < Self.maxPendingBytes else {
@@ -35,7 +38,7 @@ final class LogWriter: @unchecked Sendable {
     }
 
     /// Waits until everything is written, for a second at the most.
-    func flush() {
+    package func flush() {
         let deadline = Date(timeIntervalSinceNow: 1)
         condition.lock()
         defer { condition.unlock() }
@@ -52,8 +55,8 @@ final class LogWriter: @unchecked Sendable {
             pending = Data()
             isWriting = true
             condition.unlock()
-            // A closed standard error loses the log and nothing else.
-            try? FileHandle.standardError.write(contentsOf: lines)
+            // Where nobody reads it the log is lost, and nothing else.
+            try? destination.write(contentsOf: lines)
             condition.lock()
             isWriting = false
             condition.broadcast()

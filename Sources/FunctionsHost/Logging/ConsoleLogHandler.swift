@@ -1,25 +1,25 @@
 import DocumentModel
 import DocumentStore
-import Logging
+package import Logging
 
 /// One line a message on standard error: time, level, part, message, metadata.
-struct ConsoleLogHandler: LogHandler {
+package struct ConsoleLogHandler: LogHandler {
     private let label: String
     private let writer: LogWriter
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .info
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .info
 
-    init(label: String, writer: LogWriter) {
+    package init(label: String, writer: LogWriter) {
         self.label = label
         self.writer = writer
     }
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         var all = metadata.merging(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { all["error"] = "\(error)" }
         // To the millisecond, whatever the clock gives.

@@ -100,18 +100,4 @@ extension JSONText {
         text.raw("{}")
         return text
     }()
-
-    mutating func writeResult(_ result: WriteResult) {
-        raw("{")
-        if let time = result.updateTime {
-            raw("\"updateTime\":")
-            string(time.rfc3339)
-        }
-        if !result.transformResults.isEmpty {
-            if result.updateTime != nil { raw(",") }
-            raw("\"transformResults\":")
-            array(result.transformResults) { $0.value($1) }
-        }
-        raw("}")
-    }
 }

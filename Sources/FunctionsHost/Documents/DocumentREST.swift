@@ -101,13 +101,7 @@ package struct DocumentREST: HTTPResponder {
 
     static func error(_ error: DocumentError) -> Response {
         var text = JSONText()
-        text.raw("{\"error\":{\"code\":")
-        text.integer(error.code.httpStatus)
-        text.raw(",\"message\":")
-        text.string(error.message)
-        text.raw(",\"status\":")
-        text.string(error.code.wireName)
-        text.raw("}}")
+        text.error(error)
         return json(text.bytes, status: .init(code: error.code.httpStatus))
     }
 }

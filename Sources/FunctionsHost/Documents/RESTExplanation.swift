@@ -17,6 +17,41 @@ extension JSONNode {
     }
 }
 
+extension QueryExplanation {
+    /// Reads `ExplainMetrics`. Services tell more or less of what they did; what is missing is none.
+    init(rest node: JSONNode) throws(JSONProblem) {
+        self.init(indexes: [], steps: [])
+        let plan = node["planSummary"]
+        for index in try plan?["indexesUsed"]?.elements() ?? [] {
+            indexes.append(
+                IndexUse(
+                    scope: try index["query_scope"]?.string() ?? "", properties: try index["properties"]?.string() ?? ""
+                ))
+        }
+        for step in try plan?["steps"]?.elements() ?? [] { steps.append(try step.string()) }
+        suggestedIndex = try plan?["suggested_index"]?.string()
+        guard let statistics = node["executionStats"] else { return }
+        func count(_ node: JSONNode?) throws(JSONProblem) -> Int { Int(try node?.integer() ?? 0) }
+        let debug = statistics["debugStats"]
+        cost = Cost(
+            documentsReturned: try count(statistics["resultsReturned"]),
+            indexEntriesRead: try count(debug?["index_entries_scanned"]),
+            documentsRead: try count(debug?["documents_scanned"]),
+            microseconds: try statistics["executionDuration"]?.microseconds() ?? 0)
+    }
+}
+
+extension JSONNode {
+    /// Reads a duration such as `0.001500s`.
+    fileprivate func microseconds() throws(JSONProblem) -> Int64 {
+        let text = try string()
+        guard text.utf8.last == UInt8(ascii: "s"), let seconds = Double(text.dropLast()),
+            let microseconds = Int64(exactly: (seconds * 1_000_000).rounded())
+        else { throw problem("\(summary) is no duration") }
+        return microseconds
+    }
+}
+
 extension JSONText {
     /// The element that holds the metrics, behind those of the results.
     ///

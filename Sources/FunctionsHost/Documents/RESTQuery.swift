@@ -1,5 +1,6 @@
 import DocumentModel
 
+/// Queries between Firestore's JSON and the model.
 extension JSONNode {
     /// Reads a `StructuredQuery` below `parent`; nil for one at the root.
     func structuredQuery(parent: DocumentPath?) throws(JSONProblem) -> Query {
@@ -56,94 +57,6 @@ extension JSONNode {
             throw selector.problem("a query over all collections is not available; name one with collectionId")
         }
         return query
-    }
-
-    private func filter() throws(JSONProblem) -> Query.Filter {
-        let members = try members()
-        guard let member = members.first, members.count == 1 else {
-            throw problem("a filter is one of compositeFilter, fieldFilter and unaryFilter")
-        }
-        switch member.key {
-        case "compositeFilter": return try member.value.compositeFilter()
-        case "fieldFilter": return try member.value.fieldFilter()
-        case "unaryFilter": return try member.value.unaryFilter()
-        default: throw member.unknown
-        }
-    }
-
-    private func compositeFilter() throws(JSONProblem) -> Query.Filter {
-        var isAnd: Bool?
-        var filters: [Query.Filter] = []
-        for member in try members() {
-            switch member.key {
-            case "op":
-                switch try member.value.string() {
-                case "AND": isAnd = true
-                case "OR": isAnd = false
-                default: throw member.value.problem("\(member.value.summary) is no operator; write AND or OR")
-                }
-            case "filters":
-                for element in try member.value.elements() { filters.append(try element.filter()) }
-            default: throw member.unknown
-            }
-        }
-        guard let isAnd else { throw problem("a composite filter needs its op, AND or OR") }
-        guard !filters.isEmpty else { throw problem("a composite filter needs its filters") }
-        return isAnd ? .and(filters) : .or(filters)
-    }
-
-    private func fieldFilter() throws(JSONProblem) -> Query.Filter {
-        var field: FieldPath?
-        var comparison: Query.Operator?
-        var operand: Value?
-        for member in try members() {
-            switch member.key {
-            case "field": field = try member.value.fieldReference()
-            case "op":
-                comparison = Self.operators[try member.value.string()]
-                if comparison == nil { throw member.value.problem("\(member.value.summary) is no operator of a field") }
-            case "value": operand = try member.value.value()
-            default: throw member.unknown
-            }
-        }
-        guard let field, let comparison, let operand else { throw problem("a field filter has field, op and value") }
-        return .field(field, comparison, operand)
-    }
-
-    private func unaryFilter() throws(JSONProblem) -> Query.Filter {
-        var field: FieldPath?
-        var test: Query.UnaryOperator?
-        for member in try members() {
-            switch member.key {
-            case "field": field = try member.value.fieldReference()
-            case "op":
-                test = Self.unaryOperators[try member.value.string()]
-                if test == nil { throw member.value.problem("\(member.value.summary) is no unary operator") }
-            default: throw member.unknown
-            }
-        }
-        guard let field, let test else { throw problem("a unary filter has field and op") }
-        return .unary(field, test)
-    }
-
-    private static let operators: [String: Query.Operator] = [
-        "LESS_THAN": .lessThan, "LESS_THAN_OR_EQUAL": .lessThanOrEqual, "GREATER_THAN": .greaterThan,
-        "GREATER_THAN_OR_EQUAL": .greaterThanOrEqual, "EQUAL": .equal, "NOT_EQUAL": .notEqual, "IN": .in,
-        "NOT_IN": .notIn, "ARRAY_CONTAINS": .arrayContains, "ARRAY_CONTAINS_ANY": .arrayContainsAny,
-    ]
-
-    private static let unaryOperators: [String: Query.UnaryOperator] = [
-        "IS_NULL": .isNull, "IS_NOT_NULL": .isNotNull, "IS_NAN": .isNaN, "IS_NOT_NAN": .isNotNaN,
-    ]
-
-    func fieldReference() throws(JSONProblem) -> FieldPath {
-        var path: FieldPath?
-        for member in try members() {
-            guard member.key == "fieldPath" else { throw member.unknown }
-            path = try member.value.fieldPath()
-        }
-        guard let path else { throw problem("a field needs its fieldPath") }
-        return path
     }
 
     private func order() throws(JSONProblem) -> Query.Order {
@@ -204,5 +117,57 @@ extension JSONNode {
             for element in try member.value.elements() { fields.append(try element.fieldReference()) }
         }
         return fields.isEmpty ? nil : fields
+    }
+}
+
+extension JSONText {
+    /// Writes a `StructuredQuery`; what it is below stands in the URL.
+    mutating func structuredQuery(_ query: Query) {
+        raw("{\"from\":[{\"collectionId\":")
+        string(query.collectionID)
+        if query.allDescendants { raw(",\"allDescendants\":true") }
+        raw("}]")
+        if let filter = query.filter {
+            raw(",\"where\":")
+            self.filter(filter)
+        }
+        if !query.orderBy.isEmpty {
+            raw(",\"orderBy\":")
+            array(query.orderBy) { $0.order($1) }
+        }
+        if let start = query.start {
+            raw(",\"startAt\":")
+            cursor(start)
+        }
+        if let end = query.end {
+            raw(",\"endAt\":")
+            cursor(end)
+        }
+        if query.offset > 0 {
+            raw(",\"offset\":")
+            integer(query.offset)
+        }
+        if let limit = query.limit {
+            raw(",\"limit\":")
+            integer(limit)
+        }
+        if let fields = query.projection {
+            raw(",\"select\":{\"fields\":")
+            array(fields) { $0.fieldReference($1) }
+            raw("}")
+        }
+        raw("}")
+    }
+
+    private mutating func order(_ order: Query.Order) {
+        raw("{\"field\":")
+        fieldReference(order.field)
+        order.descending ? raw(",\"direction\":\"DESCENDING\"}") : raw(",\"direction\":\"ASCENDING\"}")
+    }
+
+    private mutating func cursor(_ cursor: Query.Cursor) {
+        raw("{\"values\":")
+        array(cursor.values) { $0.value($1) }
+        cursor.before ? raw(",\"before\":true}") : raw("}")
     }
 }

@@ -133,14 +133,20 @@ extension JSONText {
             number(value.longitude)
             raw("}}")
         case .array(let values):
-            raw("{\"arrayValue\":{\"values\":")
-            array(values) { $0.value($1) }
-            raw("}}")
+            raw("{\"arrayValue\":")
+            arrayValue(values)
+            raw("}")
         case .map(let values):
             raw("{\"mapValue\":{\"fields\":")
             fields(values)
             raw("}}")
         }
+    }
+
+    mutating func arrayValue(_ values: [Value]) {
+        raw("{\"values\":")
+        array(values) { $0.value($1) }
+        raw("}")
     }
 
     /// Fields in the order of their names, so that the same document is always the same text.
@@ -150,18 +156,6 @@ extension JSONText {
             text.key(field.key)
             text.value(field.value)
         }
-        raw("}")
-    }
-
-    mutating func document(_ document: Document, in database: DatabaseID) {
-        raw("{\"name\":")
-        string(DocumentName(database: database, path: document.path).description)
-        raw(",\"fields\":")
-        fields(document.fields)
-        raw(",\"createTime\":")
-        string(document.createTime.rfc3339)
-        raw(",\"updateTime\":")
-        string(document.updateTime.rfc3339)
         raw("}")
     }
 

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Reads the `Write` messages of a commit.
+/// Reads the `Write` messages of a commit, which ``JSONText/write(_:in:)`` writes.
 struct RESTWriteReader {
     let database: DatabaseID
 
@@ -76,59 +76,6 @@ struct RESTWriteReader {
         guard let path else { throw node.problem("a document of a write needs its name") }
         return (path, fields)
     }
-
-    private func legacyTransform(_ node: JSONNode) throws(JSONProblem) -> (DocumentPath, [FieldTransform]) {
-        var path: DocumentPath?
-        var transforms: [FieldTransform] = []
-        for member in try node.members() {
-            switch member.key {
-            case "document": path = try self.path(member.value)
-            case "fieldTransforms": transforms = try self.transforms(member.value)
-            default: throw member.unknown
-            }
-        }
-        guard let path else { throw node.problem("a transform needs its document") }
-        guard !transforms.isEmpty else { throw node.problem("a transform needs its fieldTransforms") }
-        return (path, transforms)
-    }
-
-    private func transforms(_ node: JSONNode) throws(JSONProblem) -> [FieldTransform] {
-        var transforms: [FieldTransform] = []
-        for element in try node.elements() {
-            var field: FieldPath?
-            var operation: FieldTransform.Operation?
-            for member in try element.members() {
-                if member.key == "fieldPath" {
-                    field = try member.value.fieldPath()
-                } else if operation == nil {
-                    operation = try self.operation(member)
-                } else {
-                    throw JSONProblem(offset: member.offset, message: "a transform does one thing; this is its second")
-                }
-            }
-            guard let field, let operation else {
-                throw element.problem("a transform needs its fieldPath and what to do")
-            }
-            transforms.append(FieldTransform(field, operation))
-        }
-        return transforms
-    }
-
-    private func operation(_ member: JSONNode.Member) throws(JSONProblem) -> FieldTransform.Operation {
-        switch member.key {
-        case "setToServerValue":
-            guard case .string("REQUEST_TIME") = member.value.kind else {
-                throw member.value.problem("\(member.value.summary) is not REQUEST_TIME, the one server value")
-            }
-            return .serverTimestamp
-        case "increment": return .increment(try member.value.number())
-        case "maximum": return .maximum(try member.value.number())
-        case "minimum": return .minimum(try member.value.number())
-        case "appendMissingElements": return .arrayUnion(try member.value.arrayValue())
-        case "removeAllFromArray": return .arrayRemove(try member.value.arrayValue())
-        default: throw member.unknown
-        }
-    }
 }
 
 extension JSONNode {
@@ -157,12 +104,46 @@ extension JSONNode {
         }
         return precondition
     }
+}
 
-    fileprivate func number() throws(JSONProblem) -> Value {
-        let value = try value()
-        switch value {
-        case .integer, .double: return value
-        default: throw problem("the operand must be an integerValue or a doubleValue")
+extension JSONText {
+    mutating func write(_ write: Write, in database: DatabaseID) {
+        raw("{")
+        switch write.operation {
+        case .set(let fields): update(write.path, fields, in: database)
+        case .update(let fields, let mask):
+            update(write.path, fields, in: database)
+            raw(",\"updateMask\":{\"fieldPaths\":")
+            array(mask) { $0.string($1.description) }
+            raw("}")
+        case .delete:
+            raw("\"delete\":")
+            name(write.path, in: database)
+        case .verify:
+            raw("\"verify\":")
+            name(write.path, in: database)
         }
+        if !write.transforms.isEmpty {
+            raw(",\"updateTransforms\":")
+            array(write.transforms) { $0.transform($1) }
+        }
+        switch write.precondition {
+        case .exists(let exists):
+            exists ? raw(",\"currentDocument\":{\"exists\":true}") : raw(",\"currentDocument\":{\"exists\":false}")
+        case .updateTime(let time):
+            raw(",\"currentDocument\":{\"updateTime\":")
+            string(time.rfc3339)
+            raw("}")
+        case nil: break
+        }
+        raw("}")
+    }
+
+    private mutating func update(_ path: DocumentPath, _ fields: [String: Value], in database: DatabaseID) {
+        raw("\"update\":{\"name\":")
+        name(path, in: database)
+        raw(",\"fields\":")
+        self.fields(fields)
+        raw("}")
     }
 }

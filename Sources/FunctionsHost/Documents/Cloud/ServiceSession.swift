@@ -1,0 +1,123 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Requests over connections that are kept, as many side by side as are asked for.
+///
+/// Redirects aren't followed: a token is for the address that it was sent to.
+final class ServiceSession: ServiceTransport {
+    private let delegate = ServiceSessionDelegate()
+    private let session: URLSession
+
+    private static let maxConnections = 128
+
+    init() {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.httpCookieStorage = nil
+        configuration.urlCredentialStorage = nil
+        configuration.httpMaximumConnectionsPerHost = Self.maxConnections
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+
+    deinit { session.finishTasksAndInvalidate() }
+
+    func send(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+        guard let url = URL(string: request.address) else {
+            throw ServiceFailure(kind: .notSent, message: "\(request.address) is no address")
+        }
+        var sent = URLRequest(url: url, timeoutInterval: request.timeout)
+        if let body = request.body {
+            sent.httpMethod = "POST"
+            sent.httpBody = Data(body)
+        }
+        for (name, value) in request.headers { sent.setValue(value, forHTTPHeaderField: name) }
+        let task = session.dataTask(with: sent)
+        return try await withCheckedContinuation { continuation in
+            delegate.expect(task, maxBytes: request.maxBytes, continuation)
+            task.resume()
+        }.get()
+    }
+}
+
+/// Gathers the answers of a session's requests.
+private final class ServiceSessionDelegate: NSObject, URLSessionDataDelegate {
+    typealias Continuation = CheckedContinuation<Result<ServiceAnswer, ServiceFailure>, Never>
+
+    private struct Progress {
+        var continuation: Continuation
+        var maxBytes: Int
+        var status: Int?
+        var body: [UInt8] = []
+        var isTooLarge = false
+    }
+
+    private let progress = Mutex<[Int: Progress]>([:])
+
+    func expect(_ task: URLSessionTask, maxBytes: Int, _ continuation: Continuation) {
+        progress.withLock { $0[task.taskIdentifier] = Progress(continuation: continuation, maxBytes: maxBytes) }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        progress.withLock { $0[dataTask.taskIdentifier]?.status = (response as? HTTPURLResponse)?.statusCode }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isTooLarge = progress.withLock { progress in
+            let id = dataTask.taskIdentifier
+            guard let known = progress[id] else { return false }
+            guard known.body.count + data.count <= known.maxBytes else {
+                progress[id]?.isTooLarge = true
+                return true
+            }
+            progress[id]?.body.append(contentsOf: data)
+            return false
+        }
+        if isTooLarge { dataTask.cancel() }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        progress.withLock { $0[task.taskIdentifier]?.status = response.statusCode }
+        completionHandler(nil)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let progress = progress.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+        let result: Result<ServiceAnswer, ServiceFailure> =
+            if progress.isTooLarge {
+                .failure(ServiceFailure(kind: .tooLarge, message: "it has more than \(progress.maxBytes) bytes"))
+            } else if let error {
+                .failure(ServiceFailure(error))
+            } else if let status = progress.status {
+                .success(ServiceAnswer(status: status, body: progress.body))
+            } else {
+                .failure(ServiceFailure(kind: .lost, message: "it is not HTTP"))
+            }
+        progress.continuation.resume(returning: result)
+    }
+}
+
+extension ServiceFailure {
+    fileprivate init(_ error: any Error) {
+        let kind: Kind =
+            switch (error as? URLError)?.code {
+            case .timedOut: .timedOut
+            case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
+                .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+                .serverCertificateHasUnknownRoot, .badURL, .unsupportedURL:
+                .notSent
+            default: .lost
+            }
+        self.init(kind: kind, message: error.localizedDescription)
+    }
+}

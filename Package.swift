@@ -60,7 +60,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "EventDelivery", dependencies: ["DocumentModel", "WorkerProtocol", "DocumentStore"],
+            name: "EventDelivery",
+            dependencies: [
+                "DocumentModel", "WorkerProtocol", "DocumentStore", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
         .target(
             name: "FunctionsHost",

@@ -69,7 +69,7 @@ struct RunCommand: AsyncParsableCommand {
 
     private static let benchmarks: [any Benchmark.Type] = [
         CallableBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self, PurchaseBenchmark.self,
-        EventBenchmark.self, ReleaseBenchmark.self,
+        EventBenchmark.self, ReleaseBenchmark.self, LimitsBenchmark.self,
         DocumentBenchmark.self, QueryBenchmark.self, StoreBenchmark.self, GroupCommitBenchmark.self,
         ListenerBenchmark.self, DeliveriesBenchmark.self,
     ]

@@ -20,8 +20,11 @@ extension FunctionsTester {
         try check(try await deliverDue(), toleratingFailures)
     }
 
-    /// Moves the clock on and delivers what becomes due on the way, each at its time: delayed tasks, and further tries. What
-    /// runs beside it and has its deadline on the way is given up then.
+    /// Moves the clock on and delivers what becomes due on the way, each at its time: runs of schedules, delayed tasks, and
+    /// further tries. What runs beside it and has its deadline on the way is given up then.
+    ///
+    /// A schedule's runs are made by its own rules, as a host makes them: one whose run before is to be tried again waits for
+    /// that one's end, unless its runs may overlap.
     ///
     /// - Parameter toleratingFailures: whether handlers may fail.
     /// - Returns: each try, in order.
@@ -63,13 +66,14 @@ extension FunctionsTester {
     }
 
     private func nextDue() async throws -> Timestamp? {
-        let counts = try await store.deliveryCounts()
-        return counts.filter { functions[$0.function] != nil }.compactMap(\.firstDue).min()
+        let counts = try await store.deliveryCounts().filter { functions[$0.function] != nil }
+        return (counts.compactMap(\.firstDue) + [await schedules.makeRuns(at: now)].compactMap(\.self)).min()
     }
 
     private func deliverDue() async throws -> [TestDelivery] {
         var deliveries: [TestDelivery] = []
         while true {
+            _ = await schedules.makeRuns(at: now)
             var due: [StoredDelivery] = []
             for function in told {
                 due += try await store.dueDeliveries(

@@ -27,6 +27,7 @@ public final class FunctionsTester: Sendable {
     let store: DocumentStore
     let routes: EventRoutes
     let clock: TesterClock
+    let schedules: TestSchedules
     let tokens = TestTokens()
     let invocations = TestInvocations()
     private let database: DatabaseID
@@ -61,6 +62,7 @@ public final class FunctionsTester: Sendable {
         store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
         routes = try EventRoutes(manifest.functions)
         store.routeEvents(by: routes)
+        schedules = try TestSchedules(manifest.functions, store: store)
         try store.start()
         firestore = Firestore(
             transport: StoreTransport(store: store, database: database, clock: clock, context: OperationContext()))
@@ -111,7 +113,10 @@ public final class FunctionsTester: Sendable {
         let run = TestRun(function.name, deadline: now.adding(timeout))
         let answer = TestAnswer()
         var head = head
-        head.executionID = "test-\(invocations.next())"
+        let number = invocations.next()
+        head.executionID = "test-\(number)"
+        var operations = operations
+        operations.owner = UInt64(number)
         head.timeLeft = UInt32(clamping: Int64(timeout / .milliseconds(1)))
         var context = InvocationContext(
             head: head, body: ByteBuffer(bytes: body), deadline: .now + timeout,
@@ -122,10 +127,12 @@ public final class FunctionsTester: Sendable {
                 sendChunk(chunk, answer)
             })
         context.params = params.values(for: function)
-        let task = Task { [context, invocations] in
+        let task = Task { [context, invocations, store] in
             invocations.begin(run)
             await InvocationContext.$current.withValue(context) { await HandlerRun.run(function, context, answer) }
             invocations.end(run)
+            // What it has begun and not ended holds up nobody after it.
+            store.release(owner: UInt64(number))
         }
         run.began(task)
         await withTaskCancellationHandler {

@@ -90,7 +90,7 @@ struct CompactionTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func aWaitEndsOnceItIsNotWantedAndNeverTwice() async throws {
+    @Test(.timeLimit(.minutes(30))) func aWaitEndsOnceItIsNotWantedAndNeverTwice() async throws {
         let cancellation = BlockingWork.Cancellation()
         #expect(try await cancellation.wait { done in done(1) } == 1)
         let late = Mutex<(@Sendable (Int) -> Void)?>(nil)

@@ -62,6 +62,10 @@ struct FixtureFunctions: FunctionBundle {
             try transaction.setData(["value": next], forDocument: counter)
             return next
         }
+        onCall("limited", .rateLimit(.perAddress(1_000_000, per: .seconds(1)))) { (request: CallableRequest<Int>) in
+            request.data
+        }
+        onCall("unlimited") { (request: CallableRequest<Int>) in request.data }
         onCall("thrice", .rateLimit(.perUser(3, per: .seconds(3600)))) { (request: CallableRequest<NoData>) in true }
         onRequest("twicePerAddress", .rateLimit(.perAddress(2, per: .seconds(3600)))) { _ in HTTPResponse(body: []) }
         onCall("oneAtATime", .concurrency(1)) { (request: CallableRequest<Int>) in
@@ -170,17 +174,17 @@ struct FixtureFunctions: FunctionBundle {
             return [1][request.data ? 1 : 0]
         }
         onCall("fails") { (request: CallableRequest<NoData>) -> NoData in throw Secret() }
-        onCall("hangs", .timeout(.seconds(1))) { (request: CallableRequest<NoData>) in
+        onCall("hangs", .timeout(.seconds(3))) { (request: CallableRequest<NoData>) in
             try await Task.sleep(for: .seconds(3600))
         }
-        onCall("ignoresCancellation", .timeout(.seconds(1))) { (request: CallableRequest<NoData>) in
+        onCall("ignoresCancellation", .timeout(.seconds(3))) { (request: CallableRequest<NoData>) in
             while true { try? await Task.sleep(for: .seconds(1)) }
         }
-        onCall("spins", .timeout(.seconds(1)), .concurrency(4)) { (request: CallableRequest<Bool>) in
+        onCall("spins", .timeout(.seconds(3)), .concurrency(4)) { (request: CallableRequest<Bool>) in
             while request.data {}
             return "spared"
         }
-        onCall("blocks", .timeout(.seconds(2)), .concurrency(4)) { (request: CallableRequest<Bool>) in
+        onCall("blocks", .timeout(.seconds(4)), .concurrency(4)) { (request: CallableRequest<Bool>) in
             if request.data { sleep(3600) }
             return "spared"
         }

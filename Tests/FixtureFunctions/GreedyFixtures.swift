@@ -45,7 +45,7 @@ extension FixtureFunctions {
             while count < request.data, open("/dev/null", O_RDONLY) >= 0 { count += 1 }
             return count
         }
-        onCall("blocksThreads", .timeout(.seconds(3)), .concurrency(10)) { (request: CallableRequest<Bool>) in
+        onCall("blocksThreads", .timeout(.seconds(10)), .concurrency(10)) { (request: CallableRequest<Bool>) in
             guard request.data else { return Int(getpid()) }
             request.logger.info("it blocks")
             await withTaskGroup(of: Void.self) { group in

@@ -15,6 +15,16 @@ struct ProcessTree: Sendable {
         return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// Seconds of CPU of the first process alone, to the nanosecond, of the threads that live now.
+    func rootCPUSeconds() throws -> Double {
+        let tasks = "/proc/\(root)/task"
+        let nanoseconds = try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, thread in
+            let text = (try? String(contentsOfFile: "\(tasks)/\(thread)/schedstat", encoding: .utf8)) ?? ""
+            return sum + (text.split(separator: " ").first.flatMap { Int($0) } ?? 0)
+        }
+        return Double(nanoseconds) / 1e9
+    }
+
     /// Bytes of memory of all of them, where a page that several share counts once.
     func residentBytes() throws -> Int {
         try stats().reduce(0) { sum, stat in

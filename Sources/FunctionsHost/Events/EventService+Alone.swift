@@ -1,5 +1,6 @@
 package import DocumentModel
 package import DocumentStore
+import EventDelivery
 package import Logging
 package import NIOCore
 package import WorkerProtocol

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Logging
 import Synchronization
 import WorkerProtocol
@@ -118,8 +119,21 @@ extension EventService {
 
     // MARK: Budgets
 
-    /// Writes what was used of budgets, where that has changed.
+    /// Writes what was used of budgets, where that has changed. One after the other, so that what is known last is what is
+    /// written last.
     func keepBudgets() async {
+        let task = state.withLock { state in
+            let task = Task { [earlier = state.keeping] in
+                await earlier?.value
+                await self.writeBudgets()
+            }
+            state.keeping = task
+            return task
+        }
+        await task.value
+    }
+
+    private func writeBudgets() async {
         var changed: [String: [UInt8]] = [:]
         for (name, function) in functions {
             guard let record = function.gate.budgetRecord else { continue }

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Logging
 import Synchronization
 
@@ -105,15 +106,11 @@ extension EventService {
     /// Since when everything is paused; nil where it isn't.
     var pausedSince: Timestamp? { state.withLock { $0.pauses[EventRecords.everything] } }
 
-    static func isPaused(_ name: String, _ pauses: [String: Timestamp]) -> Bool {
-        pauses[name] != nil || pauses[EventRecords.everything] != nil
-    }
-
     /// Tells each gate and queue what is paused by now.
     private func settle() {
         for (name, function) in functions {
             // Under the lock, so that of two who settle at once the one that knows more has the last word.
-            state.withLock { function.gate.isPaused = Self.isPaused(name, $0.pauses) }
+            state.withLock { function.gate.isPaused = EventRecords.isPaused(name, $0.pauses) }
             queues[name]?.settle()
         }
     }

@@ -30,6 +30,8 @@ package final class EventService: Service {
         var pauses: [String: Timestamp]
         /// What was last written of each budget.
         var budgets: [String: [UInt8]]
+        /// The last that writes budgets.
+        var keeping: Task<Void, Never>?
         /// When it was last said that deliveries wait for a function that can't take them.
         var told: [String: Timestamp] = [:]
         var sweptAt: Timestamp?
@@ -114,7 +116,7 @@ package final class EventService: Service {
         }
         for function in functions {
             let name = function.manifest.name
-            state.withLock { function.gate.isPaused = Self.isPaused(name, $0.pauses) }
+            state.withLock { function.gate.isPaused = EventRecords.isPaused(name, $0.pauses) }
             function.gate.onBudget { [weak self] actions in self?.perform(actions, of: name) }
         }
         for change in kept { change.queue.serve(change.manifest, by: change.launcher) }

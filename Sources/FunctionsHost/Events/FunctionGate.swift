@@ -1,4 +1,5 @@
 import DocumentModel
+import EventDelivery
 import Logging
 import Synchronization
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import WorkerProtocol
 
 extension ScheduleKeeper {
@@ -12,7 +13,7 @@ extension ScheduleKeeper {
         for (name, state) in states.sorted(by: { $0.key < $1.key }) {
             let open = try await openRun(of: name)
             reports.append(
-                state.report(open: open, isPaused: EventService.isPaused(name, pauses), at: now, count: count))
+                state.report(open: open, isPaused: EventRecords.isPaused(name, pauses), at: now, count: count))
         }
         return ScheduleListing(schedules: reports)
     }

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Logging
 import ServiceLifecycle
 import Synchronization

@@ -8,12 +8,16 @@ import WorkerProtocol
 final class Worker: Sendable {
     private struct State {
         var pid: Int32?
+        /// The host's own largest size when it started the process.
+        var hostResidentKiB: Int64 = 0
         var readyLinks = 0
         var openLinks = 0
         /// Why the host ends the worker; nil while it doesn't.
         var reason: WorkerEnd?
         var status: ProcessStatus?
         var cgroup: WorkerCgroup?
+        /// Whether its end was told: its process's and its last link's may come at once, on two threads.
+        var isGone = false
         var onGone: [@Sendable (WorkerEnd, _ wasAlone: Bool) -> Void] = []
     }
 
@@ -91,6 +95,7 @@ final class Worker: Sendable {
         }
         state.withLock {
             $0.pid = pid
+            $0.hostResidentKiB = ProcessFigures.ownMaxResidentKiB
             $0.openLinks = links.count
         }
         limit(pid)
@@ -301,9 +306,14 @@ final class Worker: Sendable {
             pid: Int32, reason: WorkerEnd, status: ProcessStatus, onGone: [@Sendable (WorkerEnd, Bool) -> Void]
         )
         let over: Over? = state.withLock { state in
-            guard let pid = state.pid, let status = state.status, state.openLinks == 0 else { return nil }
+            guard let pid = state.pid, let status = state.status, state.openLinks == 0, !state.isGone else {
+                return nil
+            }
+            state.isGone = true
             defer { state.onGone = [] }
-            return (pid, state.reason ?? .crash(status), status, state.onGone)
+            let reason =
+                state.reason ?? .byItself(status, limits: limits, hostResidentKiB: state.hostResidentKiB)
+            return (pid, reason, status, state.onGone)
         }
         guard let over else { return }
         let message: Logger.Message =

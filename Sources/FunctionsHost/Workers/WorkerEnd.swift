@@ -54,6 +54,26 @@ enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
+extension WorkerEnd {
+    /// What programs, their libraries and mapped files take of a resident size that isn't counted as a function's memory.
+    private static let shared = 128 << 20
+
+    /// How it is told that a process ended which nobody killed.
+    ///
+    /// One that takes memory faster than it is looked at comes to the bound on what it may map, and traps there: that is
+    /// its memory's end and no other mistake's.
+    ///
+    /// - Parameter hostResidentKiB: the host's own largest size when it started the process, with which the kernel begins
+    ///   to count the process's.
+    static func byItself(_ status: ProcessStatus, limits: WorkerLimits, hostResidentKiB: Int64) -> WorkerEnd {
+        let used = Int(status.maxResidentKiB) << 10
+        guard case .signalled = status.outcome, status.maxResidentKiB > hostResidentKiB,
+            used > limits.memory + shared
+        else { return .crash(status) }
+        return .memory(used: used, limit: limits.memory)
+    }
+}
+
 /// How a process ended and what it used.
 struct ProcessStatus: Equatable, Sendable, CustomStringConvertible {
     enum Outcome: Equatable, Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `functions-host data …` against the running host and without one.
-@Suite(.timeLimit(.minutes(10))) struct DataCommandTests {
+@Suite(.timeLimit(.minutes(30))) struct DataCommandTests {
     /// Values of all types, and those that JSON has no numbers for.
     private static let rich = """
         {"a":{"arrayValue":{"values":[{"nullValue":null},{"booleanValue":true}]}},"b":{"bytesValue":"AAEC/w=="},\

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `deploy`, `releases` and `rollback` against the real host.
-@Suite(.timeLimit(.minutes(10))) struct DeploymentTests {
+@Suite(.timeLimit(.minutes(30))) struct DeploymentTests {
     @Test func noCallFailsAcrossSwitches() async throws {
         let switches = ProcessInfo.processInfo.environment["SOAK_SWITCHES"].flatMap { Int($0) } ?? 3
         try await RunningHost.serving { host in

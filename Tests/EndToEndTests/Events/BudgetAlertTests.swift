@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// A function's budget, and the operator's URL that is told of it.
-@Suite(.timeLimit(.minutes(10))) struct BudgetAlertTests {
+@Suite(.timeLimit(.minutes(30))) struct BudgetAlertTests {
     @Test func aBudgetWarnsPausesAndIsLiftedByHand() async throws {
         // A new day gives the budget again, so none may begin in between.
         try await Bound.wait("midnight is past", within: .seconds(150)) {

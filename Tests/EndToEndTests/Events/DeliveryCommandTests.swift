@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `functions-host deliveries`, `pause`, `resume` and `metrics` against the real host.
-@Suite(.timeLimit(.minutes(10))) struct DeliveryCommandTests {
+@Suite(.timeLimit(.minutes(30))) struct DeliveryCommandTests {
     private static let queue = "/projects/demo-shop/locations/us-central1/queues"
 
     /// Enqueues a task for the fixture's queue over HTTP.

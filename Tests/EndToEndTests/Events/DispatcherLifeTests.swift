@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Deliveries outlive the host.
-@Suite(.timeLimit(.minutes(10))) struct DispatcherLifeTests {
+@Suite(.timeLimit(.minutes(30))) struct DispatcherLifeTests {
     @Test func killsLoseNoDeliveryAndRepeatNoEffect() async throws {
         await HostSlots.take()
         defer { HostSlots.giveBack() }

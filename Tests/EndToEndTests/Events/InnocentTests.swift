@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What isn't a handler's own failure costs its event nothing, though it isn't to be tried again.
-@Suite(.timeLimit(.minutes(5))) struct InnocentTests {
+@Suite(.timeLimit(.minutes(30))) struct InnocentTests {
     @Test func aTrapDropsItsOwnEventAndNoneThatRanBesideIt() async throws {
         try await RunningHost.serving { host in
             let calm = (0..<20).map { "calm\($0)" }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `functions-host schedules` against the real host, whose workers take the runs.
-@Suite(.timeLimit(.minutes(10))) struct ScheduleCommandTests {
+@Suite(.timeLimit(.minutes(30))) struct ScheduleCommandTests {
     private func list(_ host: RunningHost, _ name: String) async throws -> JSON? {
         let run = try await host.command(["schedules", "list", "--json", "--count", "2"])
         #expect(run.status == 0, "\(run.errors)")

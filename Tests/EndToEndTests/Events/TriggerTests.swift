@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Functions are told of what happens, by the real host and its workers.
-@Suite(.timeLimit(.minutes(10))) struct TriggerTests {
+@Suite(.timeLimit(.minutes(30))) struct TriggerTests {
     @Test func eachKindOfChangeIsToldOnce() async throws {
         try await RunningHost.serving { host in
             try await host.set("logged/a", n: 1)

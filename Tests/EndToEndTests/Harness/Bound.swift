@@ -12,7 +12,7 @@ enum Bound {
     /// Looks until the fact is there.
     /// - Throws: ``Exceeded`` that names the fact, where it isn't there in time.
     static func wait(
-        _ fact: String, within limit: Duration = .seconds(20), until isThere: () async throws -> Bool
+        _ fact: String, within limit: Duration = .seconds(60), until isThere: () async throws -> Bool
     ) async throws {
         let end = ContinuousClock.now + limit
         while try await !isThere() {

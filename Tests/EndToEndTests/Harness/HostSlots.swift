@@ -4,7 +4,7 @@ import Synchronization
 /// time limit, which is generous for that reason.
 enum HostSlots {
     private struct State {
-        var free = 6
+        var free = 5
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 

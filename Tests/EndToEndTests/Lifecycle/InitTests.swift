@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `functions-host init`. That what it makes builds, passes its test and serves is seen by `.ci/init`.
-@Suite(.timeLimit(.minutes(5))) struct InitTests {
+@Suite(.timeLimit(.minutes(30))) struct InitTests {
     private func run(_ arguments: String..., in directory: HostDirectory) async throws -> DataCommandRun {
         await HostSlots.take()
         defer { HostSlots.giveBack() }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What operators give bundles: params and secrets.
-@Suite(.timeLimit(.minutes(10))) struct ParamTests {
+@Suite(.timeLimit(.minutes(30))) struct ParamTests {
     static let key = "sk_test_4eC39HqLyjWDarjtT1zdp7dc"
 
     /// A directory whose one bundle is the fixture with its params.

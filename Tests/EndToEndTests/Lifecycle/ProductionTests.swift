@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What only a host in production does.
-@Suite(.timeLimit(.minutes(5))) struct ProductionTests {
+@Suite(.timeLimit(.minutes(30))) struct ProductionTests {
     /// There the port of events stays closed: one that is taken by another program is in nobody's way.
     @Test func programsHaveNoPortOfEvents() async throws {
         try await RunningHost.serving([]) { other in

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// How a host ends, and what ends with it.
-@Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(30))) struct ShutdownTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func workUnderWayIsFinishedAndAnswered(signal: Int32) async throws {
         try await RunningHost.serving { host in

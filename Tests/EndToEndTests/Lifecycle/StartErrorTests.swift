@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What an operator reads when a host can't start: a sentence, and no trace.
-@Suite(.timeLimit(.minutes(10))) struct StartErrorTests {
+@Suite(.timeLimit(.minutes(30))) struct StartErrorTests {
     /// Starts a host that must end by itself, and looks at how.
     /// - Parameter words: what the sentence must hold.
     private func expectRefusal(

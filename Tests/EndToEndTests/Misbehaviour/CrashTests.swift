@@ -1,7 +1,7 @@
 import Testing
 
 /// Functions whose process ends under them.
-@Suite(.timeLimit(.minutes(10))) struct CrashTests {
+@Suite(.timeLimit(.minutes(30))) struct CrashTests {
     static let hidden = #"{"error":{"message":"INTERNAL","status":"INTERNAL"}}"#
 
     @Test func aTrapFailsItsOwnCallAlone() async throws {

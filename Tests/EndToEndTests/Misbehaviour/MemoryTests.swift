@@ -1,7 +1,7 @@
 import Testing
 
 /// Functions that use more memory than they may.
-@Suite(.timeLimit(.minutes(10))) struct MemoryTests {
+@Suite(.timeLimit(.minutes(30))) struct MemoryTests {
     static let tooMuch = "the worker was killed: the function used more memory than it may"
 
     @Test(arguments: [

@@ -1,7 +1,7 @@
 import Testing
 
 /// What functions print and log.
-@Suite(.timeLimit(.minutes(10))) struct OutputTests {
+@Suite(.timeLimit(.minutes(30))) struct OutputTests {
     @Test func whatAHandlerPrintsIsLoggedWithItsExecution() async throws {
         try await RunningHost.serving { host in
             let id = try #require(try await host.call("says", #""a word to find""#).json["result"]?.text)

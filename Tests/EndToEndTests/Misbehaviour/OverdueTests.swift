@@ -1,7 +1,7 @@
 import Testing
 
 /// Functions that don't stop when they are told to.
-@Suite(.timeLimit(.minutes(10))) struct OverdueTests {
+@Suite(.timeLimit(.minutes(30))) struct OverdueTests {
     @Test(arguments: [("ignoresCancellation", "null"), ("spins", "true"), ("blocks", "true")])
     func aHandlerThatIgnoresItsEndIsKilled(name: String, data: String) async throws {
         try await RunningHost.serving { host in

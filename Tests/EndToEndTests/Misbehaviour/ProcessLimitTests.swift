@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Functions that start processes and leak files.
-@Suite(.timeLimit(.minutes(10))) struct ProcessLimitTests {
+@Suite(.timeLimit(.minutes(30))) struct ProcessLimitTests {
     @Test func aFunctionThatStartsTooManyProcessesIsKilledWithAllOfThem() async throws {
         try await RunningHost.serving(extra: #""limits": { "processes": 10 }"#) { host in
             #expect(try await host.call("startsChildren", "5").text == #"{"result":5}"#)

@@ -1,7 +1,7 @@
 import Testing
 
 /// Processes that break the rules of the link.
-@Suite(.timeLimit(.minutes(10))) struct RogueTests {
+@Suite(.timeLimit(.minutes(30))) struct RogueTests {
     @Test(arguments: [
         ("closesLink", "it closed its link"), ("writesGarbage", "over the bound of"),
         ("isReadyTwice", "it was ready twice"),

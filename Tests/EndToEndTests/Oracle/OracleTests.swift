@@ -14,7 +14,7 @@ struct OracleTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 6
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func everyCaseIsAnsweredAsTheEmulatorDoes() async throws {
         try await OraclePair.serving { pair in
             // Each table has collections of its own, so that they can be asked side by side.

@@ -1,7 +1,7 @@
 import Testing
 
 /// What a callable's requests are answered with: a table of requests and answers.
-@Suite(.timeLimit(.minutes(10))) struct CallableProtocolTests {
+@Suite(.timeLimit(.minutes(30))) struct CallableProtocolTests {
     struct Row: Sendable {
         var name: String
         var method = "POST"

@@ -1,7 +1,7 @@
 import Testing
 
 /// What lets pages of other origins read a function's answers, and what doesn't.
-@Suite(.timeLimit(.minutes(10))) struct CrossOriginTests {
+@Suite(.timeLimit(.minutes(30))) struct CrossOriginTests {
     private func preflight(
         _ host: RunningHost, _ path: String, origin: String = "https://page.example"
     ) async throws -> HTTPAnswer {

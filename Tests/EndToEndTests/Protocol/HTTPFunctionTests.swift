@@ -1,7 +1,7 @@
 import Testing
 
 /// Functions that get HTTP requests as they are.
-@Suite(.timeLimit(.minutes(10))) struct HTTPFunctionTests {
+@Suite(.timeLimit(.minutes(30))) struct HTTPFunctionTests {
     @Test func aHandlerSeesTheRequestBehindItsName() async throws {
         try await RunningHost.serving { host in
             let answer = try await host.functions.send(

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Who a function is told that its caller is, and whom it never sees.
-@Suite(.timeLimit(.minutes(10))) struct IdentityTests {
+@Suite(.timeLimit(.minutes(30))) struct IdentityTests {
     /// A token as an emulator issues it: without a signature.
     static func unsigned(_ uid: String, project: String = "demo-shop", claims: String = "") -> String {
         func part(_ json: String) -> String {

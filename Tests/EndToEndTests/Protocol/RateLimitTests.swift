@@ -1,7 +1,7 @@
 import Testing
 
 /// Functions that bound how often one caller may call.
-@Suite(.timeLimit(.minutes(10))) struct RateLimitTests {
+@Suite(.timeLimit(.minutes(30))) struct RateLimitTests {
     static let retryInfo = "type.googleapis.com/google.rpc.RetryInfo"
 
     @Test func aUserWhoCallsTooOftenIsToldWhenToTryAgain() async throws {

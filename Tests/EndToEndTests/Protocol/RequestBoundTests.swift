@@ -1,7 +1,7 @@
 import Testing
 
 /// Requests that are too large, too slow or not whole.
-@Suite(.timeLimit(.minutes(10))) struct RequestBoundTests {
+@Suite(.timeLimit(.minutes(30))) struct RequestBoundTests {
     private static let limit = 10 * 1024 * 1024
 
     private func body(of size: Int) -> String {

@@ -1,7 +1,7 @@
 import Testing
 
 /// Callables that answer in parts.
-@Suite(.timeLimit(.minutes(10))) struct StreamingTests {
+@Suite(.timeLimit(.minutes(30))) struct StreamingTests {
     static let stream = ["Accept": "text/event-stream", "Content-Type": "application/json"]
 
     private func open(_ host: RunningHost, _ name: String, _ data: String) async throws -> OpenAnswer {

@@ -1,7 +1,7 @@
 import Testing
 
 /// Purchases that are refused: with what, and that nothing has changed.
-@Suite(.timeLimit(.minutes(10))) struct PurchaseRefusalTests {
+@Suite(.timeLimit(.minutes(30))) struct PurchaseRefusalTests {
     struct Line: Sendable {
         var name: String
         var product: String? = #"{"referenceValue":"\#(Shopper.root)/products/apple"}"#

@@ -1,7 +1,7 @@
 import Testing
 
 /// The purchase, as a phone makes it.
-@Suite(.timeLimit(.minutes(10))) struct PurchaseTests {
+@Suite(.timeLimit(.minutes(30))) struct PurchaseTests {
     @Test func aPurchaseTakesStockWritesTheOrderAndEmptiesTheCart() async throws {
         try await RunningHost.serving([.shop]) { host in
             let shopper = try await Shopper.signIn(host)

@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Testing
 
 /// A check waits for the store's indexes, which may take long; whoever ends it doesn't.
-@Suite(.timeLimit(.minutes(10))) struct IndexWaitTests {
+@Suite(.timeLimit(.minutes(30))) struct IndexWaitTests {
     private struct Damaged: Error {}
 
     private let engine = HeldEngine()

@@ -5,7 +5,7 @@ import WorkerProtocol
 
 @testable import FunctionsHost
 
-@Suite(.timeLimit(.minutes(10))) struct EventRoutesTests {
+@Suite(.timeLimit(.minutes(30))) struct EventRoutesTests {
     @Test func functionsAreToldOfWhatTheirManifestsSay() async throws {
         let ring = try await DispatcherRing(
             [

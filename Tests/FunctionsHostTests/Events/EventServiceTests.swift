@@ -5,7 +5,7 @@ import WorkerProtocol
 
 @testable import FunctionsHost
 
-@Suite(.timeLimit(.minutes(10))) struct EventServiceTests {
+@Suite(.timeLimit(.minutes(30))) struct EventServiceTests {
     private let quick = EventRetryManifest(minBackoffSeconds: 10, maxBackoffSeconds: 600, maxAttempts: 3)
 
     @Test func aCommitStartsItsTriggerAndSuccessEndsTheDelivery() async throws {

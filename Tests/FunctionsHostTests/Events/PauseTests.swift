@@ -1,11 +1,12 @@
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import Testing
 import WorkerProtocol
 
 @testable import FunctionsHost
 
-@Suite(.timeLimit(.minutes(10))) struct PauseTests {
+@Suite(.timeLimit(.minutes(30))) struct PauseTests {
     private let call = FunctionManifest.test(
         "call", .callable(.init(cors: .any, enforceAppCheck: false, heartbeatSeconds: nil)))
 
@@ -183,6 +184,21 @@ import WorkerProtocol
         await second.service.finish()
         let third = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: second)
         #expect(third.gates["f"]?.admit() == .budgetUsedUp)
+    }
+
+    @Test func whatWasUsedLastIsRememberedWhateverIsWrittenBesideIt() async throws {
+        var budget = HostConfiguration.Budget()
+        budget.invocationsPerDay = 1_000_000
+        let ring = try await DispatcherRing([.created("f")], budgets: ["f": budget], begins: false)
+        for _ in 0..<300 {
+            _ = ring.gates["f"]?.admit()
+            async let care: Void = ring.service.care()
+            _ = ring.gates["f"]?.admit()
+            await ring.service.finish()
+            let known = ring.gates["f"]?.budgetRecord
+            await care
+            #expect(try await EventRecords.load(ring.store).budgets["f"] == known)
+        }
     }
 
     @Test func resumingLetsABudgetBe() async throws {

@@ -3,6 +3,7 @@ import DocumentStore
 import Testing
 import WorkerProtocol
 
+@testable import EventDelivery
 @testable import FunctionsHost
 
 /// What becomes of a job's due times, by its policy, with nothing but times handed in.

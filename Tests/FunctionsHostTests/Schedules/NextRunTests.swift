@@ -2,6 +2,7 @@ import DocumentModel
 import Testing
 import WorkerProtocol
 
+@testable import EventDelivery
 @testable import FunctionsHost
 
 @Suite struct NextRunTests {

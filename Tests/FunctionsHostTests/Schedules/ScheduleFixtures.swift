@@ -4,6 +4,7 @@ import Logging
 import Synchronization
 import WorkerProtocol
 
+@testable import EventDelivery
 @testable import FunctionsHost
 
 /// A store with a clock that a test sets, and what works on the runs in it.

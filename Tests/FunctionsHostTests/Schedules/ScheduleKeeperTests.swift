@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import WorkerProtocol
 
+@testable import EventDelivery
 @testable import FunctionsHost
 
 /// Jobs on a store, with time in the test's hands.

@@ -4,6 +4,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import EventDelivery
 @testable import FunctionsHost
 
 /// The service: alarms, ends that the store tells, and commands.
@@ -64,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func theAlarmIsSetToTheNextRun() async throws {
+    @Test(.timeLimit(.minutes(30))) func theAlarmIsSetToTheNextRun() async throws {
         try await Self.serving { runner, alarm, fixtures, store in
             #expect(await alarm.nextTime() == .seconds(30))
             fixtures.now = fixtures.now.adding(30)
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(10)),
+        .timeLimit(.minutes(30)),
         arguments: [
             (DeliveryOutcome.dead(DeliveryFailure("it broke")), "dead"),
             (.dropped(DeliveryFailure("it broke")), "failed"),

@@ -58,7 +58,7 @@ struct BulkWriterTests {
         #expect(transport.requests.count == 10)
     }
 
-    @Test(.timeLimit(.minutes(10))) func cancellationEndsTheWaiting() async throws {
+    @Test(.timeLimit(.minutes(30))) func cancellationEndsTheWaiting() async throws {
         let transport = ScriptedTransport([.written([Self.refused(.unavailable), Self.written])])
         let firestore = Firestore(transport: transport)
         let (asleep, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -80,7 +80,7 @@ struct BulkWriterTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(10))) func theTriesOfOneTaskGoOnWhereAnotherOneThatWaitsIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(30))) func theTriesOfOneTaskGoOnWhereAnotherOneThatWaitsIsCancelled() async throws {
         let transport = ScriptedTransport([
             .written([Self.refused(.unavailable)]), .written([Self.written]), .written([Self.written]),
         ])

@@ -32,6 +32,18 @@ enum ProcessFigures {
         return memory(pid)
     }
 
+    /// The largest resident size that this process ever had, in KiB.
+    static var ownMaxResidentKiB: Int64 {
+        var usage = rusage()
+        #if os(Linux)
+            // RUSAGE_SELF, which C libraries give different types.
+            let result = getrusage(0, &usage)
+            return result == 0 ? Int64(usage.ru_maxrss) : 0
+        #else
+            return 0
+        #endif
+    }
+
     /// How many descriptors the process has open; nil where the kernel, one before 6.2, doesn't tell.
     static func openFiles(_ pid: Int32) -> Int? {
         #if os(Linux)

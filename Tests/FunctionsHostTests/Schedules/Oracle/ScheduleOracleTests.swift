@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import WorkerProtocol
 
+@testable import EventDelivery
 @testable import FunctionsHost
 
 /// Our next runs beside those that croniter and App Engine's groc tell. Where we differ from them on purpose is told in

@@ -1,22 +1,22 @@
-import DocumentModel
-import DocumentStore
+package import DocumentModel
+package import DocumentStore
 
 /// What the dispatcher remembers over the host's restarts.
-struct EventRecords: Sendable {
+package struct EventRecords: Sendable {
     /// Since when which functions are paused; ``everything`` stands for all of them.
-    var pauses: [String: Timestamp] = [:]
+    package var pauses: [String: Timestamp] = [:]
     /// What functions had used of their budgets.
-    var budgets: [String: [UInt8]] = [:]
+    package var budgets: [String: [UInt8]] = [:]
 
     /// No function's name.
-    static let everything = "*"
+    package static let everything = "*"
     private static let pausePrefix = "pause/"
     private static let budgetPrefix = "budget/"
 
-    init() {}
+    package init() {}
 
     /// - Throws: `DocumentError` where the store can't be read.
-    static func load(_ store: DocumentStore) async throws(DocumentError) -> Self {
+    package static func load(_ store: DocumentStore) async throws(DocumentError) -> Self {
         var records = EventRecords()
         records.pauses = try await pauses(store)
         for (name, value) in try await store.records(startingWith: budgetPrefix) {
@@ -26,7 +26,7 @@ struct EventRecords: Sendable {
     }
 
     /// - Throws: `DocumentError` where the store can't be read.
-    static func pauses(_ store: DocumentStore) async throws(DocumentError) -> [String: Timestamp] {
+    package static func pauses(_ store: DocumentStore) async throws(DocumentError) -> [String: Timestamp] {
         var pauses: [String: Timestamp] = [:]
         for (name, value) in try await store.records(startingWith: pausePrefix) {
             var reader = ByteReader(value)
@@ -36,14 +36,19 @@ struct EventRecords: Sendable {
         return pauses
     }
 
-    static func pause(of function: String, since time: Timestamp?) -> (name: String, value: [UInt8]?) {
+    /// Whether a function is paused, by itself or with all.
+    package static func isPaused(_ name: String, _ pauses: [String: Timestamp]) -> Bool {
+        pauses[name] != nil || pauses[everything] != nil
+    }
+
+    package static func pause(of function: String, since time: Timestamp?) -> (name: String, value: [UInt8]?) {
         guard let time else { return (pausePrefix + function, nil) }
         var writer = ByteWriter(reservingCapacity: 10)
         writer.write(signed: time.microseconds)
         return (pausePrefix + function, writer.bytes)
     }
 
-    static func budget(of function: String, _ record: [UInt8]) -> (name: String, value: [UInt8]?) {
+    package static func budget(of function: String, _ record: [UInt8]) -> (name: String, value: [UInt8]?) {
         (budgetPrefix + function, record)
     }
 }

@@ -1,5 +1,5 @@
-import DocumentModel
-import WorkerProtocol
+package import DocumentModel
+package import WorkerProtocol
 
 extension Schedule {
     /// The first run after an instant.
@@ -9,7 +9,7 @@ extension Schedule {
     ///
     /// - Parameter time: of an interval that counts from the run before, the end of that run.
     /// - Returns: nil where no run comes within the years that a timestamp has.
-    func next(after time: Timestamp, on clock: ZoneClock) -> Timestamp? {
+    package func next(after time: Timestamp, on clock: ZoneClock) -> Timestamp? {
         let minute = time.wholeMinute
         let next =
             switch self {

@@ -1,36 +1,40 @@
-import DocumentModel
-import DocumentStore
-import Logging
+package import DocumentModel
+package import DocumentStore
+package import Logging
 import WorkerProtocol
 
 /// All jobs on the store: makes their runs when they are due. One task at a time works with it.
-struct ScheduleKeeper {
+package struct ScheduleKeeper {
     /// The host looks at its wall clock at least so often: a machine may have slept, or its clock been put right.
-    static let longestWait: Int64 = 60
+    package static let longestWait: Int64 = 60
     /// After which time something is tried again that the store refused.
     private static let patience: Int64 = 5
     /// For how long after its next run the record of a job that isn't served any more is kept: it may come back with
     /// another release, and takes up where it was.
     private static let keptRecords: Int64 = 30 * 24 * 3600
 
-    let store: DocumentStore
+    package let store: DocumentStore
     private let logger: Logger
     private let jobs: [ScheduledJob]
-    private(set) var states: [String: JobState] = [:]
+    package private(set) var states: [String: JobState] = [:]
     private var isLoaded = false
 
-    init(_ jobs: [ScheduledJob], store: DocumentStore, logger: Logger) {
+    package init(_ jobs: [ScheduledJob], store: DocumentStore, logger: Logger) {
         self.jobs = jobs
         self.store = store
         self.logger = logger
     }
+
+    /// The next time for which a run is to be made, of those that are known.
+    package var nextRun: Timestamp? { states.values.compactMap(\.wake).min() }
 
     // MARK: Runs
 
     /// Makes the runs that are due.
     ///
     /// - Returns: when to look again at the latest.
-    mutating func step(at now: Timestamp) async -> Timestamp {
+    @discardableResult
+    package mutating func step(at now: Timestamp) async -> Timestamp {
         do {
             if !isLoaded { try await load(at: now) }
             try await makeRuns(at: now)
@@ -38,11 +42,13 @@ struct ScheduleKeeper {
             logger.error("runs of schedules can't be made, and are tried again", metadata: ["error": "\(error)"])
             return now.adding(Self.patience)
         }
-        return states.values.compactMap(\.wake).reduce(now.adding(Self.longestWait), min)
+        let latest = now.adding(Self.longestWait)
+        return nextRun.map { min($0, latest) } ?? latest
     }
 
     /// Notes what is over, and makes the runs that waited for it.
-    mutating func ended(_ ends: [DeliveryEnd], at now: Timestamp) async -> Timestamp {
+    @discardableResult
+    package mutating func ended(_ ends: [DeliveryEnd], at now: Timestamp) async -> Timestamp {
         for end in ends { states[end.id.function]?.ended(end) }
         return await step(at: now)
     }
@@ -50,10 +56,10 @@ struct ScheduleKeeper {
     /// Makes a run by hand.
     ///
     /// - Throws: where there is no such job, it is paused, or its run before goes on and may not be overlapped.
-    mutating func run(_ name: String, at now: Timestamp) async throws(DocumentError) -> EventID {
+    package mutating func run(_ name: String, at now: Timestamp) async throws(DocumentError) -> EventID {
         if !isLoaded { try await load(at: now) }
         guard let state = states[name] else { throw unknown(name) }
-        if EventService.isPaused(name, try await EventRecords.pauses(store)) {
+        if EventRecords.isPaused(name, try await EventRecords.pauses(store)) {
             throw DocumentError(.failedPrecondition, "\(name) is paused; resume it first")
         }
         if !state.job.overlaps, let open = try await openRun(of: name) {
@@ -81,7 +87,7 @@ struct ScheduleKeeper {
             var state = before
             var isBlocked = false
             if state.isDue(at: now) {
-                isBlocked = EventService.isPaused(name, pauses)
+                isBlocked = EventRecords.isPaused(name, pauses)
                 if !isBlocked, !state.job.overlaps { isBlocked = try await openRun(of: name) != nil }
             }
             let step = state.step(at: now, isBlocked: isBlocked)
@@ -154,7 +160,7 @@ struct ScheduleKeeper {
     // MARK: The outbox
 
     /// The first delivery of a job that is not over.
-    func openRun(of function: String) async throws(DocumentError) -> Delivery? {
+    package func openRun(of function: String) async throws(DocumentError) -> Delivery? {
         try await store.deliveries(areDead: false, function: function, limit: 1).first
     }
 

@@ -1,18 +1,18 @@
-import DocumentModel
+package import DocumentModel
 import Foundation
-import WorkerProtocol
+package import WorkerProtocol
 
 /// What clocks on the wall show in a time zone, in whole minutes.
 ///
 /// Local minutes are counted from 1970 as if the zone were UTC. A zone puts clocks forward and back, so a local minute
 /// may never be shown, or be shown twice.
-struct ZoneClock: Sendable {
+package struct ZoneClock: Sendable {
     private let zone: TimeZone
 
     init(_ zone: TimeZone) { self.zone = zone }
 
     /// - Throws: ``ScheduleError`` where the system knows no such zone.
-    init(zone identifier: String) throws(ScheduleError) {
+    package init(zone identifier: String) throws(ScheduleError) {
         guard let zone = TimeZone(identifier: identifier) else { throw .unknownZone(identifier) }
         self.zone = zone
     }
@@ -38,7 +38,7 @@ struct ZoneClock: Sendable {
     }
 
     /// What clocks show at an instant, as RFC 3339 with the zone's offset: `2026-11-22T03:00:00+09:00`.
-    func rfc3339(_ time: Timestamp) -> String {
+    package func rfc3339(_ time: Timestamp) -> String {
         let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time.seconds)))
         let local = Timestamp(seconds: time.seconds + Int64(offset), nanoseconds: time.nanoseconds).rfc3339
         guard offset != 0 else { return local }

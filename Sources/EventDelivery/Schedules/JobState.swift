@@ -1,5 +1,5 @@
-import DocumentModel
-import DocumentStore
+package import DocumentModel
+package import DocumentStore
 import WorkerProtocol
 
 /// One job's runs: which are to be made, and when it is to be looked at again. It knows no clock and stores nothing.
@@ -10,7 +10,7 @@ import WorkerProtocol
 ///                        │    │                 ▼                            │
 ///                        │    └── skips ──── held ── it ends, it is resumed ─┤
 ///                        └────────────── the next time is known ◀────────────┘
-struct JobState: Sendable {
+package struct JobState: Sendable {
     /// What is to be done about a job at a time.
     enum Step: Hashable, Sendable {
         case wait
@@ -25,8 +25,8 @@ struct JobState: Sendable {
     /// A clock that is put back further than this showed a wrong time before: what was worked out from that is void.
     static let mostPutBack: Int64 = 24 * 3600
 
-    let job: ScheduledJob
-    private(set) var record: ScheduleRecord
+    package let job: ScheduledJob
+    package private(set) var record: ScheduleRecord
     /// Whether what is stored is older than the record.
     private(set) var isUnsaved: Bool
     private(set) var isHeld = false
@@ -48,10 +48,10 @@ struct JobState: Sendable {
     }
 
     /// When the job is to be looked at again without anything else happening; nil for never.
-    var wake: Timestamp? { isHeld ? nil : record.next }
+    package var wake: Timestamp? { isHeld ? nil : record.next }
 
     /// Whether a run is due, so that a step needs to know if the job is blocked.
-    func isDue(at now: Timestamp) -> Bool { record.next.map { $0 <= now } ?? false }
+    package func isDue(at now: Timestamp) -> Bool { record.next.map { $0 <= now } ?? false }
 
     /// - Parameter isBlocked: whether a run of the job goes on that the next one may not overlap, or it is paused.
     mutating func step(at now: Timestamp, isBlocked: Bool) -> Step {
@@ -152,7 +152,7 @@ struct JobState: Sendable {
 }
 
 extension ScheduleRecord.Outcome {
-    init(_ outcome: DeliveryEnd.Outcome) {
+    package init(_ outcome: DeliveryEnd.Outcome) {
         self =
             switch outcome {
             case .succeeded: .succeeded

@@ -1,26 +1,26 @@
-import DocumentModel
+package import DocumentModel
 
 /// What is durable of a job: up to when its runs were made.
 ///
 /// It is stored in the commit that makes a run, so that a host that is killed at any moment neither loses nor repeats one.
-struct ScheduleRecord: Hashable, Sendable {
-    struct Run: Hashable, Sendable {
+package struct ScheduleRecord: Hashable, Sendable {
+    package struct Run: Hashable, Sendable {
         /// The time the run was for.
-        var due: Timestamp
+        package var due: Timestamp
         /// When its delivery was made.
-        var made: Timestamp
-        var isManual: Bool
+        package var made: Timestamp
+        package var isManual: Bool
         /// Nil while it goes on, or where the host ended before it could be noted.
-        var end: End?
+        package var end: End?
     }
 
-    struct End: Hashable, Sendable {
-        var time: Timestamp
-        var outcome: Outcome
+    package struct End: Hashable, Sendable {
+        package var time: Timestamp
+        package var outcome: Outcome
     }
 
     /// How a run ended.
-    enum Outcome: UInt8, Sendable {
+    package enum Outcome: UInt8, Sendable {
         case succeeded = 1
         /// It failed and was not tried again.
         case failed = 2
@@ -32,10 +32,10 @@ struct ScheduleRecord: Hashable, Sendable {
     var schedule: String
     var zone: String
     /// The first time that no run was made for. Nil where there is none, or where the run before has to end first.
-    var next: Timestamp?
+    package var next: Timestamp?
     /// What the wall clock showed when `next` was worked out.
-    var asOf: Timestamp
-    var lastRun: Run?
+    package var asOf: Timestamp
+    package var lastRun: Run?
 
     static let prefix = "schedule/"
     static func name(_ function: String) -> String { prefix + function }

@@ -1,20 +1,20 @@
-import WorkerProtocol
+package import WorkerProtocol
 
 /// A function that a schedule starts.
-struct ScheduledJob: Sendable {
-    let name: String
+package struct ScheduledJob: Sendable {
+    package let name: String
     /// The schedule and its zone as the author wrote them.
-    let text: String
-    let zone: String
-    let schedule: Schedule
-    let clock: ZoneClock
-    let missedRuns: MissedRunsManifest
+    package let text: String
+    package let zone: String
+    package let schedule: Schedule
+    package let clock: ZoneClock
+    package let missedRuns: MissedRunsManifest
     /// Whether a run may begin while the one before goes on.
-    let overlaps: Bool
+    package let overlaps: Bool
 
     /// - Returns: nil for a function that no schedule starts.
     /// - Throws: what is wrong with the schedule.
-    init?(_ function: FunctionManifest) throws(ScheduleError) {
+    package init?(_ function: FunctionManifest) throws(ScheduleError) {
         guard case .schedule(let trigger) = function.trigger else { return nil }
         name = function.name
         text = trigger.schedule
@@ -26,5 +26,5 @@ struct ScheduledJob: Sendable {
     }
 
     /// Whether the next run is known only once the one before has ended.
-    var countsFromEnd: Bool { schedule.pause != nil && !overlaps }
+    package var countsFromEnd: Bool { schedule.pause != nil && !overlaps }
 }

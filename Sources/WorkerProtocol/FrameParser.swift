@@ -27,6 +27,9 @@ package struct FrameParser {
         guard length <= Frame.maxLength else {
             throw ProtocolViolation("a frame's length is \(length), over the bound of \(Frame.maxLength)")
         }
+        if length > LogLine.maxFrame, buffer.getInteger(at: buffer.readerIndex + 4) == Frame.Kind.log.rawValue {
+            throw ProtocolViolation("a line of the log has \(length) bytes, over the bound of \(LogLine.maxFrame)")
+        }
         guard buffer.readableBytes >= 4 + Int(length) else { return nil }
         buffer.moveReaderIndex(forwardBy: 4)
         let code = try buffer.read(UInt8.self)

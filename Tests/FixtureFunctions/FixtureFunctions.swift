@@ -193,6 +193,14 @@ struct FixtureFunctions: FunctionBundle {
             request.logger.info("printed", metadata: ["lines": "\(request.data)"])
             return request.data
         }
+        onCall("printsAtOnce") { (request: CallableRequest<Int>) in
+            let text = [UInt8](repeating: 120, count: request.data - 1) + [10]
+            var sent = 0
+            while sent < text.count {
+                sent += max(0, text[sent...].withUnsafeBytes { write(1, $0.baseAddress, $0.count) })
+            }
+            return sent
+        }
         onCall("says") { (request: CallableRequest<String>) in
             print(request.data)
             return request.executionID

@@ -41,6 +41,39 @@ import Testing
         #expect(throws: ProtocolViolation.self) { _ = try parser.next() }
     }
 
+    @Test func aLineOfTheLogIsRefusedBeforeItIsKept() throws {
+        for length in [LogLine.maxFrame, LogLine.maxFrame + 1] {
+            var parser = FrameParser()
+            var stream = bytes {
+                $0.writeInteger(UInt32(length))
+                $0.writeInteger(Frame.Kind.log.rawValue)
+            }
+            parser.append(&stream)
+            if length > LogLine.maxFrame {
+                #expect(throws: ProtocolViolation.self) { _ = try parser.next() }
+            } else {
+                #expect(try parser.next() == nil)
+            }
+        }
+    }
+
+    @Test(arguments: ["x", "é", "语", "😀", "a😀"])
+    func aLineIsCutBetweenCharactersToWhatItMayBe(piece: String) throws {
+        let long = String(repeating: piece, count: 1_000_000)
+        let cut = LogLine.cut(long)
+        #expect(LogLine.cut(cut) == cut && cut.utf8.count <= LogLine.maxText && !cut.contains("\u{FFFD}"))
+        let beginning = try #require(LogLine.beginning(ofCut: cut))
+        #expect(long.utf8.starts(with: beginning) && beginning.count > LogLine.maxText - 7)
+        #expect(LogLine.beginning(ofCut: piece + "…") == nil)
+        var metadata: [String: String] = [:]
+        for number in 0..<1000 { metadata["\(1000 + number)"] = long }
+        let line = LogLine(level: 2, label: long, message: long, metadata: metadata).bounded
+        let frame = bytes { $0.writeFrame(.log) { line.write(to: &$0) } }
+        #expect(frame.readableBytes < LogLine.maxFrame)
+        #expect(line.message == cut && line.metadata["1000"] == cut && line.metadata["1999"] == nil)
+        #expect(LogLine(level: 2, label: "a", message: "b", metadata: ["c": "d"]).bounded.metadata == ["c": "d"])
+    }
+
     @Test func unknownKindIsRefused() {
         var parser = FrameParser()
         var stream = bytes {

@@ -23,28 +23,55 @@ struct SecretFilter: Sendable {
     }
 
     func filtered(_ text: String) -> String {
-        guard let bytes = without(values, in: text.utf8) else { return text }
+        guard let bytes = without(text.utf8) else { return text }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     func filtered(_ buffer: ByteBuffer) -> ByteBuffer {
-        without(values, in: buffer.readableBytesView).map { ByteBuffer(bytes: $0) } ?? buffer
+        without(buffer.readableBytesView).map { ByteBuffer(bytes: $0) } ?? buffer
+    }
+
+    /// - Parameter bytes: the beginning of a text, whose end may be the first part of a secret.
+    func filtered(beginning bytes: some Sequence<UInt8>) -> String {
+        let bytes = Array(bytes)
+        return String(decoding: without(bytes, isBeginning: true) ?? bytes, as: UTF8.self)
     }
 
     /// - Returns: nil where none of them is there.
-    private func without(_ values: [[UInt8]], in text: some Sequence<UInt8>) -> [UInt8]? {
+    private func without(_ text: some Sequence<UInt8>, isBeginning: Bool = false) -> [UInt8]? {
         guard !values.isEmpty else { return nil }
-        var bytes = Array(text)
-        var isChanged = false
+        let bytes = Array(text)
+        var found: [Range<Int>] = []
         for value in values {
             var start = 0
-            while let found = Self.position(of: value, in: bytes, from: start) {
-                bytes.replaceSubrange(found..<found + value.count, with: Self.mark.utf8)
-                start = found + Self.mark.utf8.count
-                isChanged = true
+            while let position = Self.position(of: value, in: bytes, from: start) {
+                found.append(position..<position + value.count)
+                start = position + value.count
             }
+            if isBeginning, let part = Self.part(of: value, endingIn: bytes) { found.append(part) }
         }
-        return isChanged ? bytes : nil
+        guard !found.isEmpty else { return nil }
+        var result: [UInt8] = []
+        var end = 0
+        for range in found.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            // One may lie in another, or begin in it.
+            if range.lowerBound >= end {
+                result += bytes[end..<range.lowerBound]
+                result += Self.mark.utf8
+            }
+            end = max(end, range.upperBound)
+        }
+        return result + bytes[end...]
+    }
+
+    /// Where the bytes end with the first part of a value, the longest such.
+    private static func part(of value: [UInt8], endingIn bytes: [UInt8]) -> Range<Int>? {
+        let longest = min(value.count - 1, bytes.count)
+        for start in bytes.count - longest..<bytes.count
+        where bytes[start] == value[0] && bytes[start...].elementsEqual(value.prefix(bytes.count - start)) {
+            return start..<bytes.count
+        }
+        return nil
     }
 
     private static func position(of value: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {

@@ -30,6 +30,7 @@ final class Worker: Sendable {
     /// Whether it is looked at closely, as one at work is: it needn't be said again then.
     private let isWatchedClosely = Atomic(true)
     private let hasWarnedOfFiles = Atomic(false)
+    private let hasWarnedOfOutput = Atomic(false)
     /// By the index of their loop.
     ///
     /// `nonisolated(unsafe)`: set in `init` and never again.
@@ -360,20 +361,31 @@ final class Worker: Sendable {
         return verdict == .write
     }
 
+    /// - Returns: how long no more is to be read of what it prints; nil where more may be.
+    func pause(afterReading bytes: Int) -> TimeAmount? {
+        guard let pause = lines.withLock({ $0.read(bytes, now: .now()) }) else { return nil }
+        if !hasWarnedOfOutput.exchange(true, ordering: .relaxed) {
+            logger.warning(
+                "the function prints more than is read of it, and waits",
+                metadata: ["output.limit": "\(LineBudget.bytesPerSecond) bytes a second"])
+        }
+        return pause
+    }
+
     /// Writes a line that ``mayWriteLine()`` has let through.
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()
-        let filter = pool.launch.secretFilter
-        for (key, value) in line.metadata { metadata[key] = "\(Self.cut(filter.filtered(value)))" }
+        for (key, value) in line.metadata { metadata[shown(key)] = "\(shown(value))" }
         if let execution { metadata["execution.id"] = "\(execution)" }
         let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
-        logger.log(level: level, "\(Self.cut(filter.filtered(line.message)))", metadata: metadata)
+        logger.log(level: level, "\(shown(line.message))", metadata: metadata)
     }
 
-    /// A logged text as long as a printed line may be.
-    private static func cut(_ text: String) -> String {
-        guard text.utf8.count > WorkerOutput.maxLine else { return text }
-        return String(decoding: text.utf8.prefix(WorkerOutput.maxLine), as: UTF8.self) + "…"
+    /// A logged text without secrets, as long as it may be.
+    private func shown(_ text: String) -> String {
+        let text = LogLine.cut(text)
+        let filter = pool.launch.secretFilter
+        return LogLine.beginning(ofCut: text).map { filter.filtered(beginning: $0) + "…" } ?? filter.filtered(text)
     }
 }
 

@@ -1,11 +1,10 @@
 import Logging
 import NIOCore
+import WorkerProtocol
 
 /// Turns what a worker prints into log lines, each of a bounded length.
 final class WorkerOutput: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-
-    static let maxLine = 16 * 1024
 
     private let worker: Worker
     private let level: Logger.Level
@@ -18,7 +17,9 @@ final class WorkerOutput: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var rest = unwrapInboundIn(data).readableBytesView[...]
+        let bytes = unwrapInboundIn(data)
+        if let pause = worker.pause(afterReading: bytes.readableBytes) { rest(for: pause, context.channel) }
+        var rest = bytes.readableBytesView[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             append(rest[..<end])
             finishLine()
@@ -28,16 +29,23 @@ final class WorkerOutput: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if !line.isEmpty { finishLine() }
+        // The process ended in the middle of a line.
+        if !line.isEmpty { finishLine(isBeginning: true) }
+    }
+
+    /// Reads nothing for some time: who prints more waits meanwhile, and nobody else does.
+    private func rest(for time: TimeAmount, _ channel: any Channel) {
+        try? channel.syncOptions?.setOption(.autoRead, value: false)
+        channel.eventLoop.scheduleTask(in: time) { channel.setOption(.autoRead, value: true) }
     }
 
     private func append(_ bytes: ByteBufferView) {
-        let room = Self.maxLine - line.count
+        let room = LogLine.maxText - line.count
         if bytes.count > room { isTruncated = true }
         line.append(contentsOf: bytes.prefix(room))
     }
 
-    private func finishLine() {
+    private func finishLine(isBeginning: Bool = false) {
         defer {
             line.removeAll(keepingCapacity: true)
             isTruncated = false
@@ -46,7 +54,10 @@ final class WorkerOutput: ChannelInboundHandler {
         var metadata: Logger.Metadata = [:]
         if let execution = worker.soleExecution { metadata["execution.id"] = "\(execution)" }
         if isTruncated { metadata["output.truncated"] = "true" }
-        let text = worker.pool.launch.secretFilter.filtered(String(decoding: line, as: UTF8.self))
+        let filter = worker.pool.launch.secretFilter
+        let text =
+            isTruncated || isBeginning
+            ? filter.filtered(beginning: line) : filter.filtered(String(decoding: line, as: UTF8.self))
         worker.logger.log(level: level, "\(text)", metadata: metadata)
     }
 }

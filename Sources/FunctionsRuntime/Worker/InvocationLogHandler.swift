@@ -27,18 +27,13 @@ struct InvocationLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    /// A line has a bound, so that one text can't fill the link.
-    private static func cut(_ text: String) -> String {
-        text.utf8.count <= 16_384 ? text : String(decoding: text.utf8.prefix(16_384), as: UTF8.self) + "…"
-    }
-
     func log(event: LogEvent) {
         var all = self.metadata.merging(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { all["error"] = "\(error)" }
         let line = LogLine(
             level: UInt8(Logger.Level.allCases.firstIndex(of: event.level) ?? 2), label: label,
-            message: Self.cut("\(event.message)"),
-            metadata: all.mapValues { Self.cut("\($0)") })
+            message: "\(event.message)", metadata: all.mapValues { "\($0)" }
+        ).bounded
         if let invocation {
             invocation.log(line)
         } else if let transport = InvocationContext.current?.transport as? LinkTransport {

@@ -39,6 +39,21 @@ import Testing
         }
     }
 
+    @Test func whoPrintsMoreThanIsReadWaitsAndNobodyElse() async throws {
+        try await RunningHost.serving { host in
+            let start = ContinuousClock.now
+            let flood = Task { try await host.call("printsAtOnce", "\(4 << 20)") }
+            try await Bound.wait("it waits") { host.process.errors.contains("prints more than is read of it") }
+            try await host.expectEcho()
+            #expect(try await flood.value.text == #"{"result":4194304}"#)
+            // A second has 1 MiB; what is on its way then, and the pipe, hold less than another one.
+            #expect(ContinuousClock.now - start > .seconds(1))
+            try await Bound.wait("its one line is logged, cut") {
+                host.process.errors.contains("output.truncated=true")
+            }
+        }
+    }
+
     @Test func aPrintedLineCannotBeTakenForOneOfTheHosts() async throws {
         try await RunningHost.serving { host in
             let id = try #require(

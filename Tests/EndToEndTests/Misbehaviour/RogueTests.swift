@@ -6,6 +6,7 @@ import Testing
         ("closesLink", "it closed its link"), ("writesGarbage", "over the bound of"),
         ("isReadyTwice", "it was ready twice"),
         ("invokesTheHost", "a frame invoke comes from the host only"),
+        ("logsTooMuch", "a line of the log has "),
         ("givesBackWhatItRuns", "it gave back an invocation that it wasn't asked for"),
     ])
     func whoBreaksTheProtocolIsEnded(mode: String, reason: String) async throws {
@@ -45,6 +46,15 @@ import Testing
             #expect(host.process.memory - before < 50 << 20)
             try await connection.close()
             try await host.expectEcho()
+        }
+    }
+
+    @Test func aLoggedLineIsCutByTheHost() async throws {
+        try await RunningHost.serving { host in
+            #expect(try await host.call("rogue", #""logsALongLine""#).text == #"{"result":1}"#)
+            try await Bound.wait("it is logged") { host.process.errors.contains("xxxx…=xxxx") }
+            let longest = host.process.errors.split(separator: "\n").map(\.utf8.count).max() ?? 0
+            #expect(longest > 48 << 10 && longest < 50 << 10)
         }
     }
 

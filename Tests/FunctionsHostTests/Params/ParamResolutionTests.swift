@@ -117,6 +117,21 @@ import WorkerProtocol
     }
 
     @Test(arguments: [
+        ("the key is sesame-op", "the key is ●●●"), ("the key is s", "the key is ●●●"), ("sesame-open", "●●●"),
+        ("line two o", "●●●"), ("a longer door of line two of it h", "a longer ●●●"), ("no key", "no key"), ("", ""),
+        ("sesame-opensesame-ope", "●●●●●●"), ("in sesame-openly", "in ●●●ly"),
+    ])
+    func noFirstPartOfASecretIsLeftWhereATextIsCut(text: String, filtered: String) {
+        let filter = SecretFilter(
+            ParamValues(
+                function: "f",
+                secrets: [
+                    "A": "sesame-open", "B": "line one\nline two of it", "C": "door of line two of it here",
+                ]))
+        #expect(filter.filtered(beginning: text.utf8) == filtered)
+    }
+
+    @Test(arguments: [
         ("the key is sesame-open!", "the key is ●●●!"), ("sesame-opensesame-open", "●●●●●●"), ("sesame", "sesame"),
         ("line two of it", "●●●"), ("", ""),
     ])

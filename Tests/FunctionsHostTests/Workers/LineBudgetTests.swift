@@ -16,6 +16,17 @@ struct LineBudgetTests {
         #expect(budget.report() == 0)
     }
 
+    @Test func whoPrintsTooManyBytesWaitsForTheNextSecond() {
+        var budget = LineBudget(now: start)
+        #expect(budget.read(LineBudget.bytesPerSecond - 1, now: start + .milliseconds(300)) == nil)
+        #expect(budget.read(1, now: start + .milliseconds(300)) == .milliseconds(700))
+        #expect(budget.read(1, now: start + .milliseconds(999)) == .milliseconds(1))
+        #expect(budget.read(1, now: start + .seconds(1)) == nil)
+        // Lines and bytes are of the same second.
+        #expect(budget.take(now: start + .milliseconds(1999)) == .write)
+        #expect(budget.read(LineBudget.bytesPerSecond, now: start + .milliseconds(1999)) == .milliseconds(1))
+    }
+
     @Test func eachReportIsAskedForOnce() {
         var budget = LineBudget(now: start)
         var asked = 0

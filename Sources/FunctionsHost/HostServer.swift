@@ -131,8 +131,8 @@ package final class HostServer: Sendable {
         if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         if isOpenToPrograms { services.append(eventServer(readiness)) }
-        // The dispatcher ends first, so that nothing is started while what runs gets the time to end.
-        services += [firestoreServer(readiness), gateway, schedules, controlServer(), events]
+        // Deployments end first, then the dispatcher, so that nothing is started while what runs gets the time to end.
+        services += [firestoreServer(readiness), gateway, schedules, controlServer(), events, deployments]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(

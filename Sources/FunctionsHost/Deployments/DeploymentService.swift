@@ -1,10 +1,11 @@
 import DocumentModel
 import DocumentStore
 import Logging
+import ServiceLifecycle
 import WorkerProtocol
 
 /// Deploys releases and takes them back on the running host, one at a time.
-actor DeploymentService {
+actor DeploymentService: Service {
     /// What it needs of the host.
     struct Parts: Sendable {
         var configuration: HostConfiguration
@@ -20,10 +21,21 @@ actor DeploymentService {
     private let parts: Parts
     private let maker: ServedFunctionsMaker
     private var isBusy = false
+    private var isStopping = false
+    /// Who waits for the deployment under way to be over.
+    private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(_ parts: Parts, maker: ServedFunctionsMaker) {
         self.parts = parts
         self.maker = maker
+    }
+
+    /// Waits for the host's end. Then a deployment under way ends before what it works with does.
+    func run() async {
+        try? await gracefulShutdown()
+        isStopping = true
+        await parts.served.close()
+        if isBusy { await withCheckedContinuation { waiting.append($0) } }
     }
 
     // MARK: Deploying
@@ -209,9 +221,14 @@ actor DeploymentService {
 
     /// One at a time; a second one is told so and doesn't wait, since what it was decided on changes under it.
     private func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard !isStopping else { throw ReleaseError.stopping }
         guard !isBusy else { throw ReleaseError("another deployment is under way; try again when it is done") }
         isBusy = true
-        defer { isBusy = false }
+        defer {
+            isBusy = false
+            for waiter in waiting { waiter.resume() }
+            waiting = []
+        }
         return try await body()
     }
 }

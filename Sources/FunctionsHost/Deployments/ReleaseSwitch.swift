@@ -10,8 +10,21 @@ import WorkerProtocol
 final class ReleaseSwitch: Sendable {
     private struct State {
         var current: ServedFunctions
-        /// Of releases that were taken over from, whose last invocations run.
-        var draining: [WorkerPool] = []
+        /// Of all that was ever begun or probed. A pool is there as long as it has a process, or a call that may need one:
+        /// also one that another release has taken over from.
+        var pools: [WeakPool] = []
+        var probing: [WorkerPool] = []
+        /// Whether the host ends, and nothing else is to be served.
+        var isStopping = false
+
+        mutating func note(_ functions: [ServedFunction]) {
+            pools.removeAll { $0.pool == nil }
+            pools += functions.map { WeakPool(pool: $0.pool) }
+        }
+    }
+
+    private struct WeakPool {
+        weak var pool: WorkerPool?
     }
 
     private let state: Mutex<State>
@@ -32,7 +45,13 @@ final class ReleaseSwitch: Sendable {
     var current: ServedFunctions { state.withLock { $0.current } }
 
     /// Starts what shall be kept warm.
-    func begin() { for function in current.functions { function.pool.begin() } }
+    func begin() {
+        let functions = state.withLock { state in
+            state.note(state.current.functions)
+            return state.current.functions
+        }
+        for function in functions { function.pool.begin() }
+    }
 
     // MARK: The switch
 
@@ -41,6 +60,13 @@ final class ReleaseSwitch: Sendable {
     /// - Throws: ``ReleaseError`` where one doesn't become ready; its workers are ended then.
     func probe(_ next: ServedFunctions) async throws(ReleaseError) {
         let new = Self.functions(of: next, notIn: current)
+        let isStopping = state.withLock { state in
+            state.note(new)
+            state.probing = new.map(\.pool)
+            return state.isStopping
+        }
+        defer { state.withLock { $0.probing = [] } }
+        guard !isStopping else { throw .stopping }
         var working: [String: Bool] = [:]
         for function in current.functions { working[function.manifest.name] = !function.pool.isEmpty }
         var failures: [String] = []
@@ -57,6 +83,7 @@ final class ReleaseSwitch: Sendable {
         }
         guard failures.isEmpty else {
             discard(next)
+            guard !state.withLock(\.isStopping) else { throw .stopping }
             throw ReleaseError(
                 "a worker of the release doesn't become ready (\(failures.sorted().joined(separator: "; "))); "
                     + "the host's log has what it printed")
@@ -65,7 +92,7 @@ final class ReleaseSwitch: Sendable {
 
     /// Ends the workers of what was made and is not to be served.
     func discard(_ next: ServedFunctions) {
-        for function in Self.functions(of: next, notIn: current) { drain(function) }
+        for function in Self.functions(of: next, notIn: current) { function.pool.drain() }
     }
 
     /// Serves these functions from now on.
@@ -85,7 +112,7 @@ final class ReleaseSwitch: Sendable {
         for loop in loops { try? await loop.eventLoop.submit { loop.routes = next.routes }.get() }
         let replaced = Self.functions(of: before, notIn: next)
         let warm = Set(replaced.filter { !$0.pool.isEmpty }.map(\.manifest.name))
-        for function in replaced { drain(function) }
+        for function in replaced { function.pool.drain() }
         // A probe is kept where a worker was there before; else the memory of all would be taken for nothing.
         for function in Self.functions(of: next, notIn: before) where !warm.contains(function.manifest.name) {
             function.pool.cool()
@@ -97,22 +124,17 @@ final class ReleaseSwitch: Sendable {
         return set.functions.filter { !pools.contains(ObjectIdentifier($0.pool)) }
     }
 
-    private func drain(_ function: ServedFunction) {
-        let pool = function.pool
-        state.withLock { $0.draining.append(pool) }
-        forgetOnceEmpty(pool)
-    }
-
-    private func forgetOnceEmpty(_ pool: WorkerPool) {
-        pool.drain { [weak self, weak pool] in
-            guard let self, let pool else { return }
-            // A call that had been routed there may have come just now.
-            guard pool.isEmpty else { return forgetOnceEmpty(pool) }
-            state.withLock { $0.draining.removeAll { $0 === pool } }
-        }
-    }
-
     // MARK: The host's end
+
+    /// Lets no release take over any more; the workers of one that is being probed are ended.
+    func close() async {
+        let probing = state.withLock { state in
+            state.isStopping = true
+            return state.probing
+        }
+        for pool in probing { pool.stop() }
+        for pool in probing { await pool.kill() }
+    }
 
     /// Takes no more work; workers end as soon as they have nothing to do.
     func stop() { for pool in pools { pool.stop() } }
@@ -120,7 +142,7 @@ final class ReleaseSwitch: Sendable {
     /// Ends what is left, and returns when no process is.
     func kill() async { for pool in pools { await pool.kill() } }
 
-    private var pools: [WorkerPool] { state.withLock { $0.current.functions.map(\.pool) + $0.draining } }
+    private var pools: [WorkerPool] { state.withLock { $0.pools.compactMap(\.pool) } }
 }
 
 /// Why a release isn't served.
@@ -128,4 +150,6 @@ package struct ReleaseError: Error, Equatable, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) { self.description = description }
+
+    static let stopping = ReleaseError("the host is stopping")
 }

@@ -98,6 +98,7 @@ final class WorkerPool: Sendable {
             }
             guard mustWait else { return continuation.resume(returning: nil) }
             perform(on: nil) { $0.probe(now: .now()) }
+            if hasStopped { answerProbes(.shutdown) }
         }
     }
 
@@ -116,21 +117,16 @@ final class WorkerPool: Sendable {
     var isEmpty: Bool { state.withLock { $0.workers.isEmpty && $0.machine.queued == 0 } }
 
     /// Another release has taken over: workers end as soon as what was routed to them is done.
-    ///
-    /// - Parameter onEmpty: called once no process is left.
-    func drain(onEmpty: @escaping @Sendable () -> Void) {
-        let isEmpty = state.withLock { state in
-            // A call that waits will have a worker yet, and that one's end is waited for.
-            guard !state.workers.isEmpty || state.machine.queued > 0 else { return true }
-            state.onEmpty.append(onEmpty)
-            return false
-        }
-        perform(on: nil) { $0.drain() }
-        if isEmpty { onEmpty() }
-    }
+    func drain() { perform(on: nil) { $0.drain() } }
 
     /// Takes no more work; workers end as soon as they have nothing to do.
-    func stop() { perform(on: nil) { $0.stop() } }
+    func stop() {
+        perform(on: nil) { $0.stop() }
+        if hasStopped { answerProbes(.shutdown) }
+    }
+
+    /// Whether there is no process, and none will be.
+    private var hasStopped: Bool { state.withLock { $0.machine.isStopping && $0.workers.isEmpty } }
 
     /// Ends what is left, and returns when no process is.
     func kill() async {

@@ -82,7 +82,7 @@ struct WorkerPoolState: Equatable {
     /// Taken back from workers that hadn't begun them: the first to be dispatched. They had their place when they came.
     private var returned: Deque<Ticket> = []
     private var nextID: WorkerID = 1
-    private var isStopping = false
+    private(set) var isStopping = false
     /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
     private var isDraining = false
     /// Crashes since a worker last ended an invocation well; each makes the pause before the next start longer.
@@ -261,7 +261,7 @@ struct WorkerPoolState: Equatable {
     }
 
     /// Starts one worker, where there is none, to see whether it becomes ready.
-    mutating func probe(now: NIODeadline) -> [Action] { workers.isEmpty ? start(1, now: now) : [] }
+    mutating func probe(now: NIODeadline) -> [Action] { workers.isEmpty && !isStopping ? start(1, now: now) : [] }
 
     // MARK: Parts
 

@@ -104,6 +104,26 @@ import Testing
         }
     }
 
+    @Test func aDeploymentUnderWayEndsBeforeTheHostDoes() async throws {
+        try await RunningHost.serving { host in
+            let mute = try host.bundle(
+                "mute", "if [ \"$1\" = worker ]; then exec sleep 1000; fi\nexec '\(BuiltProducts.fixture)' \"$@\"")
+            let before = ProcessTable.children(of: host.process.id).count
+            async let deployment = host.deploy(mute, as: "fixture")
+            try await Bound.wait("workers are probed") {
+                // One alone may be asked for its functions.
+                ProcessTable.children(of: host.process.id).count > before + 1
+            }
+            let probed = ProcessTable.children(of: host.process.id)
+            host.process.send(SIGTERM)
+            let run = try await deployment
+            #expect(run.status == 1 && run.errors.contains("the host is stopping"), "\(run.output)\(run.errors)")
+            #expect(try await host.process.end() == 0)
+            #expect(!host.process.errors.contains("not ready in time"))
+            for worker in probed { #expect(kill(worker, 0) == -1) }
+        }
+    }
+
     @Test func rollbacksLeadBackAndReleasesSurviveAKill() async throws {
         try await RunningHost.serving { host in
             var ids: [String] = []

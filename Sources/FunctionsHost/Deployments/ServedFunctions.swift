@@ -34,7 +34,6 @@ actor ServedFunctionsMaker {
     private let logger: Logger
     /// They outlive releases: a pause and what is used of a budget are the function's.
     private var gates: [String: FunctionGate] = [:]
-    private var limiters = RateLimiters()
 
     init(_ configuration: HostConfiguration, parts: HostParts, logger: Logger) {
         self.configuration = configuration
@@ -66,7 +65,8 @@ actor ServedFunctionsMaker {
                 functions.append(
                     ServedFunction(
                         manifest: entry.manifest, pool: pool(entry), gate: gate(entry.manifest, records),
-                        limiter: limiters.limiter(of: entry.manifest)))
+                        limiter: .going(
+                            on: existing[entry.manifest.name]?.limiter, with: entry.manifest.rateLimits)))
             }
         }
         return ServedFunctions(

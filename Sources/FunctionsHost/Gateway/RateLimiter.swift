@@ -47,16 +47,14 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// The limiters of all functions. They outlive releases as long as their limits do: a switch forgives nobody.
-struct RateLimiters {
-    private var byFunction: [String: RateLimiter] = [:]
-
-    /// - Returns: nil where the function has no limits.
-    mutating func limiter(of function: FunctionManifest) -> RateLimiter? {
-        if let limiter = byFunction[function.name], limiter.limits == function.rateLimits { return limiter }
-        let limiter = RateLimiter(function.rateLimits)
-        byFunction[function.name] = limiter
-        return limiter
+extension RateLimiter {
+    /// The limiter of a function whose limits these are from now on. As long as they stay the same it does too: a switch
+    /// forgives nobody.
+    ///
+    /// - Parameter before: the function's until then.
+    static func going(on before: RateLimiter?, with limits: [RateLimitManifest]) -> RateLimiter? {
+        if let before, before.limits == limits { return before }
+        return RateLimiter(limits)
     }
 }
 

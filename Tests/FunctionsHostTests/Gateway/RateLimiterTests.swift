@@ -56,22 +56,15 @@ import WorkerProtocol
 
     @Test func noLimitsAreNothingToAskFor() { #expect(RateLimiter([]) == nil) }
 
-    @Test func aReleaseForgivesNobodyUnlessItChangesTheLimits() {
-        func function(_ limits: [RateLimitManifest]) -> FunctionManifest {
-            FunctionManifest(
-                name: "f", regions: ["us-central1"], memoryMiB: 256, timeoutSeconds: 60, cpu: 1, concurrency: 80,
-                minInstances: 0, maxInstances: 100, labels: [:], secrets: [], rateLimits: limits,
-                ingress: "ALLOW_ALL", invoker: ["public"], isTransactional: false, trigger: .http(.init(cors: .off)))
-        }
-        var limiters = RateLimiters()
-        let first = limiters.limiter(of: function([.init(per: .user, count: 1, seconds: 60)]))
-        #expect(first != nil)
-        let same = limiters.limiter(of: function([.init(per: .user, count: 1, seconds: 60)]))
+    @Test func aReleaseForgivesNobodyUnlessItChangesTheLimits() throws {
+        let first = try #require(RateLimiter([.init(per: .user, count: 1, seconds: 60)], now: start))
+        #expect(first.refuse(user: "ada", address: nil, now: start) == nil)
+        // As often as it is only looked at what another release would change.
+        #expect(RateLimiter.going(on: first, with: [.init(per: .user, count: 2, seconds: 60)]) !== first)
+        #expect(RateLimiter.going(on: first, with: []) == nil)
+        let same = RateLimiter.going(on: first, with: [.init(per: .user, count: 1, seconds: 60)])
         #expect(same === first)
-        let changed = limiters.limiter(of: function([.init(per: .user, count: 2, seconds: 60)]))
-        #expect(changed !== first)
-        let lifted = limiters.limiter(of: function([]))
-        #expect(lifted == nil)
+        #expect(same?.refuse(user: "ada", address: nil, now: start) != nil)
     }
 
     @Test func aFloodOfAddressesDoesNotGrowTheTable() {

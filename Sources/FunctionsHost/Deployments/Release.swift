@@ -66,7 +66,7 @@ struct FunctionPlan: Sendable {
     struct Entry: Sendable {
         var release: Release
         var manifest: FunctionManifest
-        /// What it may read.
+        /// What it may read; of a bundle that is kept nothing, as its workers have it.
         var params: ParamValues
     }
 
@@ -74,11 +74,16 @@ struct FunctionPlan: Sendable {
     /// Keys of the configuration for functions and params that no bundle has: `functions.purchas`.
     private(set) var unknown: [String] = []
 
+    /// - Parameters:
+    ///   - kept: the bundles that are served already. They have their params: what is wrong with these by now is no reason
+    ///     not to serve another bundle.
+    ///   - sources: where the values of a bundle's params come from.
     /// - Throws: ``ConfigurationError`` where two bundles have a function of one name, where what the configuration sets
     ///   is impossible for a function, where a param has no value, or where the configuration names a function or a param
     ///   that none has. That is no reason not to serve a release that was deployed: it may have left it out since.
     init(
-        _ releases: [Release], configuration: HostConfiguration, sources: ParamSources
+        _ releases: [Release], keeping kept: Set<String> = [], configuration: HostConfiguration,
+        sources: (Manifest) throws(ConfigurationError) -> ParamSources
     ) throws(ConfigurationError) {
         var owners: [String: String] = [:]
         var problems: [ConfigurationError.Problem] = []
@@ -86,7 +91,10 @@ struct FunctionPlan: Sendable {
             problems += configuration.problem(at: key, message).problems
         }
         for release in releases {
-            let params = ParamResolution(release.manifest, of: release.bundle, from: sources)
+            let isKept = kept.contains(release.bundle)
+            let params = ParamResolution(
+                isKept ? Manifest(functions: []) : release.manifest, of: release.bundle,
+                from: try isKept ? ParamSources() : sources(release.manifest))
             for problem in params.problems { report(problem.key, problem.message) }
             for function in release.manifest.functions {
                 if let other = owners.updateValue(release.bundle, forKey: function.name) {
@@ -114,7 +122,7 @@ struct FunctionPlan: Sendable {
             report("functions.\(name)", "no bundle has a function \"\(name)\"; there are \(known)")
         }
         let params = Set(releases.flatMap { $0.manifest.params.map(\.name) })
-        for name in sources.configured.keys.sorted() where !params.contains(name) {
+        for name in configuration.params.keys.sorted() where !params.contains(name) {
             guard !mayBeGone else {
                 unknown.append("params.\(name)")
                 continue

@@ -45,15 +45,17 @@ actor ServedFunctionsMaker {
     /// - Throws: ``ConfigurationError`` where the releases don't go together or don't fit the configuration;
     ///   `DocumentError` where the store can't be read.
     func make(_ releases: [Release], after before: ServedFunctions? = nil) async throws -> ServedFunctions {
-        let plan = try FunctionPlan(
-            releases, configuration: configuration, sources: try ParamSources.load(configuration))
+        let kept = Set(releases.filter { before?.release(of: $0.bundle)?.id == $0.id }.map(\.bundle))
+        let configuration = configuration
+        let plan = try FunctionPlan(releases, keeping: kept, configuration: configuration) {
+            manifest throws(ConfigurationError) in try ParamSources.load(configuration, for: manifest)
+        }
         for key in plan.unknown {
             logger.warning(
                 "the configuration sets what no bundle has",
                 metadata: ["key": "\(key)", "file": "\(configuration.places.file)"])
         }
         if plan.entries.contains(where: { !$0.params.secrets.isEmpty }) { CoreDumps.forbid() }
-        let kept = Set(releases.filter { before?.release(of: $0.bundle)?.id == $0.id }.map(\.bundle))
         var existing: [String: ServedFunction] = [:]
         for function in before?.functions ?? [] { existing[function.manifest.name] = function }
         let records = try await EventRecords.load(parts.store)

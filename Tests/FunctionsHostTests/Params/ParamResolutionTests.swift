@@ -105,15 +105,34 @@ import WorkerProtocol
         let configuration = HostConfiguration(
             project: "demo-shop", mode: .development, data: directory.file("data"),
             places: ConfigurationPlaces(file: directory.file("functions.json")))
-        #expect(try ParamSources.load(configuration) == ParamSources())
+        let manifest = Manifest(functions: [], params: [ParamManifest("KEY", .secret)])
+        #expect(try ParamSources.load(configuration, for: manifest) == ParamSources())
         let path = try directory.write(".secrets.demo-shop", "KEY=sesame")
         for mode in [0o644, 0o660, 0o604] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-            let error = #expect(throws: ConfigurationError.self) { try ParamSources.load(configuration) }
+            let error = #expect(throws: ConfigurationError.self) {
+                try ParamSources.load(configuration, for: manifest)
+            }
             #expect(error?.description.hasSuffix("run: chmod 600 \(path)") == true)
         }
+        // A bundle that has no secrets isn't held up by the file.
+        let others = Manifest(functions: [], params: [ParamManifest("A", .string)])
+        #expect(try ParamSources.load(configuration, for: others) == ParamSources())
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        #expect(try ParamSources.load(configuration).secrets.first?.entries["KEY"]?.value == "sesame")
+        #expect(
+            try ParamSources.load(configuration, for: manifest).secrets.first?.entries["KEY"]?.value == "sesame")
+
+        // Another user's: where this one may give files away, it is given away.
+        let isGiven = chown(path, 4711, gid_t.max) == 0
+        let user = isGiven ? geteuid() : geteuid() + 1
+        let owner = isGiven ? 4711 : geteuid()
+        let error = #expect(throws: ConfigurationError.self) {
+            try ParamSources.load(configuration, for: manifest, user: user)
+        }
+        #expect(
+            error?.description.hasSuffix(
+                "belongs to the user \(owner), and the host runs as the user \(user); run: chown \(user) \(path)")
+                == true)
     }
 
     @Test(arguments: [

@@ -55,9 +55,7 @@ struct Deployment {
 
 enum DeploymentWords {
     static func lines(_ plan: DeploymentPlan) -> [String] {
-        var lines = ["\(plan.bundle): release \(plan.release), \(DataReport.size(plan.size))"]
-        lines[0] +=
-            plan.current.map { " in place of \($0)" } ?? (plan.isFirst ? ", its first" : " in place of what is built")
+        var lines = ["\(plan.bundle): release \(plan.release), \(DataReport.size(plan.size))\(plan.place)"]
         let difference = plan.difference
         for function in difference.added { lines.append("  + \(function.name)") }
         for function in difference.changed {

@@ -4,15 +4,21 @@ package struct DeploymentPlan: Codable, Equatable, Sendable {
     package var release: String
     package var checksum: String
     package var size: Int
-    /// The release that is served now; nil where none was deployed.
+    /// The release that was deployed last; nil where none was.
     package var current: String?
-    /// Whether nothing of the bundle is served yet.
-    package var isFirst: Bool
+    /// What is served: `local…` as it is built, which `serve --local` prefers to what was deployed; nil where nothing is.
+    package var served: String?
     /// How many functions all bundles would have.
     package var functions: Int
     package var difference: ReleaseDifference
 
-    package var isServedAlready: Bool { current == release }
+    package var isServedAlready: Bool { served == release }
+
+    /// What the release comes in place of, in words.
+    package var place: String {
+        guard let served else { return ", its first" }
+        return served == current ? " in place of \(served)" : " in place of what is built"
+    }
 }
 
 /// The releases of all bundles, and what happened to them.

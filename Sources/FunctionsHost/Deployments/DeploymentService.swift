@@ -191,7 +191,7 @@ actor DeploymentService: Service {
         let counts = try await parts.store.deliveryCounts()
         return DeploymentPlan(
             bundle: record.bundle, release: record.id, checksum: record.checksum, size: record.size,
-            current: try parts.releases.index().current[record.bundle], isFirst: before == nil,
+            current: try parts.releases.index().current[record.bundle], served: before?.id,
             functions: next.manifests.count,
             difference: ReleaseDifference(
                 from: before?.manifest.functions ?? [], to: record.manifest.functions,

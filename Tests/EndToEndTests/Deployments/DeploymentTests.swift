@@ -174,6 +174,22 @@ import Testing
         }
     }
 
+    @Test func whatIsServedAsItIsBuiltIsNotTakenForTheReleaseThatWasDeployed() async throws {
+        try await RunningHost.serving { host in
+            let bundle = try host.fixtureBundle("a")
+            #expect(try await host.deploy(bundle, as: "fixture").status == 0)
+            let deployed = try #require(try await host.current("fixture"))
+            try await host.kill()
+            let local = try await RunningHost.start(in: host.directory, arguments: ["--local"])
+            #expect(try await local.releases().first?["served"]?.text == "local")
+            let run = try await local.deploy(bundle, as: "fixture")
+            #expect(run.status == 0 && run.output.contains("in place of what is built"), "\(run.output)\(run.errors)")
+            #expect(try await local.releases().first?["served"]?.text == deployed)
+            #expect(try await local.deploy(bundle, as: "fixture").output.contains("already"))
+            try await local.kill()
+        }
+    }
+
     @Test func aReleaseIsPromotedAsItIs() async throws {
         await HostSlots.take()
         defer { HostSlots.giveBack() }

@@ -24,6 +24,28 @@ struct CgroupTests {
         #expect(CgroupFile.read(directory.file("cgroup.subtree_control")) == "+cpu +memory +pids")
     }
 
+    @Test(
+        arguments: [
+            // What was on before, whether another host is there, and what is written to switch off.
+            ("", false, "-cpu -memory -pids"), ("cpu io", false, "-memory -pids"), ("cpu memory pids", false, nil),
+            ("", true, nil),
+        ] as [(String, Bool, String?)])
+    func aHostThatEndsLeavesControllersThatOthersUse(before: String, hasOther: Bool, written: String?) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("cgroup.controllers", "cpu io memory pids\n")
+        try directory.write("cgroup.subtree_control", before)
+        let home = try CgroupHome(at: directory.path, host: 77)
+        if hasOther {
+            try FileManager.default.createDirectory(
+                atPath: directory.file("functions-host-78"), withIntermediateDirectories: true)
+        }
+        let file = directory.file("cgroup.subtree_control")
+        try FileManager.default.removeItem(atPath: file)
+        home.close()
+        #expect(CgroupFile.read(file) == written)
+        #expect(CgroupFile.read(directory.file("cgroup.procs")) == "77")
+    }
+
     @Test func aWorkersGroupHasItsLimits() throws {
         let (directory, home) = try home()
         let group = try home.makeGroup("shop-1", limits())

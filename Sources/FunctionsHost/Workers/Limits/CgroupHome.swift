@@ -14,6 +14,8 @@ struct CgroupHome: Sendable {
     /// The directory that groups are made in.
     let path: String
     private let controllers: [String]
+    /// Those that weren't handed down before this host came.
+    private let added: [String]
     private let host: Int32
 
     /// Why workers get no groups.
@@ -41,19 +43,21 @@ struct CgroupHome: Sendable {
         guard missing.isEmpty else {
             throw Refusal(description: "\(path) has no \(missing.joined(separator: ", ")) controller")
         }
+        let before = (CgroupFile.read(path + "/cgroup.subtree_control") ?? "").split(whereSeparator: \.isWhitespace)
+        added = controllers.filter { !before.contains(Substring($0)) }
         removeLeftovers()
-        let own = path + "/" + Self.hostPrefix + "\(host)"
-        guard mkdir(own, 0o755) == 0 || errno == EEXIST else {
-            throw Refusal(description: "\(own) can't be made: \(String(cString: strerror(errno)))")
+        let place = path + "/" + own
+        guard mkdir(place, 0o755) == 0 || errno == EEXIST else {
+            throw Refusal(description: "\(place) can't be made: \(String(cString: strerror(errno)))")
         }
-        guard CgroupFile.write("\(host)", to: own + "/cgroup.procs") else {
+        guard CgroupFile.write("\(host)", to: place + "/cgroup.procs") else {
             let reason = String(cString: strerror(errno))
-            rmdir(own)
-            throw Refusal(description: "the host can't move to \(own): \(reason)")
+            rmdir(place)
+            throw Refusal(description: "the host can't move to \(place): \(reason)")
         }
-        guard handDown("+") else {
+        guard handDown(added, "+") else {
             let reason = String(cString: strerror(errno))
-            close()
+            leave()
             throw Refusal(
                 description: "\(path) can't hand its controllers down, as the host isn't alone in it: \(reason)")
         }
@@ -67,14 +71,23 @@ struct CgroupHome: Sendable {
     }
 
     /// Moves this process back to where it was. Workers' groups are gone by then.
+    ///
+    /// What this host has not switched on stays, and so does what another one in the same cgroup has come to use: its
+    /// workers would lose their limits. Then the kernel may keep the process in its group, which ends with it.
     func close() {
-        _ = handDown("-")
-        let own = path + "/" + Self.hostPrefix + "\(host)"
-        _ = CgroupFile.write("\(host)", to: path + "/cgroup.procs")
-        rmdir(own)
+        let others = CgroupFile.directories(in: path).filter { $0.hasPrefix(Self.hostPrefix) && $0 != own }
+        if others.isEmpty { _ = handDown(added, "-") }
+        leave()
     }
 
-    private func handDown(_ sign: String) -> Bool {
+    private func leave() {
+        _ = CgroupFile.write("\(host)", to: path + "/cgroup.procs")
+        rmdir(path + "/" + own)
+    }
+
+    private var own: String { Self.hostPrefix + "\(host)" }
+
+    private func handDown(_ controllers: [String], _ sign: String) -> Bool {
         controllers.isEmpty
             || CgroupFile.write(
                 controllers.map { sign + $0 }.joined(separator: " "), to: path + "/cgroup.subtree_control")

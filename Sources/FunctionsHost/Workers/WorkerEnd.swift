@@ -2,6 +2,8 @@
 enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
     /// It had nothing to do for long enough.
     case idle
+    /// Another release has taken over, and it had nothing left to do.
+    case release
     /// A handler ran on after its deadline or its cancellation.
     case overdue
     /// It and what it had started used more memory than the function may; in bytes.
@@ -20,13 +22,14 @@ enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
     var isCrash: Bool {
         switch self {
         case .memory, .processes, .crash, .violation, .slowStart: true
-        case .idle, .overdue, .shutdown: false
+        case .idle, .release, .overdue, .shutdown: false
         }
     }
 
     var description: String {
         switch self {
         case .idle: "idle"
+        case .release: "release"
         case .overdue: "overdue"
         case .memory(let used, let limit):
             // Rounded up, so that it never reads as within the limit.
@@ -43,6 +46,7 @@ enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
     var kind: String {
         switch self {
         case .idle: "idle"
+        case .release: "release"
         case .overdue: "overdue"
         case .memory: "memory"
         case .processes: "processes"

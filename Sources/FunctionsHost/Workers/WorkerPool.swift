@@ -147,8 +147,8 @@ final class WorkerPool: Sendable {
         on loop: InvocationLoop?, _ event: (inout WorkerPoolState) -> [WorkerPoolState.Action]
     ) {
         typealias Step = (action: WorkerPoolState.Action, worker: Worker?)
-        let steps: [Step] = state.withLock { state in
-            event(&state.machine).map { action in
+        let (steps, isDraining): ([Step], Bool) = state.withLock { state in
+            let steps: [Step] = event(&state.machine).map { action in
                 switch action {
                 case .start(let id):
                     let worker = Worker(id: id, pool: self, supervisor: supervisor, loops: loops)
@@ -160,6 +160,7 @@ final class WorkerPool: Sendable {
                     return (action, nil)
                 }
             }
+            return (steps, state.machine.isDraining)
         }
         for step in steps {
             switch step.action {
@@ -174,7 +175,7 @@ final class WorkerPool: Sendable {
             case .fail(let ticket):
                 at(ticket, from: loop) { $0.fail(ticket.invocation, .internal) }
             case .end:
-                step.worker?.end(services.isStopping ? .shutdown : .idle)
+                step.worker?.end(services.isStopping ? .shutdown : isDraining ? .release : .idle)
             case .kill:
                 step.worker?.kill(.overdue)
             case .recall:

@@ -84,7 +84,7 @@ struct WorkerPoolState: Equatable {
     private var nextID: WorkerID = 1
     private(set) var isStopping = false
     /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
-    private var isDraining = false
+    private(set) var isDraining = false
     /// Crashes since a worker last ended an invocation well; each makes the pause before the next start longer.
     private var crashes = 0
     private var mayStartAt = NIODeadline.distantPast

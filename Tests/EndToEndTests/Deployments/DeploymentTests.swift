@@ -21,6 +21,8 @@ import Testing
             try await Bound.wait("the old workers are gone") {
                 ProcessTable.children(of: host.process.id).count <= functions
             }
+            let metrics = try await host.events.send("GET", "/metrics").text
+            #expect(metrics.contains("functions_worker_ends_total{function=\"echo\",end=\"release\"} "), "\(metrics)")
         }
     }
 

@@ -55,7 +55,8 @@ final class ReleaseSwitch: Sendable {
 
     // MARK: The switch
 
-    /// Starts a worker of each function that `next` doesn't share with what is served.
+    /// Starts workers of each function that `next` doesn't share with what is served: one, to see that it starts, and for a
+    /// function at work as many as it has now.
     ///
     /// - Throws: ``ReleaseError`` where one doesn't become ready; its workers are ended then.
     func probe(_ next: ServedFunctions) async throws(ReleaseError) {
@@ -67,19 +68,23 @@ final class ReleaseSwitch: Sendable {
         }
         defer { state.withLock { $0.probing = [] } }
         guard !isStopping else { throw .stopping }
-        var working: [String: Bool] = [:]
-        for function in current.functions { working[function.manifest.name] = !function.pool.isEmpty }
+        var served: [String: WorkerPool] = [:]
+        for function in current.functions { served[function.manifest.name] = function.pool }
         var failures: [String] = []
         for start in stride(from: 0, to: new.count, by: Self.probesAtOnce) where failures.isEmpty {
+            let functions = new[start..<min(start + Self.probesAtOnce, new.count)]
             failures += await withTaskGroup { group in
-                for function in new[start..<min(start + Self.probesAtOnce, new.count)] {
-                    group.addTask { await function.pool.probe().map { "\(function.manifest.name): \($0)" } }
-                }
+                for function in functions { group.addTask { await Self.failure(of: function, 1) } }
                 return await group.reduce(into: [String]()) { if let failure = $1 { $0.append(failure) } }
             }
             // Where nobody is at work there is no worker to take over from, and no need for one.
-            for function in new[start..<min(start + Self.probesAtOnce, new.count)]
-            where !(working[function.manifest.name] ?? false) { function.pool.cool() }
+            for function in functions where served[function.manifest.name]?.isEmpty ?? true { function.pool.cool() }
+        }
+        // Who takes over from several begins with as many: fewer would have to refuse calls. One function after the other,
+        // and of each as many at a time as are ever started.
+        for function in new where failures.isEmpty {
+            let count = served[function.manifest.name]?.readyWorkers ?? 0
+            if count > 1, let failure = await Self.failure(of: function, count) { failures.append(failure) }
         }
         guard failures.isEmpty else {
             discard(next)
@@ -117,6 +122,10 @@ final class ReleaseSwitch: Sendable {
         for function in Self.functions(of: next, notIn: before) where !warm.contains(function.manifest.name) {
             function.pool.cool()
         }
+    }
+
+    private static func failure(of function: ServedFunction, _ count: Int) async -> String? {
+        await function.pool.probe(count).map { "\(function.manifest.name): \($0)" }
     }
 
     private static func functions(of set: ServedFunctions, notIn other: ServedFunctions) -> [ServedFunction] {

@@ -10,7 +10,7 @@ final class WorkerPool: Sendable {
         var machine: WorkerPoolState
         var workers: [WorkerPoolState.WorkerID: Worker] = [:]
         var onEmpty: [@Sendable () -> Void] = []
-        /// Who waits for a first worker to be ready, or to end instead.
+        /// Who waits for workers to be ready, or for one to end instead.
         var probes: [CheckedContinuation<WorkerEnd?, Never>] = []
     }
 
@@ -67,8 +67,8 @@ final class WorkerPool: Sendable {
     }
 
     func workerBecameReady(_ worker: Worker) {
-        answerProbes(nil)
         perform(on: nil) { $0.workerBecameReady(worker.id, now: .now()) }
+        if isProbed { answerProbes(nil) }
     }
 
     /// Called before the link counts as closed, so that nothing is dispatched to it afterwards.
@@ -86,21 +86,22 @@ final class WorkerPool: Sendable {
         for action in onEmpty { action() }
     }
 
-    /// Starts a worker to see whether the release can be served; it is kept as any other.
+    /// Starts workers to see whether the release can be served, before it is; they are kept as any other.
     ///
-    /// - Returns: how it ended in place of becoming ready; nil where it is ready.
-    func probe() async -> WorkerEnd? {
+    /// - Parameter count: how many shall be ready.
+    /// - Returns: how one ended in place of becoming ready; nil where all are ready.
+    func probe(_ count: Int) async -> WorkerEnd? {
         await withCheckedContinuation { continuation in
-            let mustWait = state.withLock { state in
-                guard !state.machine.hasReadyWorker else { return false }
-                state.probes.append(continuation)
-                return true
-            }
-            guard mustWait else { return continuation.resume(returning: nil) }
-            perform(on: nil) { $0.probe(now: .now()) }
-            if hasStopped { answerProbes(.shutdown) }
+            state.withLock { $0.probes.append(continuation) }
+            perform(on: nil) { $0.probe(count, now: .now()) }
+            if hasStopped { answerProbes(.shutdown) } else if isProbed { answerProbes(nil) }
         }
     }
+
+    private var isProbed: Bool { state.withLock { $0.machine.isProbed } }
+
+    /// How many workers take calls.
+    var readyWorkers: Int { state.withLock { $0.machine.readyWorkers } }
 
     /// Ends workers that have nothing to do and needn't be kept warm.
     func cool() { perform(on: nil) { $0.cool() } }

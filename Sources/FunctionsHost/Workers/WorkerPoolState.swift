@@ -85,6 +85,8 @@ struct WorkerPoolState: Equatable {
     private(set) var isStopping = false
     /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
     private(set) var isDraining = false
+    /// How many workers shall be ready before anything is routed here; nil once the pool has begun.
+    private var probed: Int?
     /// Crashes since a worker last ended an invocation well; each makes the pause before the next start longer.
     private var crashes = 0
     private var mayStartAt = NIODeadline.distantPast
@@ -98,10 +100,16 @@ struct WorkerPoolState: Equatable {
 
     var queued: Int { queue.count + returned.count }
     var instances: Int { workers.count }
-    var hasReadyWorker: Bool { workers.contains { $0.phase == .ready } }
+    /// Workers that take calls, or will again when they are free to.
+    var readyWorkers: Int { workers.count { $0.phase == .ready || $0.phase == .blocked } }
+    /// Whether as many are ready as a probe has asked for.
+    var isProbed: Bool { readyWorkers >= probed ?? 0 }
 
     /// The pool begins: what shall be kept warm is started.
-    mutating func began(now: NIODeadline) -> [Action] { startAsNeeded(now: now) }
+    mutating func began(now: NIODeadline) -> [Action] {
+        probed = nil
+        return startAsNeeded(now: now)
+    }
 
     /// - Parameter caller: who has sent it, asked for only where it has to wait; nil for the host itself.
     mutating func arrived(_ ticket: Ticket, of caller: @autoclosure () -> Caller? = nil, now: NIODeadline) -> [Action] {
@@ -250,6 +258,7 @@ struct WorkerPoolState: Equatable {
 
     /// Ends what has nothing to do and needn't be kept warm.
     mutating func cool() -> [Action] {
+        if probed != nil { probed = 0 }
         var spare = workers.count { $0.phase == .ready } - limits.minInstances
         var actions: [Action] = []
         for index in workers.indices where spare > 0 {
@@ -260,8 +269,12 @@ struct WorkerPoolState: Equatable {
         return actions
     }
 
-    /// Starts one worker, where there is none, to see whether it becomes ready.
-    mutating func probe(now: NIODeadline) -> [Action] { workers.isEmpty && !isStopping ? start(1, now: now) : [] }
+    /// Starts workers before anything is routed here, until so many are ready: to see whether they become it, and to take
+    /// over from as many.
+    mutating func probe(_ count: Int, now: NIODeadline) -> [Action] {
+        probed = min(count, limits.maxInstances)
+        return startAsNeeded(now: now)
+    }
 
     // MARK: Parts
 
@@ -340,7 +353,7 @@ struct WorkerPoolState: Equatable {
         let starting = workers.count { $0.phase == .starting }
         let serving = workers.count { $0.phase != .draining }
         let forQueue = (queued + limits.concurrency - 1) / limits.concurrency - starting
-        let wanted = max(forQueue, isDraining ? 0 : limits.minInstances - serving)
+        let wanted = max(forQueue, isDraining ? 0 : (probed ?? limits.minInstances) - serving)
         let count = min(wanted, limits.maxInstances - workers.count, limits.maxStarting - starting)
         guard count > 0 else { return [] }
         guard mayStartAt <= now else { return wake(at: mayStartAt) }

@@ -192,6 +192,21 @@ import Testing
         }
     }
 
+    @Test func aFunctionAtWorkIsTakenOverWithAsManyWorkers() async throws {
+        try await RunningHost.serving { host in
+            let calls = (1...3).map { _ in Task { try await host.call("oneAtATime", "500") } }
+            for call in calls { #expect(try await call.value.status == 200) }
+            #expect(try await host.deploy(try host.fixtureBundle("a"), as: "fixture").status == 0)
+            func metrics() async throws -> String { try await host.events.send("GET", "/metrics").text }
+            try await Bound.wait("the old workers have ended") {
+                try await metrics().contains(#"functions_worker_ends_total{function="oneAtATime",end="release"} 3"#)
+            }
+            let text = try await metrics()
+            #expect(text.contains("functions_workers{function=\"oneAtATime\"} 3\n"), "\(text)")
+            #expect(text.contains("functions_workers{function=\"spins\"} 0\n"), "\(text)")
+        }
+    }
+
     @Test func aReleaseIsPromotedAsItIs() async throws {
         await HostSlots.take()
         defer { HostSlots.giveBack() }

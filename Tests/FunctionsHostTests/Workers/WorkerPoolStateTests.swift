@@ -61,13 +61,48 @@ import Testing
         #expect(pool.workerBecameReady(3, now: start) == [.dispatch(ticket(3), to: 3)])
     }
 
-    @Test func aProbeStartsOneWorkerWhereThereIsNone() {
-        var pool = pool()
-        #expect(pool.probe(now: start) == [.start(1)])
-        #expect(pool.probe(now: start) == [])
-        #expect(pool.workerBecameReady(1, now: start) == [.wake(at: start + .seconds(60))])
-        #expect(pool.hasReadyWorker)
+    @Test func aProbeStartsAsManyAsItIsAskedFor() {
+        var pool = pool(min: 2, max: 5, starting: 2)
+        // One, whatever shall be kept warm later.
+        #expect(pool.probe(1, now: start) == [.start(1)])
+        #expect(pool.probe(1, now: start) == [])
+        #expect(!pool.isProbed)
+        #expect(pool.workerBecameReady(1, now: start) == [])
+        #expect(pool.isProbed && pool.readyWorkers == 1)
+        // No more at a time than are ever started, and no more than there may be.
+        #expect(pool.probe(7, now: start) == [.start(2), .start(3)])
+        #expect(pool.workerBecameReady(2, now: start) == [.start(4)])
+        _ = pool.workerBecameReady(3, now: start)
+        _ = pool.workerBecameReady(4, now: start)
+        #expect(!pool.isProbed)
+        _ = pool.workerBecameReady(5, now: start)
+        #expect(pool.isProbed && pool.instances == 5)
+        // From then on those that are too many become idle as ever.
+        #expect(pool.began(now: start) == [])
+        let ends = pool.tick(now: start + .seconds(61)).filter { if case .end = $0 { true } else { false } }
+        #expect(ends.count == 3)
+    }
+
+    @Test func aProbeThatIsCooledStartsNothingMoreUntilThePoolBegins() {
+        var pool = pool(max: 5)
+        _ = pool.probe(1, now: start)
+        _ = pool.workerBecameReady(1, now: start)
         #expect(pool.cool() == [.end(1)])
+        #expect(pool.workerEnded(1, crashed: false, now: start) == [])
+        #expect(pool.began(now: start) == [])
+        var warm = self.pool(min: 2, max: 5)
+        _ = warm.probe(1, now: start)
+        _ = warm.workerBecameReady(1, now: start)
+        #expect(warm.cool() == [])
+        #expect(warm.began(now: start) == [.start(2)])
+    }
+
+    @Test func nothingIsProbedOnceThePoolStops() {
+        var pool = pool(max: 5)
+        _ = pool.probe(3, now: start)
+        #expect(pool.stop() == [.end(1), .end(2), .end(3)])
+        for id in 1...3 { #expect(pool.workerEnded(UInt64(id), crashed: false, now: start) == []) }
+        #expect(pool.probe(1, now: start) == [])
     }
 
     @Test func whatIsKeptWarmOrWorksIsNotCooled() {

@@ -62,7 +62,7 @@ struct RollbackCommand: AsyncParsableCommand {
             do {
                 event = try await HostControl(configuration).ask(request, as: ReleaseEvent.self)
             } catch is NoRunningHost {
-                event = try OfflineReleases(configuration).rollback(bundle: bundle, to: to, user: NSUserName())
+                event = try await OfflineReleases(configuration).rollback(bundle: bundle, to: to, user: NSUserName())
             }
             report.answer([DeploymentWords.line(event)], event)
         }

@@ -84,7 +84,7 @@ actor DeploymentService: Service {
                     "the bundle \(bundle) serves \(index.current[bundle] ?? "no release") by now; look at what would change "
                         + "once more")
             }
-            return try await replace(bundle, with: try parts.releases.verified(bundle, id), index, action, user)
+            return try await replace(bundle, with: try await parts.releases.verified(bundle, id), index, action, user)
         }
     }
 
@@ -95,7 +95,8 @@ actor DeploymentService: Service {
         try await alone {
             let index = try parts.releases.index()
             let (bundle, target) = try index.rollback(of: bundle, to: id)
-            return try await replace(bundle, with: try parts.releases.verified(bundle, target), index, .rollback, user)
+            return try await replace(
+                bundle, with: try await parts.releases.verified(bundle, target), index, .rollback, user)
         }
     }
 

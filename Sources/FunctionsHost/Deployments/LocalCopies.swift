@@ -9,14 +9,17 @@ struct LocalCopies: Sendable {
 
     func copy(_ release: Release, id: String) async throws -> Release {
         let place = "\(directory)/\(release.bundle)-\(id)"
-        // Of an earlier run of the host.
-        try? FileManager.default.removeItem(atPath: place)
-        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         var copy = release
         copy.id = id
         copy.executable = place + "/bundle"
-        let program = (release.executable as NSString).resolvingSymlinksInPath
-        try FileManager.default.copyItem(atPath: program, toPath: copy.executable)
+        let (source, target) = (release.executable, copy.executable)
+        try await ReleaseStore.aside {
+            // Of an earlier run of the host.
+            try? FileManager.default.removeItem(atPath: place)
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            let program = (source as NSString).resolvingSymlinksInPath
+            try FileManager.default.copyItem(atPath: program, toPath: target)
+        }
         return copy
     }
 

@@ -10,13 +10,13 @@ package struct OfflineReleases: Sendable {
     /// Goes back to a release that was served before, from the next start on.
     ///
     /// - Throws: a sentence where a host has the directory, or there is nothing to go back to.
-    package func rollback(bundle: String?, to id: String?, user: String) throws -> ReleaseEvent {
+    package func rollback(bundle: String?, to id: String?, user: String) async throws -> ReleaseEvent {
         let directory = try DataDirectory.open(data)
         defer { directory.close() }
         let store = ReleaseStore(in: directory)
         var index = try store.index()
         let (bundle, target) = try index.rollback(of: bundle, to: id)
-        _ = try store.verified(bundle, target)
+        _ = try await store.verified(bundle, target)
         let event = ReleaseEvent(
             action: .rollback, bundle: bundle, release: target, before: index.current[bundle],
             time: Timestamp.now().rfc3339, user: user)

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import NIOPosix
 import WorkerProtocol
 
 #if canImport(Glibc)
@@ -118,10 +119,11 @@ struct ReleaseStore: Sendable {
     }
 
     /// - Throws: ``ReleaseError`` where the release isn't there whole, or its files aren't those that were deployed.
-    func verified(_ bundle: String, _ id: String) throws(ReleaseError) -> Release {
+    func verified(_ bundle: String, _ id: String) async throws(ReleaseError) -> Release {
         let record = try record(of: bundle, id)
+        let path = path(bundle, id)
         do {
-            guard try Self.digest(of: path(bundle, id)) == record.checksum else {
+            guard try await Self.aside({ try Self.digest(of: path) }) == record.checksum else {
                 throw ReleaseError("its files aren't what was deployed: the checksums differ")
             }
         } catch {
@@ -147,13 +149,15 @@ struct ReleaseStore: Sendable {
         try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
         defer { try? files.removeItem(atPath: draft) }
         let copy = draft + "/" + Self.program
-        // A link would be what others make of it.
-        let executable = (executable as NSString).resolvingSymlinksInPath
-        try files.copyItem(atPath: executable, toPath: copy)
-        try copyResources(beside: executable, to: draft)
-        try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copy)
-        record.checksum = try Self.digest(of: draft)
-        record.size = try files.attributesOfItem(atPath: copy)[.size] as? Int ?? 0
+        (record.checksum, record.size) = try await Self.aside {
+            // A link would be what others make of it.
+            let executable = (executable as NSString).resolvingSymlinksInPath
+            try files.copyItem(atPath: executable, toPath: copy)
+            try copyResources(beside: executable, to: draft)
+            try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copy)
+            let size = try files.attributesOfItem(atPath: copy)[.size] as? Int
+            return (try Self.digest(of: draft), size ?? 0)
+        }
         if record.id.isEmpty {
             if let same = releases(of: record.bundle).last(where: { $0.checksum == record.checksum }) { return same }
             record.id = Self.id(at: time, record.checksum)
@@ -166,10 +170,13 @@ struct ReleaseStore: Sendable {
         record.manifest = try await inspect(copy)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try FileBytes.replace(Self.recordName, in: draft, with: Array(try encoder.encode(record)))
-        try Self.sync(copy)
-        try files.moveItem(atPath: draft, toPath: path(record.bundle, record.id))
-        try Self.sync(parent)
+        let (place, text) = (path(record.bundle, record.id), Array(try encoder.encode(record)))
+        try await Self.aside {
+            try FileBytes.replace(Self.recordName, in: draft, with: text)
+            try Self.sync(copy)
+            try files.moveItem(atPath: draft, toPath: place)
+            try Self.sync(parent)
+        }
         return record
     }
 
@@ -232,6 +239,11 @@ struct ReleaseStore: Sendable {
             let digits = String(byte, radix: 16)
             return digits.count == 1 ? "0" + digits : digits
         }.joined()
+    }
+
+    /// Works with files on a thread that may wait for the disk: tasks have as few as there are processors.
+    static func aside<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await NIOThreadPool.singleton.runIfActive(work)
     }
 
     /// Returns once the file or directory is on disk.

@@ -69,6 +69,13 @@ enum DeploymentWords {
             lines.append("  - \(function.name)")
             lines += function.consequences.map { "      \($0)" }
         }
+        for param in difference.params {
+            switch (param.before, param.after) {
+            case (nil, let after?): lines.append("  + param \(param.name): \(after)")
+            case (let before?, nil): lines.append("  - param \(param.name): \(before)")
+            default: lines.append("  ~ param \(param.name): \(param.before ?? "–") → \(param.after ?? "–")")
+            }
+        }
         if difference.isEmpty { lines.append("  the same functions with the same options") }
         return lines
     }

@@ -195,7 +195,7 @@ actor DeploymentService: Service {
             current: try parts.releases.index().current[record.bundle], served: before?.id,
             functions: next.manifests.count,
             difference: ReleaseDifference(
-                from: before?.manifest.functions ?? [], to: record.manifest.functions,
+                from: before?.manifest, to: record.manifest,
                 pending: { name in counts.first { $0.function == name }?.pending ?? 0 }))
     }
 

@@ -12,6 +12,14 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         package var after: String?
     }
 
+    /// A param or a secret that comes, goes or is another one than it was.
+    package struct Param: Codable, Equatable, Sendable {
+        package var name: String
+        /// What it is, in words; nil where it wasn't, or isn't any more.
+        package var before: String?
+        package var after: String?
+    }
+
     package struct Function: Codable, Equatable, Sendable {
         package var name: String
         package var changes: [Change]
@@ -29,13 +37,17 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
     package var added: [Function] = []
     package var changed: [Function] = []
     package var removed: [Function] = []
+    package var params: [Param] = []
 
-    package var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
+    package var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty && params.isEmpty }
 
-    /// - Parameter pending: how many deliveries wait for a function.
-    init(from before: [FunctionManifest], to after: [FunctionManifest], pending: (String) -> Int) {
-        let old = Dictionary(before.map { ($0.name, $0) }) { first, _ in first }
-        let new = Dictionary(after.map { ($0.name, $0) }) { first, _ in first }
+    /// - Parameters:
+    ///   - before: nil where nothing is served.
+    ///   - pending: how many deliveries wait for a function.
+    init(from before: Manifest?, to after: Manifest, pending: (String) -> Int) {
+        params = Self.params(from: before?.params ?? [], to: after.params)
+        let old = Dictionary((before?.functions ?? []).map { ($0.name, $0) }) { first, _ in first }
+        let new = Dictionary(after.functions.map { ($0.name, $0) }) { first, _ in first }
         for (name, function) in new.sorted(by: { $0.key < $1.key }) {
             guard let other = old[name] else {
                 added.append(Function(name: name))
@@ -56,6 +68,16 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         }
         for (name, function) in old.sorted(by: { $0.key < $1.key }) where new[name] == nil {
             removed.append(Function(name: name, consequences: Self.consequences(ofRemoving: function, pending(name))))
+        }
+    }
+
+    private static func params(from before: [ParamManifest], to after: [ParamManifest]) -> [Param] {
+        func words(_ params: [ParamManifest]) -> [String: String] {
+            Dictionary(params.map { ($0.name, $0.words) }) { first, _ in first }
+        }
+        let (old, new) = (words(before), words(after))
+        return Set(old.keys).union(new.keys).sorted().compactMap { name in
+            old[name] == new[name] ? nil : Param(name: name, before: old[name], after: new[name])
         }
     }
 
@@ -119,5 +141,20 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         }
         add(root, "")
         return options
+    }
+}
+
+extension ParamManifest {
+    /// Its type, and what it is where nobody gives one.
+    fileprivate var words: String {
+        guard let defaultValue else { return type.words }
+        let value =
+            switch defaultValue {
+            case .string(let text): "\"\(text)\""
+            case .int(let number): "\(number)"
+            case .boolean(let flag): "\(flag)"
+            case .list(let texts): "\(texts)"
+            }
+        return "\(type.words), by default \(value)"
     }
 }

@@ -66,7 +66,8 @@ import WorkerProtocol
         after.trigger = .schedule(.test("every day 04:00"))
         let gone = FunctionManifest.created("gone")
         let difference = ReleaseDifference(
-            from: [before, gone], to: [after, .created("new")], pending: { $0 == "gone" ? 3 : 0 })
+            from: Manifest(functions: [before, gone]), to: Manifest(functions: [after, .created("new")]),
+            pending: { $0 == "gone" ? 3 : 0 })
         #expect(difference.added.map(\.name) == ["new"])
         #expect(
             difference.changed == [
@@ -83,11 +84,32 @@ import WorkerProtocol
         #expect(
             difference.removed.first?.consequences.first?.hasPrefix("3 deliveries wait for it: kept for 7 days") == true
         )
-        let other = ReleaseDifference(from: [gone], to: [.test("gone", .task(.init()))], pending: { _ in 1 })
+        let other = ReleaseDifference(
+            from: Manifest(functions: [gone]), to: Manifest(functions: [.test("gone", .task(.init()))]),
+            pending: { _ in 1 })
         #expect(
             other.changed.first?.consequences.first?.hasPrefix("1 delivery waits for it that its new trigger") == true)
         before = after
-        #expect(ReleaseDifference(from: [before], to: [after], pending: { _ in 0 }).isEmpty)
+        #expect(
+            ReleaseDifference(
+                from: Manifest(functions: [before]), to: Manifest(functions: [after]), pending: { _ in 0 }
+            ).isEmpty)
+    }
+
+    @Test func paramsAndSecretsThatComeGoOrChangeAreTold() {
+        let before = Manifest(
+            functions: [], params: [.init("A", .int), .init("B", .secret), .init("SAME", .list)])
+        let after = Manifest(
+            functions: [],
+            params: [.init("A", .int, defaultValue: .int(7)), .init("C", .secret), .init("SAME", .list)])
+        let difference = ReleaseDifference(from: before, to: after, pending: { _ in 0 })
+        #expect(
+            difference.params == [
+                .init(name: "A", before: "an integer", after: "an integer, by default 7"),
+                .init(name: "B", before: "a secret", after: nil), .init(name: "C", before: nil, after: "a secret"),
+            ])
+        #expect(!difference.isEmpty)
+        #expect(ReleaseDifference(from: nil, to: after, pending: { _ in 0 }).params.count == 3)
     }
 }
 

@@ -160,6 +160,16 @@ package final class HostServer: Sendable {
         try await deployments.reload(bundle: bundle, id: id)
     }
 
+    /// Serves bundles as they were built with the params that they are given by now.
+    ///
+    /// - Parameters:
+    ///   - configuration: `functions.json` as it is by now; only what it says of params is taken from it.
+    ///   - id: unlike that of any build before.
+    /// - Throws: an error whose description is a sentence; what was served goes on then.
+    package func reread(_ configuration: HostConfiguration, id: String) async throws {
+        try await deployments.reread(configuration, id: id)
+    }
+
     /// A line on each function, for people.
     package var functionSummaries: [String] {
         served.current.manifests.map { function in

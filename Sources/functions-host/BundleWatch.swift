@@ -1,8 +1,9 @@
 import Foundation
 import FunctionsHost
 
-/// Rebuilds the bundles of `functions.json` when their packages' sources change, and has the host serve what was built. A
-/// build that fails shows its errors, and what was served goes on.
+/// Rebuilds the bundles of `functions.json` when their packages' sources change, and has the host serve what was built, or
+/// the same with other params where the files of these change. A build that fails shows its errors, and what was served
+/// goes on.
 struct BundleWatch: Sendable {
     private struct Bundle: Sendable {
         let name: String
@@ -17,11 +18,23 @@ struct BundleWatch: Sendable {
     private let bundles: [Bundle]
     /// The sources before they were built first.
     private let first: [[String]]
+    private let configuration: HostConfiguration
+    /// Its file, and those of params, before they were used.
+    private let firstSettings: [String]
+    private let load: @Sendable () throws -> HostConfiguration
     private let tell: @Sendable (String) -> Void
 
-    /// - Parameter hostDirectory: where the running program stands; bundles are built as those that are found there.
-    init(_ configuration: HostConfiguration, hostDirectory: String, tell: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - hostDirectory: where the running program stands; bundles are built as those that are found there.
+    ///   - load: reads the configuration as it is by then.
+    init(
+        _ configuration: HostConfiguration, hostDirectory: String,
+        load: @escaping @Sendable () throws -> HostConfiguration, tell: @escaping @Sendable (String) -> Void
+    ) {
+        self.configuration = configuration
+        self.load = load
         self.tell = tell
+        firstSettings = Self.settings(of: configuration)
         bundles = configuration.bundles.compactMap { bundle in
             guard case .product(let product, let package) = bundle.source else { return nil }
             let isRelease = bundle.executable(in: hostDirectory).map { $0.contains("/release/") } ?? false
@@ -43,9 +56,23 @@ struct BundleWatch: Sendable {
         var bundles = bundles
         for index in bundles.indices { bundles[index].built = Self.stamp(of: await Self.path(bundles[index])) }
         var seen = first
+        var configuration = configuration
+        var settings = firstSettings
         var count = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
+            let now = Self.settings(of: configuration)
+            if now != settings {
+                settings = now
+                try? await Task.sleep(for: Self.interval)
+                guard Self.settings(of: configuration) == now else {
+                    settings = []
+                    continue
+                }
+                count += 1
+                await reread(&configuration, host, id: "local-\(count)")
+                settings = Self.settings(of: configuration)
+            }
             for index in bundles.indices {
                 let now = Self.sources(of: bundles[index].build.package)
                 guard now != seen[index] else { continue }
@@ -71,7 +98,30 @@ struct BundleWatch: Sendable {
         }
     }
 
+    /// Has the host take over what can be changed while it serves, and tells what can't.
+    private func reread(_ configuration: inout HostConfiguration, _ host: HostServer, id: String) async {
+        let file = configuration.places.file
+        do {
+            let next = try load()
+            let fixed = next.fixedKeys(unlike: configuration)
+            if !fixed.isEmpty {
+                tell(
+                    "\(file): \(fixed.joined(separator: ", ")) changed, which holds from the next start of the host on")
+            }
+            configuration = next
+            try await host.reread(next, id: id)
+            tell("params are read anew")
+        } catch {
+            tell("params aren't read anew: \(error); what was served goes on")
+        }
+    }
+
     // MARK: Parts
+
+    /// What the host is set up by, each file with its time and size.
+    private static func settings(of configuration: HostConfiguration) -> [String] {
+        ([configuration.places.file] + configuration.paramFiles).compactMap { stamp(of: $0) }
+    }
 
     private static func build(_ bundle: Bundle, _ tell: @Sendable (String) -> Void) async -> String? {
         tell("\(bundle.name): building \(bundle.build.product)")

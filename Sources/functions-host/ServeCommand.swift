@@ -45,14 +45,17 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let logger = Logger(label: "host")
         do {
-            var configuration = try HostConfiguration.load(config, environment: env)
-            if let data { configuration.data = URL(fileURLWithPath: data).path }
-            let served = configuration
+            let load = { @Sendable [config, env, data] in
+                var configuration = try HostConfiguration.load(config, environment: env)
+                if let data { configuration.data = URL(fileURLWithPath: data).path }
+                return configuration
+            }
+            let configuration = try load()
             let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
             let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
             let watch =
                 watch
-                ? BundleWatch(configuration, hostDirectory: directory) { logger.notice("\($0)") } : nil
+                ? BundleWatch(configuration, hostDirectory: directory, load: load) { logger.notice("\($0)") } : nil
             await watch?.buildAll()
             let host = try await HostServer(
                 configuration, hostDirectory: directory, isEphemeral: ephemeral, isLocal: local || watch != nil,
@@ -60,7 +63,7 @@ struct ServeCommand: AsyncParsableCommand {
             let watching = Task { await watch?.run(host) }
             defer { watching.cancel() }
             try await host.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
-                Self.greet(addresses, host, served)
+                Self.greet(addresses, host, configuration)
             }
         } catch let error as any CustomStringConvertible & Error {
             writer.write("functions-host: \(error)\n")

@@ -130,13 +130,33 @@ actor DeploymentService: Service {
                 throw ReleaseError("functions.json has no bundle \(name)")
             }
             let release = try await parts.copies.copy(try await localRelease(configured), id: id)
-            let next = try await next(replacing: name, with: release)
-            let before = parts.served.current.releases
-            try await parts.served.probe(next)
-            try await parts.served.serve(next)
-            // The one before may have calls left to do, and a worker to start for them.
-            parts.copies.remove(allBut: before + next.releases)
+            try await serveCopies(try await next(replacing: name, with: release))
         }
+    }
+
+    /// Serves what is served as it was built anew, with the params that it is given by now.
+    ///
+    /// - Parameters:
+    ///   - configuration: `functions.json` as it is by now. Only what it says of params is taken from it.
+    ///   - id: unlike that of any release before.
+    func reread(_ configuration: HostConfiguration, id: String) async throws {
+        try await alone {
+            await maker.take(paramsOf: configuration)
+            let current = parts.served.current
+            var releases: [Release] = []
+            for release in current.releases {
+                releases.append(release.isLocal ? try await parts.copies.copy(release, id: id) : release)
+            }
+            try await serveCopies(try await maker.make(releases, after: current))
+        }
+    }
+
+    private func serveCopies(_ next: ServedFunctions) async throws {
+        let before = parts.served.current.releases
+        try await parts.served.probe(next)
+        try await parts.served.serve(next)
+        // Those before may have calls left to do, and workers to start for them.
+        parts.copies.remove(allBut: before + next.releases)
     }
 
     private func localRelease(_ bundle: HostConfiguration.Bundle) async throws -> Release {

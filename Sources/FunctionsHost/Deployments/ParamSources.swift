@@ -73,3 +73,8 @@ struct ParamSources: Equatable, Sendable {
         throw ConfigurationError(file: path, problems: [.init(place: nil, key: "", message: message)])
     }
 }
+
+extension HostConfiguration {
+    /// The files beside `functions.json` that params come from. They need not be there.
+    package var paramFiles: [String] { ParamSources.variableFiles(self) + ParamSources.secretFiles(self) }
+}

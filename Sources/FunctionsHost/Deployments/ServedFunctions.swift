@@ -29,7 +29,7 @@ struct ServedFunctions: Sendable {
 
 /// Makes what is served of releases.
 actor ServedFunctionsMaker {
-    private let configuration: HostConfiguration
+    private var configuration: HostConfiguration
     private let parts: HostParts
     private let logger: Logger
     /// They outlive releases: a pause and what is used of a budget are the function's.
@@ -39,6 +39,12 @@ actor ServedFunctionsMaker {
         self.configuration = configuration
         self.parts = parts
         self.logger = logger
+    }
+
+    /// From now on params have the values that this configuration gives them.
+    func take(paramsOf other: HostConfiguration) {
+        configuration.params = other.params
+        configuration.secrets = other.secrets
     }
 
     /// - Parameter before: what is served already; of releases that stay the workers do too.

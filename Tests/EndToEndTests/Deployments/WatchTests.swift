@@ -13,6 +13,7 @@ import Testing
         case "$name" in
         fixture) program='\(BuiltProducts.fixture)';;
         shop) program='\(BuiltProducts.shop)';;
+        params) program='env FIXTURE_PARAMS=1 \(BuiltProducts.fixture)';;
         *) echo "main.swift:1:1: error: cannot find '$name' in scope"; exit 1;;
         esac
         printf '#!/bin/sh\nexec %s "$@"\n' "$program" > '\(directory.path)/built/App.new'
@@ -22,17 +23,58 @@ import Testing
         """
     }
 
-    @Test func whatChangesIsBuiltAndServedAndAFailedBuildLeavesWhatWas() async throws {
+    @Test func paramsAreReadAnewAndWhatHoldsFromTheNextStartIsTold() async throws {
         await HostSlots.take()
         defer { HostSlots.giveBack() }
         let directory = try HostDirectory()
+        try Self.prepare(directory, source: "params\n")
+        try directory.write("GREETING=hi\n", to: ".env")
+        try directory.write("API_KEY=sesame\n", to: ".secrets")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
+        let host = try await RunningHost.start(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools")
+        func params() async throws -> JSON? { try await host.call("params", "null").json["result"] }
+        #expect(try await params()?["greeting"]?.text == "hi")
+        #expect(try await host.call("readsSecret", "null").json["result"]?.integer == 6)
+
+        try directory.write("GREETING=hello\n", to: ".env")
+        try await Bound.wait("the greeting is another") { try await params()?["greeting"]?.text == "hello" }
+        try directory.write("API_KEY=open sesame\n", to: ".secrets")
+        try await Bound.wait("the secret is another") {
+            try await host.call("readsSecret", "null").json["result"]?.integer == 11
+        }
+
+        try directory.write("GREETING=again\nLIMIT=many\n", to: ".env")
+        try await host.waitForLog("params aren't read anew: ")
+        #expect(try await params()?["greeting"]?.text == "hello")
+        try FileManager.default.removeItem(atPath: directory.path + "/.env")
+        try directory.configure(
+            bundles: #"{ "name": "app", "product": "App" }"#,
+            extra: #""limits": { "queue": 7 }, "params": { "GREETING": "good day", "LIMIT": 3 }"#)
+        try await host.waitForLog("functions.json: limits changed, which holds from the next start of the host on")
+        try await Bound.wait("functions.json gives the greeting") {
+            try await params()?["greeting"]?.text == "good day"
+        }
+        #expect(try await params()?["limit"]?.integer == 3)
+        try await host.kill()
+    }
+
+    private static func prepare(_ directory: HostDirectory, source: String) throws {
         let files = FileManager.default
         try files.createDirectory(atPath: directory.path + "/Sources", withIntermediateDirectories: true)
         try files.createDirectory(atPath: directory.path + "/tools", withIntermediateDirectories: true)
         try directory.write("// swift-tools-version: 6.2", to: "Package.swift")
-        try directory.write("fixture\n", to: "Sources/main.swift")
-        try ExecutableScript.make(Self.packageManager(directory), at: directory.path + "/tools/swift")
+        try directory.write(source, to: "Sources/main.swift")
+        try ExecutableScript.make(packageManager(directory), at: directory.path + "/tools/swift")
         try directory.configure(bundles: #"{ "name": "app", "product": "App" }"#)
+    }
+
+    @Test func whatChangesIsBuiltAndServedAndAFailedBuildLeavesWhatWas() async throws {
+        await HostSlots.take()
+        defer { HostSlots.giveBack() }
+        let directory = try HostDirectory()
+        try Self.prepare(directory, source: "fixture\n")
         let host = try await RunningHost.start(
             in: directory, arguments: ["--watch"], path: directory.path + "/tools")
         try await host.expectEcho()

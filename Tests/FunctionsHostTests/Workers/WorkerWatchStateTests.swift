@@ -39,7 +39,7 @@ struct WorkerWatchStateTests {
         }
     }
 
-    @Test func aWorkerThatRestsIsLookedAtEachSecond() {
+    @Test func aWorkerThatRestsIsLookedAtEach100Milliseconds() {
         var state = watching()
         var now = start
         var looks = 0
@@ -48,22 +48,38 @@ struct WorkerWatchStateTests {
             _ = state.saw(7, sight(10), now: now)
             looks += 1
         }
-        #expect(looks < 60 + 25)
-        #expect(state.nextLook == now + .seconds(1))
+        #expect(looks < 600 + 25)
+        #expect(state.nextLook == now + .milliseconds(100))
+        #expect(state.allRest && state.isResting(7))
     }
 
     @Test func aRestingWorkerThatGrowsIsNotResting() {
         let later = start + .seconds(2)
         var state = resting(at: later)
-        #expect(state.saw(7, sight(12), now: later + .seconds(1)) == .fine(rests: false))
-        #expect(state.nextLook == later + .milliseconds(1050))
+        state.began(8, limits: .init(memory: limit, processes: 3), now: later)
+        #expect(!state.allRest && state.isResting(7))
+        state.ended(8)
+        #expect(state.allRest)
+        #expect(state.saw(7, sight(12), now: later + .milliseconds(100)) == .fine(rests: false))
+        #expect(state.nextLook == later + .milliseconds(150))
+        #expect(!state.allRest && !state.isResting(7))
+    }
+
+    @Test func whatARestingWorkerTakesAtOnceIsSeenWithin200Milliseconds() {
+        let later = start + .seconds(2)
+        var state = resting(at: later)
+        let look = state.nextLook ?? .distantFuture
+        #expect(look - later < .milliseconds(200))
+        #expect(
+            state.saw(7, sight(300), now: look) == .kill(.memory(used: 300 << 20, limit: limit)))
     }
 
     @Test func workIsFollowedAtOnce() {
         let later = start + .seconds(2)
         var state = resting(at: later)
-        state.stirred(7, now: later + .milliseconds(100))
-        #expect(state.nextLook == later + .milliseconds(150))
+        state.stirred(7, now: later + .milliseconds(10))
+        #expect(state.nextLook == later + .milliseconds(60))
+        #expect(!state.isResting(7))
     }
 
     @Test func memoryBeyondTheLimitKills() {

@@ -18,10 +18,11 @@ final class WorkerWatch {
     private var kin = ProcessKin()
     private var workers: [Int32: Worker] = [:]
     private var wake: (at: NIODeadline, task: Scheduled<Void>)?
-    private var scanAt = NIODeadline.distantPast
+    private var lastScan: NIODeadline?
 
-    /// How often new processes are looked for.
+    /// How often new processes are looked for: all that the system has are gone through.
     private static let scanInterval = TimeAmount.milliseconds(100)
+    private static let restScanInterval = TimeAmount.seconds(1)
 
     init(eventLoop: any EventLoop, metrics: WorkerMetrics) {
         self.eventLoop = eventLoop
@@ -60,8 +61,9 @@ final class WorkerWatch {
     private func look() {
         wake = nil
         let now = NIODeadline.now()
-        if scanAt <= now {
-            scanAt = now + Self.scanInterval
+        let interval = state.allRest ? Self.restScanInterval : Self.scanInterval
+        if lastScan.map({ $0 + interval <= now }) ?? true {
+            lastScan = now
             kin.refresh(workers: Set(workers.keys))
         }
         for pid in state.due(now: now) {
@@ -75,7 +77,7 @@ final class WorkerWatch {
         let processes = [pid] + kin.children(of: pid)
         let memory = processes.reduce(0) { $0 + (ProcessFigures.memory($1) ?? 0) }
         metrics.uses(worker.pool.name, pid: pid, memory: memory)
-        if let files = ProcessFigures.openFiles(pid) { worker.hasOpen(files) }
+        if !state.isResting(pid), let files = ProcessFigures.openFiles(pid) { worker.hasOpen(files) }
         let sight = WorkerWatchState.Sight(memory: memory, processes: processes.count, isBusy: worker.isBusy)
         var verdict = state.saw(pid, sight, now: now)
         if verdict == .measure {

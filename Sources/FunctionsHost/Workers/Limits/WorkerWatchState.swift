@@ -2,8 +2,8 @@ import NIOCore
 
 /// When which worker is looked at, and what follows from what is seen, as a pure state machine.
 ///
-/// A worker that is at work is looked at closely, so that one that grows is found before it presses the others; one that
-/// rests is looked at now and then. What it holds while it rests doesn't change, and where it does it isn't resting.
+/// A worker that is at work is looked at closely, so that one that grows is found before it presses the others. Of one that
+/// rests, as most do most of the time, only the memory is looked at, and less often; where that changes it isn't resting.
 struct WorkerWatchState {
     /// A worker's process id, which is also that of its group.
     typealias ID = Int32
@@ -36,12 +36,14 @@ struct WorkerWatchState {
         /// Since when it has had nothing to do and hasn't grown; nil while it is at work.
         var calmSince: NIODeadline?
         var memory = 0
+        var isResting = false
         /// Whether it was measured beyond its limit at the last look.
         var wasOver = false
     }
 
     static let closeInterval = TimeAmount.milliseconds(50)
-    static let restInterval = TimeAmount.seconds(1)
+    /// Twice of it and a kill is what a worker that begins to grow in the background may have.
+    static let restInterval = TimeAmount.milliseconds(100)
     /// A process that is just being started shares all of its parent's memory for a moment.
     static let againInterval = TimeAmount.milliseconds(10)
     /// How long a worker is still looked at closely after its work.
@@ -52,6 +54,11 @@ struct WorkerWatchState {
     private static let slack = TimeAmount.milliseconds(5)
 
     private var watched: [ID: Watched] = [:]
+
+    /// Whether no worker is looked at closely.
+    var allRest: Bool { watched.values.allSatisfy(\.isResting) }
+
+    func isResting(_ id: ID) -> Bool { watched[id]?.isResting ?? false }
 
     /// When the next worker is to be looked at; nil where there is none.
     var nextLook: NIODeadline? { watched.values.map(\.lookAt).min() }
@@ -66,6 +73,7 @@ struct WorkerWatchState {
     mutating func stirred(_ id: ID, now: NIODeadline) {
         guard var worker = watched[id] else { return }
         worker.calmSince = nil
+        worker.isResting = false
         worker.lookAt = min(worker.lookAt, now + Self.closeInterval)
         watched[id] = worker
     }
@@ -88,6 +96,7 @@ struct WorkerWatchState {
         worker.wasOver = false
         let grew = abs(sight.memory - worker.memory) > Self.stirring
         worker.memory = sight.memory
+        worker.isResting = false
         if sight.isBusy || grew {
             worker.calmSince = nil
             return .fine(rests: false)
@@ -95,6 +104,7 @@ struct WorkerWatchState {
         let calmSince = worker.calmSince ?? now
         worker.calmSince = calmSince
         guard now - calmSince >= Self.calmTime else { return .fine(rests: false) }
+        worker.isResting = true
         worker.lookAt = now + Self.restInterval
         return .fine(rests: true)
     }

@@ -317,6 +317,8 @@ final class Worker: Sendable {
             return (pid, reason, status, state.onGone)
         }
         guard let over else { return }
+        // First, so that whoever reads of it in the log finds it counted.
+        supervisor.metrics.ended(pool.name, pid: over.pid, over.reason)
         let message: Logger.Message =
             switch over.reason {
             case .memory: "the worker was killed: the function used more memory than it may"
@@ -329,7 +331,6 @@ final class Worker: Sendable {
                 "worker.end": "\(over.reason)", "worker.cpu": "\(over.status.cpuMicroseconds) µs",
                 "worker.maxResident": "\(over.status.maxResidentKiB) KiB",
             ])
-        supervisor.metrics.ended(pool.name, pid: over.pid, over.reason)
         let wasAlone = executions.withLock { ($0.lost ?? 0) <= 1 }
         for action in over.onGone { action(over.reason, wasAlone) }
         pool.workerGone(self, end: over.reason)

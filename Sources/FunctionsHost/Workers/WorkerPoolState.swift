@@ -217,6 +217,8 @@ struct WorkerPoolState: Equatable {
         guard let index = index(id) else { return [] }
         let worker = workers.remove(at: index)
         guard crashed else { return startAsNeeded(now: now) }
+        // It has shown what was to be seen.
+        if probed != nil { probed = 0 }
         crashes += 1
         mayStartAt = now + Self.pause(afterCrashes: crashes)
         var actions: [Action] = []

@@ -97,6 +97,13 @@ import Testing
         #expect(warm.began(now: start) == [.start(2)])
     }
 
+    @Test func aProbeThatCrashesIsNotTriedAgain() {
+        var pool = pool(min: 2, max: 5)
+        #expect(pool.probe(1, now: start) == [.start(1)])
+        #expect(pool.workerEnded(1, crashed: true, now: start) == [])
+        #expect(pool.instances == 0)
+    }
+
     @Test func nothingIsProbedOnceThePoolStops() {
         var pool = pool(max: 5)
         _ = pool.probe(3, now: start)

@@ -17,6 +17,7 @@ let package = Package(
     products: [
         .library(name: "FunctionsRuntime", targets: ["FunctionsRuntime"]),
         .library(name: "FunctionsTesting", targets: ["FunctionsTesting"]),
+        .library(name: "FunctionsServing", targets: ["FunctionsServing"]),
         .executable(name: "functions-host", targets: ["functions-host"]),
         .executable(name: "ShopFunctions", targets: ["ShopFunctions"]),
     ],
@@ -96,6 +97,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "FunctionsServing",
+            dependencies: [
+                "FunctionsHost", "FunctionsRuntime", "WorkerProtocol",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "functions-host",
             dependencies: [
@@ -112,6 +122,9 @@ let package = Package(
             dependencies: ["FunctionsRuntime", "WorkerProtocol", .product(name: "NIOCore", package: nio)],
             path: "Tests/FixtureFunctions",
             swiftSettings: settings),
+        .executableTarget(
+            name: "AloneFunctions", dependencies: ["FunctionsRuntime", "FunctionsServing"],
+            path: "Tests/AloneFunctions", swiftSettings: settings),
         // What tests share: random numbers, a plain model of the store, and scripts to run.
         .target(
             name: "TestSupport", dependencies: ["DocumentModel"], path: "Tests/TestSupport", swiftSettings: settings),
@@ -182,7 +195,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "functions-host", "ShopFunctions", "FixtureFunctions", "TestSupport",
+                "functions-host", "ShopFunctions", "FixtureFunctions", "AloneFunctions", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

@@ -27,9 +27,7 @@ struct ParamResolution {
 
     /// What one of the functions may read.
     func values(for function: FunctionManifest) -> ParamValues {
-        let declared = Set(function.secrets)
-        return ParamValues(
-            function: function.name, values: values, secrets: secrets.filter { declared.contains($0.key) })
+        ParamValues(of: function, values: values, secrets: secrets)
     }
 
     // MARK: Params
@@ -113,6 +111,14 @@ struct ParamResolution {
     }
 }
 
+extension ParamValues {
+    /// What one function may read: all params, and those secrets that it declares.
+    init(of function: FunctionManifest, values: [String: ParamValue], secrets: [String: String]) {
+        let declared = Set(function.secrets)
+        self.init(function: function.name, values: values, secrets: secrets.filter { declared.contains($0.key) })
+    }
+}
+
 extension [VariableFile] {
     /// The entry that counts.
     fileprivate func last(having name: String) -> (VariableFile.Entry, VariableFile)? {
@@ -154,5 +160,6 @@ extension ParamType {
         }
     }
 
-    fileprivate var plainExample: String { self == .string ? "…" : example }
+    /// As a text of a file of variables.
+    var plainExample: String { self == .string ? "…" : example }
 }

@@ -19,7 +19,7 @@ final class ServedFunction: Sendable {
 /// Which URL is which function's.
 ///
 /// A function has the local form `/PROJECT/REGION/NAME`, its name at the host `REGION-PROJECT.cloudfunctions.net`, and
-/// `/NAME` at any other host, as behind a domain of one's own.
+/// `/NAME` at any other host, as behind a domain of one's own. Or one function is served alone, and has every path.
 struct RouteTable: Sendable {
     struct Match {
         let function: ServedFunction
@@ -30,9 +30,12 @@ struct RouteTable: Sendable {
     let project: String
     private let byRegionAndName: [String: ServedFunction]
     private let byName: [String: ServedFunction]
+    /// The one that has every path but those of the gateway's own, below `/__/`.
+    private let target: ServedFunction?
 
-    init(project: String, functions: [ServedFunction]) {
+    init(project: String, functions: [ServedFunction], target: ServedFunction? = nil) {
         self.project = project
+        self.target = target
         var byRegionAndName: [String: ServedFunction] = [:]
         var byName: [String: ServedFunction] = [:]
         for function in functions {
@@ -50,6 +53,9 @@ struct RouteTable: Sendable {
 
     func match(uri: String, host: String?) -> Match? {
         let path = Path(uri)
+        if let target {
+            return uri.hasPrefix("/__/") ? nil : Match(function: target, target: path.rest(from: uri.startIndex))
+        }
         if let first = path.segment(at: 0), first.text == project,
             let region = path.segment(at: first.end), let name = path.segment(at: region.end),
             let function = byRegionAndName[uri.slice(region.start, name.end)]

@@ -3,8 +3,20 @@ import NIOHTTP1
 /// The proxies whose word counts on where a request comes from.
 struct TrustedProxies: Hashable, Sendable {
     private let prefixes: [AddressPrefix]
+    /// Whether the other end of a connection is a proxy whatever its address.
+    private let isBehindProxy: Bool
 
-    init(_ prefixes: [AddressPrefix] = []) { self.prefixes = prefixes }
+    init(_ prefixes: [AddressPrefix] = [], isBehindProxy: Bool = false) {
+        self.prefixes = prefixes
+        self.isBehindProxy = isBehindProxy
+    }
+
+    /// Those of Cloud Run and Knative: whoever connects, and what stands before it within the platform's own network.
+    static let platform = TrustedProxies(
+        [
+            "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "127.0.0.0/8",
+            "fc00::/7", "fe80::/10", "::1",
+        ].compactMap { AddressPrefix($0) }, isBehindProxy: true)
 
     func contains(_ address: IPAddress) -> Bool { prefixes.contains { $0.contains(address) } }
 
@@ -14,7 +26,7 @@ struct TrustedProxies: Hashable, Sendable {
     /// the client, and may be anything.
     /// - Parameter peer: the other end of the connection.
     func client(_ peer: IPAddress, _ headers: HTTPHeaders) -> IPAddress {
-        guard !prefixes.isEmpty, contains(peer) else { return peer }
+        guard isBehindProxy || (!prefixes.isEmpty && contains(peer)) else { return peer }
         var client = peer
         for header in headers["X-Forwarded-For"].reversed() {
             for part in header.split(separator: ",").reversed() {

@@ -3,14 +3,23 @@
 #else
     import Foundation
 #endif
-import WorkerProtocol
+package import WorkerProtocol
 
 extension FunctionBundle {
     /// Does what the host asks for on the command line: `manifest`, or `worker NAME`.
     ///
     /// Ends the process with 64 where the arguments are others, with 78 where the bundle is impossible.
-    public static func main() {
-        let arguments = CommandLine.arguments.dropFirst()
+    public static func main() { main(otherwise: []) }
+
+    /// The same for a bundle that can do more.
+    ///
+    /// - Parameters:
+    ///   - more: the further commands, a line each, with what they do.
+    ///   - perform: does what other arguments ask for, and returns only where they ask for nothing that it knows.
+    package static func main(
+        otherwise more: [(command: String, does: String)], perform: ([String], Manifest) -> Void = { _, _ in }
+    ) {
+        let arguments = Array(CommandLine.arguments.dropFirst())
         let bundle = Self()
         let functions = bundle.functions
         let manifest = Manifest(functions, params: bundle.params)
@@ -29,13 +38,16 @@ extension FunctionBundle {
             }
             Worker.run(function)
         default:
+            perform(arguments, manifest)
             let program = CommandLine.arguments.first ?? "\(Self.self)"
+            let commands = [(command: "manifest", does: "print what the functions are, as JSON")] + more
+            let width = commands.map(\.command.count).max() ?? 0
+            let lines = commands.map { command, does in
+                "  \(program) \(command)\(String(repeating: " ", count: width - command.count))    \(does)\n"
+            }
             StandardError.write(
-                """
-                \(Self.self) is a bundle of \(functions.count) functions. functions-host serves it; by itself it can
-                  \(program) manifest        print what the functions are, as JSON
-
-                """)
+                "\(Self.self) is a bundle of \(functions.count) functions. functions-host serves it; by itself it can\n"
+                    + lines.joined())
             ProcessControl.exit(64)
         }
     }

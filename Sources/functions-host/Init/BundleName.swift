@@ -6,7 +6,7 @@ struct BundleName: Sendable {
     let product: String
 
     /// Targets of the runtime's package, which no other package in the build may have too.
-    private static let taken = ["FixtureFunctions", "ShopFunctions"]
+    private static let taken = ["AloneFunctions", "FixtureFunctions", "ShopFunctions"]
 
     /// - Throws: a sentence that says what a name is.
     init(_ text: String) throws(InitError) {

@@ -8,6 +8,7 @@ enum BuiltProducts {
     static var host: String { path("functions-host") }
     static var shop: String { path("ShopFunctions") }
     static var fixture: String { path("FixtureFunctions") }
+    static var alone: String { path("AloneFunctions") }
 
     private static func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
 

@@ -35,4 +35,18 @@ import Testing
         #expect(proxies.client(stranger, all) == stranger)
         #expect(TrustedProxies().client(stranger, all) == stranger)
     }
+
+    /// Whoever connects is the platform, and what is public in front of it is the client.
+    @Test(arguments: ["198.51.100.1", "10.0.0.1", "169.254.1.1"])
+    func aPlatformsProxyIsBelievedWhateverItsAddress(peer: String) throws {
+        let peer = try #require(IPAddress(peer))
+        func client(_ way: String?) -> IPAddress {
+            TrustedProxies.platform.client(peer, HTTPHeaders(way.map { [("X-Forwarded-For", $0)] } ?? []))
+        }
+        #expect(client("203.0.113.9, 192.0.2.1") == IPAddress("192.0.2.1"))
+        #expect(client("203.0.113.9, 192.0.2.1, 10.4.0.3, 127.0.0.1") == IPAddress("192.0.2.1"))
+        #expect(client("2001:db8::1, fd00::7") == IPAddress("2001:db8::1"))
+        #expect(client("192.168.0.4") == IPAddress("192.168.0.4"))
+        #expect(client(nil) == peer)
+    }
 }

@@ -21,6 +21,11 @@ package struct RemoteKeySource: KeySource {
     package static let googleIDTokens = RemoteKeySource(
         address: "https://www.googleapis.com" + IDTokenCertificates.path, document: .certificates)
 
+    /// The certificates of an emulator's ID tokens. Only one of ours has any: the others' tokens are unsigned.
+    static func emulator(at host: String) -> RemoteKeySource {
+        RemoteKeySource(address: "http://" + host + IDTokenCertificates.path, document: .certificates)
+    }
+
     /// The keys of App Check tokens, kept for 6 hours as Firebase says.
     package static let googleAppCheck = RemoteKeySource(
         address: "https://firebaseappcheck.googleapis.com/v1/jwks", document: .webKeySet, fixedAge: 6 * 3600)

@@ -1,0 +1,73 @@
+@preconcurrency import Dispatch
+import Foundation
+import FunctionsHost
+import Logging
+import UnixSignals
+import WorkerProtocol
+
+/// The bundle's program while it serves alone.
+struct ServingProgram: Sendable {
+    let name: String
+    let manifest: Manifest
+
+    /// This very program, also where its file has been replaced meanwhile.
+    private static var executable: String {
+        #if os(Linux)
+            "/proc/self/exe"
+        #else
+            Bundle.main.executablePath ?? CommandLine.arguments[0]
+        #endif
+    }
+
+    /// Serves until SIGTERM or SIGINT, and ends the process.
+    func run(_ request: ServingRequest) -> Never {
+        // A reader of the output that has gone is no reason to end.
+        signal(SIGPIPE, SIG_IGN)
+        let environment: ServingEnvironment
+        do throws(HostError) {
+            environment = try ServingEnvironment(request.variables, port: request.port)
+        } catch {
+            end(78, "\(error)")
+        }
+        DescriptorLimit.raise()
+        let isOnPlatform = environment.isOnPlatform
+        let writer = LogWriter(to: isOnPlatform ? .standardOutput : .standardError)
+        writer.start()
+        LoggingSystem.bootstrap { label in
+            isOnPlatform
+                ? CloudLogHandler(label: label, writer: writer) as any LogHandler
+                : ConsoleLogHandler(label: label, writer: writer)
+        }
+        Task {
+            let status = await serve(environment)
+            writer.flush()
+            exit(status)
+        }
+        dispatchMain()
+    }
+
+    /// - Returns: the status to end with.
+    private func serve(_ environment: ServingEnvironment) async -> Int32 {
+        let logger = Logger(label: "host")
+        do {
+            let server = try await BundleServer(
+                BundleServer.Bundle(name: name, manifest: manifest, executable: Self.executable), in: environment,
+                logger: logger)
+            try await server.run(gracefulShutdownSignals: [.sigterm, .sigint])
+            return 0
+        } catch {
+            write("\(error)")
+            return error is HostError ? 78 : 1
+        }
+    }
+
+    private func end(_ status: Int32, _ message: String) -> Never {
+        write(message)
+        exit(status)
+    }
+
+    private func write(_ message: String) {
+        let lines = message.split(separator: "\n").map { "\(name): \($0)\n" }.joined()
+        try? FileHandle.standardError.write(contentsOf: Data(lines.utf8))
+    }
+}

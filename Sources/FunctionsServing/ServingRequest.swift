@@ -1,0 +1,18 @@
+import Foundation
+
+/// What the command line and the environment ask for: to serve.
+struct ServingRequest: Sendable {
+    /// As the command line has it; nil for the environment's.
+    let port: String?
+    let variables: [String: String]
+
+    /// - Returns: nil where they don't ask for it.
+    init?(_ arguments: [String], variables: [String: String] = ProcessInfo.processInfo.environment) {
+        switch arguments {
+        case [] where variables["PORT"]?.isEmpty == false, ["serve"]: port = nil
+        case let words where words.count == 3 && words.starts(with: ["serve", "--port"]): port = words[2]
+        default: return nil
+        }
+        self.variables = variables
+    }
+}

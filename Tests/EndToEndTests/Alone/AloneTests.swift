@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+/// A bundle's executable that serves without a host.
+@Suite(.timeLimit(.minutes(10))) struct AloneTests {
+    @Test func functionsAreServedAsAHostServesThem() async throws {
+        try await RunningBundle.serving { bundle in
+            for path in ["/hello", "/demo-shop/us-central1/hello"] {
+                let answer = try await bundle.call("hello", #""Ada""#, path: path)
+                #expect(answer.text == #"{"result":"Hello, Ada, 10 times"}"#)
+            }
+            #expect(try await bundle.functions.send("PUT", "/page/deep?x=1").text == "PUT /deep")
+            let stream = try await bundle.call("countdown", "2", headers: ["Accept": "text/event-stream"])
+            #expect(stream.events.map { $0["message"]?.integer } == [2, 1, nil])
+            #expect(stream.events.last?["result"]?.text == "liftoff")
+            let health = try await bundle.functions.send("GET", "/__/health")
+            #expect(health.text == #"{"status":"SERVING"}"#)
+            let document = try await bundle.functions.send("GET", "/__/functions.yaml").text
+            #expect(document.contains("  hello:\n"))
+            #expect(!document.contains("nightly"))
+        }
+    }
+
+    @Test func whatNeedsAHostIsToldAndNotThere() async throws {
+        try await RunningBundle.serving { bundle in
+            let line = try #require(bundle.process.errors.split(separator: "\n").first { $0.contains("aren't served") })
+            #expect(line.contains("created (a document trigger), nightly (a scheduled job)"), "\(line)")
+            for name in ["created", "nightly", "unknown"] {
+                #expect(try await bundle.call(name, "null").status == 404)
+            }
+        }
+    }
+
+    @Test func oneFunctionIsServedAtEveryPath() async throws {
+        let target = ["FUNCTION_TARGET": "page"]
+        // It needs no secret, so none is asked for.
+        let environment = RunningBundle.project.merging(target) { $1 }.filter { $0.key != "API_KEY" }
+        try await RunningBundle.serving(environment) { bundle in
+            for path in ["/", "/hello", "/demo-shop/us-central1/hello"] {
+                let answer = try await bundle.functions.send("GET", path)
+                #expect(answer.text == "GET \(path)")
+            }
+            let health = try await bundle.functions.send("GET", "/__/health")
+            #expect(health.text == #"{"status":"SERVING"}"#)
+        }
+        for (name, words) in [("nightly", "a scheduled job"), ("pge", "it has hello, whoami")] {
+            let (errors, status) = try await RunningBundle.refusal(
+                environment.merging(["FUNCTION_TARGET": name]) { $1 })
+            #expect(errors.contains(words), "\(errors)")
+            #expect(status == 78)
+        }
+    }
+
+    @Test func aFunctionThatMisbehavesHarmsNobodyElse() async throws {
+        try await RunningBundle.serving { bundle in
+            #expect(try await bundle.call("trap", "7").text == CrashTests.hidden)
+            #expect(try await bundle.call("trap", "2").text == #"{"result":3}"#)
+            let start = ContinuousClock.now
+            let late = try await bundle.call("hangs", "null")
+            #expect(late.status == 504)
+            #expect(late.json["error"]?["status"]?.text == "DEADLINE_EXCEEDED")
+            #expect(.milliseconds(1000)...(.milliseconds(3000)) ~= ContinuousClock.now - start)
+            #expect(try await bundle.call("hello", #""Ada""#).status == 200)
+        }
+    }
+
+    @Test func aTermSignalLetsWorkUnderWayEnd() async throws {
+        try await RunningBundle.serving { bundle in
+            async let running = bundle.call("slow", "1500")
+            try await Bound.wait("the slow call runs") { bundle.process.workers.count == 1 }
+            let workers = bundle.process.workers
+            bundle.process.send(SIGTERM)
+            #expect(try await running.text == #"{"result":1500}"#)
+            #expect(try await bundle.process.end() == 0)
+            #expect(!workers.contains { kill($0, 0) == 0 })
+        }
+    }
+
+    @Test func workThatOutlastsTheGraceIsToldWithinTenSeconds() async throws {
+        try await RunningBundle.serving { bundle in
+            async let running = bundle.call("slow", "25000")
+            try await Bound.wait("the slow call runs") { bundle.process.workers.count == 1 }
+            let start = ContinuousClock.now
+            bundle.process.send(SIGTERM)
+            let answer = try await running
+            #expect(answer.json["error"]?["status"]?.text == "UNAVAILABLE")
+            #expect(try await bundle.process.end() == 0)
+            #expect(ContinuousClock.now - start < .seconds(10))
+        }
+    }
+}

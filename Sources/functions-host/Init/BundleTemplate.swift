@@ -133,7 +133,7 @@ struct BundleTemplate: Sendable {
 
         `Sources/\(product)` has the functions and their models, `Tests` their tests, `functions.json` what the host
         serves. `Package.swift` names the place of the runtime's package on this machine; its `Docs/authors.md` tells
-        the rest.
+        the rest, also how a bundle serves alone, as on Cloud Run.
 
         """
     }

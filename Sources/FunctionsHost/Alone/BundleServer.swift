@@ -115,9 +115,25 @@ package final class BundleServer: Sendable {
         }
         for function in functions { function.pool.stop() }
         for function in functions { await function.pool.kill() }
-        await documents.shutdown()
+        await rollBack(within: .seconds(1))
         await parts.close()
         try result.get()
+    }
+
+    /// Waits for transactions that were left open to be rolled back, but not for a service that doesn't answer: the
+    /// process must end in time.
+    private func rollBack(within limit: Duration) async {
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        let bound = Task {
+            try? await Task.sleep(for: limit)
+            end.finish()
+        }
+        Task {
+            await documents.shutdown()
+            end.finish()
+        }
+        for await _ in ended {}
+        bound.cancel()
     }
 }
 

@@ -1,7 +1,8 @@
 import Foundation
 import NIOCore
 
-/// What it costs to hold functions to their limits: a rate limit in each call, and the looks at workers' memory.
+/// What it costs to hold functions to their limits, a rate limit in each call and the looks at workers' memory, and how
+/// soon they are held to them.
 struct LimitsBenchmark: Benchmark {
     static let name = "limits"
     private static let clients = 16
@@ -29,8 +30,48 @@ struct LimitsBenchmark: Benchmark {
                 Row(
                     "looking at \(Self.workers) workers: CPU a second", .microseconds(working),
                     beside: .microseconds(resting), aim: .atMost(.milliseconds(0.02))))
+            let late = try await lateAnswers(host)
+            section.add(
+                Row("past the deadline: p50", .milliseconds(LoadReport.median(late)), aim: .atMost(.milliseconds(0.05)))
+            )
+            section.add(Row("past the deadline: most", .milliseconds(late.max() ?? 0)))
+            let grown = try await overgrowths(host)
+            section.add(
+                Row(
+                    "past the memory, 1 MiB a ms: p50", .milliseconds(LoadReport.median(grown)),
+                    aim: .atMost(.milliseconds(0.2))))
+            section.add(Row("past the memory, 1 MiB a ms: most", .milliseconds(grown.max() ?? 0)))
             return section
         }
+    }
+
+    /// - Returns: how long after its deadline each of some calls was answered, in seconds.
+    private func lateAnswers(_ host: HostProcess) async throws -> [Double] {
+        let (port, deadline) = (host.ports.functions, 3.0)
+        let request = Requests(port: port).post(Self.path("hangs"), #"{"data":null}"#)
+        return try await withThrowingTaskGroup(of: Double.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    let start = ContinuousClock.now
+                    _ = try await Load.ask(request, of: port)
+                    return (ContinuousClock.now - start).seconds - deadline
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    /// - Returns: how far each of some functions that take a MiB a millisecond came beyond their memory, in seconds.
+    private func overgrowths(_ host: HostProcess) async throws -> [Double] {
+        let body = #"{"data":{"mebibytes":1000,"pause":950}}"#
+        let request = Requests(port: host.ports.functions).post(Self.path("allocates"), body)
+        let count = pace.count(10, quick: 4)
+        for _ in 0..<count { _ = try await Load.ask(request, of: host.ports.functions) }
+        return try await host.child.wait(for: "\(count) ends") {
+            let ends = host.child.output.matches(of: /memory, (\d+) MiB used of (\d+) MiB/)
+            return ends.count < count
+                ? nil : ends.compactMap { end in Double(end.1).flatMap { used in Double(end.2).map { used - $0 } } }
+        }.map { $0 / 1000 }
     }
 
     private func load(_ function: String, _ host: HostProcess) async throws -> LoadReport {

@@ -195,7 +195,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "functions-host", "ShopFunctions", "FixtureFunctions", "AloneFunctions", "TestSupport",
+                "functions-host", "ShopFunctions", "FixtureFunctions", "AloneFunctions", "TestSupport", "DocumentModel",
+                "DocumentStore", "FunctionsHost", "FunctionsRuntime",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

@@ -13,12 +13,15 @@ final class ServiceSession: ServiceTransport {
     private let session: URLSession
 
     private static let maxConnections = 128
+    /// Longer than any request has: what the session itself bounds is only the time between two parts of an answer.
+    private static let idleTimeout = 3600.0
 
     init() {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.urlCredentialStorage = nil
+        configuration.timeoutIntervalForRequest = Self.idleTimeout
         configuration.httpMaximumConnectionsPerHost = Self.maxConnections
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
@@ -29,13 +32,18 @@ final class ServiceSession: ServiceTransport {
         guard let url = URL(string: request.address) else {
             throw ServiceFailure(kind: .notSent, message: "\(request.address) is no address")
         }
-        var sent = URLRequest(url: url, timeoutInterval: request.timeout)
+        var sent = URLRequest(url: url)
         if let body = request.body {
             sent.httpMethod = "POST"
             sent.httpBody = Data(body)
         }
         for (name, value) in request.headers { sent.setValue(value, forHTTPHeaderField: name) }
         let task = session.dataTask(with: sent)
+        let timer = Task { [delegate] in
+            try await Task.sleep(for: .seconds(request.timeout))
+            delegate.timeOut(task)
+        }
+        defer { timer.cancel() }
         return try await withCheckedContinuation { continuation in
             delegate.expect(task, maxBytes: request.maxBytes, continuation)
             task.resume()
@@ -59,6 +67,13 @@ private final class ServiceSessionDelegate: NSObject, URLSessionDataDelegate {
 
     func expect(_ task: URLSessionTask, maxBytes: Int, _ continuation: Continuation) {
         progress.withLock { $0[task.taskIdentifier] = Progress(continuation: continuation, maxBytes: maxBytes) }
+    }
+
+    /// Ends the wait at once, however long the connection takes to end.
+    func timeOut(_ task: URLSessionTask) {
+        guard let progress = progress.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+        task.cancel()
+        progress.continuation.resume(returning: .failure(ServiceFailure(kind: .timedOut, message: "it took too long")))
     }
 
     func urlSession(

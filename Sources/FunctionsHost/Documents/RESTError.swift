@@ -44,12 +44,11 @@ extension StatusCode {
     /// What an HTTP status stands for where nothing says more, as gRPC maps them.
     init(httpStatus: Int) {
         switch httpStatus {
-        case 400: self = .invalidArgument
+        case 400, 413: self = .invalidArgument
         case 401: self = .unauthenticated
         case 403: self = .permissionDenied
         case 404: self = .notFound
         case 409: self = .aborted
-        case 413: self = .outOfRange
         case 429: self = .resourceExhausted
         case 499: self = .cancelled
         case 500: self = .internal

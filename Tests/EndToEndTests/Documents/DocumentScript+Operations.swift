@@ -177,4 +177,18 @@ extension DocumentScript {
         await commit("a precondition", Self.set(a, [:], .exists(false)), transaction: refused)
         try await get("what is there in the end", "alone-tx/a")
     }
+
+    /// A transaction that another's write overtakes, for services that hold nobody up meanwhile.
+    mutating func conflicts() async throws {
+        let a = try path("alone-conflict/a")
+        await commit("before conflicts", Self.set(a, ["n": .integer(0)]))
+        let first = try await begin("one that will lose")
+        try await get("its read", a.string, in: .transaction(first))
+        await commit("another's write", Self.set(a, ["n": .integer(1)]))
+        await commit("its commit is lost", Self.set(a, ["n": .integer(10)]), transaction: first)
+        let second = try await begin("its second try", retrying: first)
+        try await get("what that reads", a.string, in: .transaction(second))
+        await commit("its second commit", Self.set(a, ["n": .integer(11)]), transaction: second)
+        try await get("what is there after conflicts", a.string)
+    }
 }

@@ -14,6 +14,7 @@ struct DocumentScript {
         var name: String
         var response: DocumentResponse
         var description: String { "\(name): \(response)" }
+        var isRefused: Bool { if case .failed = response { true } else { false } }
     }
 
     init(_ documents: any WorkerDocuments, database: DatabaseID) {

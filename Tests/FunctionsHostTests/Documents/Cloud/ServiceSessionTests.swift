@@ -64,7 +64,7 @@ struct ServiceSessionTests {
         }
     }
 
-    @Test func anAnswerIsBoundedInSizeAndTimeAndLeadsNowhereElse() async throws {
+    @Test(.timeLimit(.minutes(1))) func anAnswerIsBoundedInSizeAndTimeAndLeadsNowhereElse() async throws {
         try await serving { origin in
             let session = ServiceSession()
             #expect(await kind(get(origin + "/large"), session) == .tooLarge)

@@ -11,10 +11,8 @@ extension RemoteFirestore {
     /// commits, and the other finds its answer.
     func begin(_ mode: TransactionMode, _ context: OperationContext) async throws(DocumentError) -> DocumentResponse {
         try transactions.withLock { table throws(DocumentError) in try table.checkRoom() }
-        var retried: RemoteTransactions.Entry?
-        if case .readWrite(let id?) = mode {
-            retried = transactions.withLock { $0.retry(id, owner: context.owner) }
-        }
+        let lost = if case .readWrite(let retrying) = mode { retrying } else { nil as TransactionID? }
+        let retried = transactions.withLock { table in lost.flatMap { table.retry($0, owner: context.owner) } }
         let failures = retried.map { $0.failures + 1 } ?? 0
         if let retried {
             if case .open = retried.phase { await abandon(retried.remote) }
@@ -38,7 +36,12 @@ extension RemoteFirestore {
             guard error.code == .invalidArgument else { throw error }
             throw DocumentError(.failedPrecondition, error.message)
         }
-        return .began(transactions.withLock { $0.add(entry) }, prefetched: [])
+        let begun = entry
+        return .began(
+            transactions.withLock { table in
+                if let lost, retried != nil { table.remove(lost) }
+                return table.add(begun)
+            }, prefetched: [])
     }
 
     /// Begins a transaction with the read of what is kept under a key.

@@ -9,7 +9,7 @@ struct RemoteTransactions {
         var owner: UInt64?
         /// The service's own id of it.
         var remote: [UInt8]
-        /// How often it was tried before and lost.
+        /// How often it was tried before.
         var failures: Int
         /// What its commit keeps an answer on; nil where there is no key.
         var completion: Write.Precondition?
@@ -81,13 +81,14 @@ struct RemoteTransactions {
         if byOwner[owner]?.isEmpty ?? false { byOwner[owner] = nil }
     }
 
-    /// What one that is tried again was.
+    /// What one that is tried again was. It is kept until the new one has begun, as beginning may fail too.
     ///
     /// - Returns: nil where it isn't known any more; the new one is then as any other.
     mutating func retry(_ id: TransactionID, owner: UInt64?) -> Entry? {
         guard let entry = entries[id], entry.owner == owner else { return nil }
         if case .ending = entry.phase { return nil }
-        remove(id)
+        entries[id]?.phase = .lost
+        entries[id]?.failures += 1
         return entry
     }
 

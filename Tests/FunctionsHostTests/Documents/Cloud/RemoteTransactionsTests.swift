@@ -92,6 +92,22 @@ struct RemoteTransactionsTests {
         #expect(scripted.firestore.transactions.withLock { $0.count } == 0)
     }
 
+    @Test func aBeginThatIsLostTooStillNamesTheFirst() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":beginTransaction", Self.begun("AQID")), Step(":commit", status: 409, Self.lost),
+            Step(":beginTransaction", with: #""retryTransaction":"AQID""#, status: 409, Self.lost),
+            Step(":beginTransaction", with: #""retryTransaction":"AQID""#, Self.begun("BAUG")),
+        ])
+        let first = try await begin(scripted)
+        _ = try await commit(scripted, first)
+        let again = DocumentRequest.begin(.readWrite(retrying: first))
+        #expect(await scripted.firestore.perform(again, in: owner) == .failed(DocumentError(.aborted, "lost")))
+        _ = try await begin(scripted, retrying: first)
+        #expect(scripted.script.isDone)
+        #expect((0.1...0.2).contains(scripted.pauses.all[1]))
+        #expect(scripted.firestore.transactions.withLock { $0.count } == 1)
+    }
+
     @Test func whatAnInvocationLeavesOpenIsRolledBackAndForgotten() async throws {
         let scripted = ScriptedFirestore([
             Step(":beginTransaction", Self.begun("AQID")), Step(":beginTransaction", Self.begun("BAUG")),

@@ -165,8 +165,9 @@ package final class HostServer: Sendable {
     /// - Parameters:
     ///   - configuration: `functions.json` as it is by now; only what it says of params is taken from it.
     ///   - id: unlike that of any build before.
+    /// - Returns: the bundles that were deployed, whose params stay what they were.
     /// - Throws: an error whose description is a sentence; what was served goes on then.
-    package func reread(_ configuration: HostConfiguration, id: String) async throws {
+    package func reread(_ configuration: HostConfiguration, id: String) async throws -> [String] {
         try await deployments.reread(configuration, id: id)
     }
 

@@ -70,8 +70,7 @@ struct BundleWatch: Sendable {
                     continue
                 }
                 count += 1
-                await reread(&configuration, host, id: "local-\(count)")
-                settings = Self.settings(of: configuration)
+                settings = await reread(&configuration, now, host, id: "local-\(count)")
             }
             for index in bundles.indices {
                 let now = Self.sources(of: bundles[index].build.package)
@@ -99,21 +98,34 @@ struct BundleWatch: Sendable {
     }
 
     /// Has the host take over what can be changed while it serves, and tells what can't.
-    private func reread(_ configuration: inout HostConfiguration, _ host: HostServer, id: String) async {
+    ///
+    /// - Parameter settings: as they were before they are read.
+    /// - Returns: the settings that were read: what changes while the host takes them over is seen afterwards.
+    private func reread(
+        _ configuration: inout HostConfiguration, _ settings: [String], _ host: HostServer, id: String
+    ) async -> [String] {
         let file = configuration.places.file
+        var settings = settings
         do {
             let next = try load()
+            // Other files may count by now. The first is the configuration's own.
+            let read = Self.settings(of: next)
+            settings = read.first == settings.first ? read : []
             let fixed = next.fixedKeys(unlike: configuration)
             if !fixed.isEmpty {
                 tell(
                     "\(file): \(fixed.joined(separator: ", ")) changed, which holds from the next start of the host on")
             }
             configuration = next
-            try await host.reread(next, id: id)
-            tell("params are read anew")
+            let deployed = try await host.reread(next, id: id)
+            tell(
+                "params are read anew"
+                    + (deployed.isEmpty
+                        ? "" : ", but those of \(deployed.joined(separator: ", ")), which was deployed, are the release's"))
         } catch {
             tell("params aren't read anew: \(error); what was served goes on")
         }
+        return settings
     }
 
     // MARK: Parts

@@ -139,7 +139,8 @@ actor DeploymentService: Service {
     /// - Parameters:
     ///   - configuration: `functions.json` as it is by now. Only what it says of params is taken from it.
     ///   - id: unlike that of any release before.
-    func reread(_ configuration: HostConfiguration, id: String) async throws {
+    /// - Returns: the bundles that were deployed, whose params are their releases'.
+    func reread(_ configuration: HostConfiguration, id: String) async throws -> [String] {
         try await alone {
             await maker.take(paramsOf: configuration)
             let current = parts.served.current
@@ -148,6 +149,7 @@ actor DeploymentService: Service {
                 releases.append(release.isLocal ? try await parts.copies.copy(release, id: id) : release)
             }
             try await serveCopies(try await maker.make(releases, after: current))
+            return releases.filter { !$0.isLocal }.map(\.bundle)
         }
     }
 

@@ -82,7 +82,8 @@ final class WorkerPool: Sendable {
             return state.onEmpty
         }
         perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: .now()) }
-        answerProbes(end)
+        // One that had nothing to do says nothing of whether others start.
+        if end.isCrash || hasStopped { answerProbes(end) }
         for action in onEmpty { action() }
     }
 

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
 int functions_file_status(const char *path, unsigned int *mode, unsigned int *owner) {
     struct stat status;
@@ -22,6 +25,9 @@ void functions_forbid_core_dumps(void) {
     if (limit.rlim_max > 1) limit.rlim_max = 1;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_CORE, &limit);
+#if defined(__linux__)
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
 }
 
 long long functions_file_size(const char *path) {
@@ -34,7 +40,7 @@ void functions_write_output_by_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 #if defined(__linux__)
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void end_group(int number) {
@@ -60,6 +66,13 @@ int functions_limit_process(int pid, functions_limit limit, unsigned long long m
     if (now.rlim_max < most) most = now.rlim_max;
     struct rlimit bound = {.rlim_cur = most, .rlim_max = most};
     return prlimit(pid, resource, &bound, NULL);
+}
+
+int functions_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+int functions_ended_child(void) {
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
 }
 
 int functions_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }

@@ -19,13 +19,17 @@ struct ServingParts: Sendable {
     let invocationLoops: [InvocationLoop]
     private let limits: HostConfiguration.Limits
 
-    init(_ services: InvocationServices, tokens: TokenSources, limits: HostConfiguration.Limits, logger: Logger) {
+    /// - Parameter adoptsOrphans: as ``WorkerSupervisor/init(cgroups:adoptsOrphans:)`` has it.
+    init(
+        _ services: InvocationServices, tokens: TokenSources, limits: HostConfiguration.Limits,
+        adoptsOrphans: Bool = false, logger: Logger
+    ) {
         self.limits = limits
         invocationServices = services
         verifiers = TokenVerifiers(tokens)
         keyCaches = [tokens.idTokenKeys, tokens.appCheckKeys].compactMap { $0 }
         let cgroups = limits.cgroupHome(logger)
-        supervisor = WorkerSupervisor(cgroups: cgroups.home)
+        supervisor = WorkerSupervisor(cgroups: cgroups.home, adoptsOrphans: adoptsOrphans)
         logCgroups = cgroups.log
         // Workers need the cores more than the gateway does: one of its loops carries tens of thousands of calls a
         // second.

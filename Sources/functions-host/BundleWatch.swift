@@ -121,7 +121,8 @@ struct BundleWatch: Sendable {
             tell(
                 "params are read anew"
                     + (deployed.isEmpty
-                        ? "" : ", but those of \(deployed.joined(separator: ", ")), which was deployed, are the release's"))
+                        ? ""
+                        : ", but those of \(deployed.joined(separator: ", ")), which was deployed, are the release's"))
         } catch {
             tell("params aren't read anew: \(error); what was served goes on")
         }

@@ -49,6 +49,10 @@ struct AloneFunctions: ServableBundle {
         onCall("environment") { (request: CallableRequest<[String]>) in
             request.data.map { getenv($0).map { String(cString: $0) } }
         }
+        onCall("leavesChild") { (request: CallableRequest<NoData>) in
+            // In a session of its own, so that it outlives even the worker.
+            popen("setsid sleep 1 >/dev/null 2>&1 &", "r").map { _ = pclose($0) }
+        }
         onCall("readsSecret", .secrets(apiKey)) { (request: CallableRequest<NoData>) in
             request.logger.info("the key is \(apiKey.value)!", metadata: ["reason": "\"test\""])
             return apiKey.value.count

@@ -11,7 +11,8 @@ int functions_file_status(const char *path, unsigned int *mode, unsigned int *ow
    or, where the process is killed, never. */
 void functions_write_output_by_line(void);
 
-/* Has crashes of this process, and of those it starts, leave no core dump. */
+/* Has crashes of this process, and of those it starts, leave no core dump. On Linux no other process of this user can read
+   this one's memory and environment from then on. */
 void functions_forbid_core_dumps(void);
 
 /* The size of what a path names, which of /proc/PID/fd is the number of open descriptors. Returns -1 with errno where
@@ -34,6 +35,13 @@ int functions_limit_process(int pid, functions_limit limit, unsigned long long m
 /* Has the kernel end this process, and with it the process group that it leads, when the thread that started it ends.
    Returns 0 where it will. */
 int functions_die_with_parent(void);
+
+/* Makes this process the parent of what its descendants leave behind, as process 1 is of everybody's. Returns 0 where it
+   is. */
+int functions_adopt_orphans(void);
+
+/* A child of this process that has ended and isn't reaped; 0 where there is none. */
+int functions_ended_child(void);
 
 /* A pipe whose both ends are closed on exec. Returns 0, or -1 with errno. */
 int functions_pipe(int ends[2]);

@@ -38,8 +38,6 @@ struct AlonePlan {
         guard problems.isEmpty else { throw HostError(problems.joined(separator: "\n")) }
     }
 
-    var hasSecrets: Bool { !params.secrets.isEmpty }
-
     /// For the log; nil where all are served.
     var unservedReason: Logger.Metadata? {
         guard !unserved.isEmpty else { return nil }

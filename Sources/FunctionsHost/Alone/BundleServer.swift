@@ -59,10 +59,12 @@ package final class BundleServer: Sendable {
         limits.shutdownGrace = Self.shutdownGrace
         let parts = ServingParts(
             InvocationServices(documents: documents),
-            tokens: environment.tokenSources(of: project, logger: logger), limits: limits, logger: logger)
+            tokens: environment.tokenSources(of: project, logger: logger), limits: limits, adoptsOrphans: true,
+            logger: logger)
         self.parts = parts
-        if plan.hasSecrets { CoreDumps.forbid() }
         let secrets = bundle.manifest.params.filter { $0.type == .secret }.map(\.name)
+        // Also those that no function which is served may read: they are in this process's environment.
+        if secrets.contains(where: { environment.variables[$0] != nil }) { CoreDumps.forbid() }
         functions = plan.functions.map { manifest in
             ServedFunction(
                 manifest: manifest,

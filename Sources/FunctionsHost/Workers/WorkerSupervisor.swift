@@ -23,18 +23,25 @@ final class WorkerSupervisor: Sendable {
     private let children: NIOLoopBoundBox<[Int32: Worker]>
     private let watch: NIOLoopBoundBox<WorkerWatch>
     let metrics = WorkerMetrics()
+    private let adoptsOrphans: Bool
     /// Where workers get groups of their own; nil where they don't.
     let cgroups: CgroupHome?
 
-    init(cgroups: CgroupHome? = nil) {
+    /// - Parameter adoptsOrphans: whether this process is the parent of what workers leave behind, and reaps it: in a
+    ///   container nobody else does. Then every child of the process must be a worker.
+    init(cgroups: CgroupHome? = nil, adoptsOrphans: Bool = false) {
         self.cgroups = cgroups
+        self.adoptsOrphans = adoptsOrphans && Orphans.adopt()
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         eventLoop = group.next()
         children = .makeBoxSendingValue([:], eventLoop: eventLoop)
         watch = .makeBoxSendingValue(WorkerWatch(eventLoop: eventLoop, metrics: metrics), eventLoop: eventLoop)
         childSignal = DispatchSource.makeSignalSource(signal: SIGCHLD)
-        childSignal.setEventHandler { [eventLoop, children, watch] in
-            eventLoop.execute { Self.reap(children, watch) }
+        childSignal.setEventHandler { [eventLoop, children, watch, adoptsOrphans = self.adoptsOrphans] in
+            eventLoop.execute {
+                Self.reap(children, watch)
+                if adoptsOrphans { Orphans.reap(sparing: { children.value[$0] != nil }) }
+            }
         }
         childSignal.setCancelHandler { [signals] in signals.continuation.finish() }
         childSignal.activate()

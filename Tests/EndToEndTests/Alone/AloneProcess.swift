@@ -32,6 +32,8 @@ final class AloneProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
+    var id: Int32 { process.processIdentifier }
+
     /// Its worker processes.
     var workers: [Int32] { ProcessTable.children(of: process.processIdentifier) }
 

@@ -31,6 +31,22 @@ import Testing
         }
     }
 
+    /// In a container nobody else is there to reap it.
+    @Test func whatAFunctionLeavesBehindIsReaped() async throws {
+        try await RunningBundle.serving { bundle in
+            #expect(try await bundle.call("leavesChild", "null").status == 200)
+            func adopted(withEnded: Bool) -> [Int32] {
+                ProcessTable.children(of: bundle.process.id, withEnded: withEnded).filter { pid in
+                    FileManager.default.contents(atPath: "/proc/\(pid)/comm").map { $0 == Data("sleep\n".utf8) }
+                        ?? false
+                }
+            }
+            try await Bound.wait("the bundle adopts it") { !adopted(withEnded: false).isEmpty }
+            try await Bound.wait("it is reaped") { adopted(withEnded: true).isEmpty }
+            #expect(try await bundle.call("hello", #""Ada""#).status == 200)
+        }
+    }
+
     @Test func oneFunctionIsServedAtEveryPath() async throws {
         let target = ["FUNCTION_TARGET": "page"]
         // It needs no secret, so none is asked for.

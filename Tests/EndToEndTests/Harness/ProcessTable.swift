@@ -12,7 +12,8 @@ enum ProcessTable {
     }
 
     /// The ids of a process's children.
-    static func children(of parent: Int32) -> [Int32] {
+    /// - Parameter withEnded: whether those count that have ended and aren't reaped.
+    static func children(of parent: Int32, withEnded: Bool = false) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { pid in
             // PID (NAME) STATE PARENT …, where the name may hold anything.
@@ -20,7 +21,7 @@ enum ProcessTable {
                 let end = line.lastIndex(of: UInt8(ascii: ")"))
             else { return false }
             let rest = String(decoding: line[(end + 1)...], as: UTF8.self).split(separator: " ")
-            return rest.count > 1 && rest[1] == "\(parent)" && rest[0] != "Z"
+            return rest.count > 1 && rest[1] == "\(parent)" && (withEnded || rest[0] != "Z")
         }
     }
 

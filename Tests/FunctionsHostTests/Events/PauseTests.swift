@@ -186,21 +186,6 @@ import WorkerProtocol
         #expect(third.gates["f"]?.admit() == .budgetUsedUp)
     }
 
-    @Test func whatWasUsedLastIsRememberedWhateverIsWrittenBesideIt() async throws {
-        var budget = HostConfiguration.Budget()
-        budget.invocationsPerDay = 1_000_000
-        let ring = try await DispatcherRing([.created("f")], budgets: ["f": budget], begins: false)
-        for _ in 0..<300 {
-            _ = ring.gates["f"]?.admit()
-            async let care: Void = ring.service.care()
-            _ = ring.gates["f"]?.admit()
-            await ring.service.finish()
-            let known = ring.gates["f"]?.budgetRecord
-            await care
-            #expect(try await EventRecords.load(ring.store).budgets["f"] == known)
-        }
-    }
-
     @Test func resumingLetsABudgetBe() async throws {
         var budget = HostConfiguration.Budget()
         budget.invocationsPerDay = 1

@@ -10,7 +10,8 @@ package protocol WorkerDocuments: Sendable {
         _ request: DocumentRequest, in context: OperationContext,
         completion: @escaping @Sendable (DocumentResponse) -> Void)
 
-    /// Rolls back all transactions that were begun under an owner, whose work is over.
+    /// Rolls back all transactions that were begun under an owner, whose work is over. What it asked for and has no
+    /// answer to may be given up.
     func release(owner: UInt64)
 }
 

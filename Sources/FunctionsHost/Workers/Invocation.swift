@@ -39,6 +39,9 @@ final class Invocation {
     /// Transactions it has begun and not ended; they end with it.
     var openTransactions = 0
 
+    /// Whether documents have to be told of its end.
+    var hasOpenWork: Bool { openTransactions > 0 || pendingOperations > 0 }
+
     init(
         id: UInt64, pool: WorkerPool, head: InvocationHead, body: ByteBuffer, deadline: NIODeadline,
         completionKey: CompletionKey?, client: any InvocationClient

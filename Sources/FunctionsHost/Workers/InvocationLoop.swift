@@ -84,7 +84,7 @@ final class InvocationLoop: @unchecked Sendable {
         let isWanted = invocation.isWanted
         let link = invocation.link
         link?.worker.ended(invocation.head.executionID)
-        if invocation.openTransactions > 0 { invocation.pool.services.documents.release(owner: invocation.id) }
+        if invocation.hasOpenWork { invocation.pool.services.documents.release(owner: invocation.id) }
         invocation.state = .ended
         invocations[invocation.id] = nil
         if isWanted { invocation.client?.invocationEnded(outcome) }
@@ -191,7 +191,7 @@ final class InvocationLoop: @unchecked Sendable {
             invocation.observer?.invocationOver(.neverStarted)
         case .running(let link):
             invocation.state = .unwanted(link, giveUpAt: giveUpAt)
-            if invocation.openTransactions > 0 { invocation.pool.services.documents.release(owner: invocation.id) }
+            if invocation.hasOpenWork { invocation.pool.services.documents.release(owner: invocation.id) }
             link.cancel(invocation, reason: reason)
         case .unwanted, .abandoned, .ended:
             break

@@ -28,32 +28,42 @@ struct FirestoreService: Sendable {
     /// - Parameters:
     ///   - verb: the custom method, such as `runQuery`.
     ///   - parent: the document that it is below; nil for the database's root.
+    ///   - isCut: whether it ends where its task is cancelled. What else the service has to do is waited for, since it is
+    ///     then known what became of it; only what isn't sent yet never is.
     /// - Throws: the service's refusal; `unavailable` where it can't be reached or the answer was lost, as Google's own
     ///   clients have it; `deadlineExceeded` after a minute; `resourceExhausted` where the answer is too large.
     func ask(
-        _ verb: String, below parent: DocumentPath? = nil, _ body: JSONText, isRepeatable: Bool = true
+        _ verb: String, below parent: DocumentPath? = nil, _ body: JSONText, isRepeatable: Bool = true,
+        isCut: Bool = true
     ) async throws(DocumentError) -> JSONNode {
         let path = parent.map { "/" + PercentEncoding.encoded($0.string) } ?? ""
-        var request = ServiceRequest(
+        let room = AnswerRoom.current
+        let request = ServiceRequest(
             address: "\(origin)/v1/\(database.documentsRoot)\(path):\(verb)",
             headers: ["Content-Type": "application/json", "User-Agent": "functions-host"], body: body.bytes,
-            maxBytes: Self.maxAnswerBytes, timeout: Self.timeout)
-        for failures in 1... {
+            maxBytes: Self.maxAnswerBytes, timeout: Self.timeout, room: room, isRepeatable: isRepeatable)
+        var failures = 1
+        while true {
+            guard !Task.isCancelled else { throw Self.cancelled }
             let refusal: DocumentError
             let mayRepeat: Bool
-            switch await send(&request) {
+            let answer = isCut ? await send(request) : await Task { await send(request) }.value
+            switch answer {
             case .success(let answer) where answer.status == 200: return try Self.parse(answer.body)
             case .success(let answer):
                 refusal = Self.refusal(answer)
                 mayRepeat = isRepeatable && refusal.code == .unavailable
+            case .failure(let failure) where failure.kind == .noRoom:
+                guard await room?.wait(for: Self.maxAnswerBytes) ?? false else { throw Self.cancelled }
+                continue
             case .failure(let failure):
                 refusal = Self.error(failure, verb, isRepeatable: isRepeatable)
                 mayRepeat = failure.kind == .notSent || (failure.kind == .lost && isRepeatable)
             }
             guard mayRepeat, failures < Self.maxTries else { throw refusal }
             await wait(afterFailures: failures)
+            failures += 1
         }
-        throw DocumentError(.internal, "\(verb) was never asked for")
     }
 
     /// Waits as long as it takes others to get out of the way.
@@ -61,12 +71,13 @@ struct FirestoreService: Sendable {
         await pause(Self.backoff.pause(afterFailures: failures) * .random(in: 0.5...1))
     }
 
-    private func send(_ request: inout ServiceRequest) async -> Result<ServiceAnswer, ServiceFailure> {
-        do throws(ServiceFailure) { return .success(try await authorized(&request)) } catch { return .failure(error) }
+    private func send(_ request: ServiceRequest) async -> Result<ServiceAnswer, ServiceFailure> {
+        do throws(ServiceFailure) { return .success(try await authorized(request)) } catch { return .failure(error) }
     }
 
     /// Sends a request, a second time where its token isn't taken any more.
-    private func authorized(_ request: inout ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+    private func authorized(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+        var request = request
         guard let tokens else {
             request.headers["Authorization"] = "Bearer owner"
             return try await transport.send(request)
@@ -103,13 +114,16 @@ struct FirestoreService: Sendable {
         case .timedOut:
             return DocumentError(
                 .deadlineExceeded, "the document service didn't answer \(verb) within \(Int(timeout)) s\(doubt)")
-        case .tooLarge:
+        case .cancelled: return cancelled
+        case .tooLarge, .noRoom:
             return DocumentError(
                 .resourceExhausted,
                 "one answer of the document service may have \(maxAnswerBytes / 1_048_576) MiB, the limit; ask for "
                     + "fewer documents, page by page\(doubt)")
         }
     }
+
+    static let cancelled = DocumentError(.cancelled, "the invocation is over")
 
     static func unreadable(_ why: String) -> DocumentError {
         DocumentError(.internal, "the document service's answer can't be read: \(why)")

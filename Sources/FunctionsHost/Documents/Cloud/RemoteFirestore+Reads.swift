@@ -142,7 +142,9 @@ extension RemoteFirestore {
         }
         var paths: [DocumentPath] = []
         var token: String?
+        var known = 0
         repeat {
+            known = paths.count
             var body = JSONText()
             body.raw("{\"structuredQuery\":")
             body.structuredQuery(query)
@@ -163,7 +165,7 @@ extension RemoteFirestore {
                 }
                 return try answer["nextPageToken"]?.string()
             }
-        } while token?.isEmpty == false && paths.count < points
+        } while token?.isEmpty == false && known < paths.count && paths.count < points
         paths.sort { DocumentPath.compare($0, $1) == .ascending }
         return .partitioned(paths, readTime: now())
     }

@@ -29,7 +29,7 @@ extension RemoteFirestore {
                 body.raw("{\"options\":")
                 body.transactionOptions(mode, retrying: retried?.remote)
                 body.raw("}")
-                entry.remote = try Self.transaction(try await service.ask("beginTransaction", body))
+                entry.remote = try Self.transaction(try await service.ask("beginTransaction", body, isCut: false))
             }
         } catch {
             // A function's caller takes INVALID_ARGUMENT for a mistake of its own.
@@ -54,7 +54,7 @@ extension RemoteFirestore {
         var body = JSONText()
         body.documents([path], in: database)
         body.consistency(.new(mode, retrying: retrying))
-        let stream = try await service.ask("batchGet", body).stream()
+        let stream = try await service.ask("batchGet", body, isCut: false).stream()
         entry.remote = try Self.transaction(stream.first { $0["transaction"] != nil })
         let kept: Document?
         do throws(DocumentError) {
@@ -98,7 +98,12 @@ extension RemoteFirestore {
             return .committed(result)
         } catch {
             let isLost = error.code == .aborted
-            transactions.withLock { isLost ? $0.lost(id) : $0.refused(id) }
+            let isKnown = transactions.withLock { table in
+                guard isLost else { return table.refused(id) }
+                table.lost(id)
+                return true
+            }
+            if !isKnown { leave(entry.remote) }
             throw error
         }
     }
@@ -114,7 +119,7 @@ extension RemoteFirestore {
             body.base64(transaction)
         }
         body.raw("}")
-        let answer = try await service.ask("commit", body, isRepeatable: false)
+        let answer = try await service.ask("commit", body, isRepeatable: false, isCut: false)
         return try answer.answer { (answer) throws(JSONProblem) in
             guard let time = answer["commitTime"] else { throw answer.problem("it has no commitTime") }
             return CommitResult(
@@ -128,7 +133,7 @@ extension RemoteFirestore {
         body.raw("{\"writes\":")
         body.array(writes) { $0.write($1, in: database) }
         body.raw("}")
-        let answer = try await service.ask("batchWrite", body, isRepeatable: false)
+        let answer = try await service.ask("batchWrite", body, isRepeatable: false, isCut: false)
         return try answer.answer { (answer) throws(JSONProblem) in
             let results = try answer.writeResults(of: writes)
             let states = try answer["status"]?.elements() ?? []
@@ -169,7 +174,9 @@ extension RemoteFirestore {
         body.raw("{\"transaction\":")
         body.base64(remote)
         body.raw("}")
-        _ = try? await service.ask("rollback", body)
+        let rollback = body
+        // In a task of its own, which nobody cancels.
+        await Task { _ = try? await service.ask("rollback", rollback) }.value
     }
 
     static let noEffects = DocumentError(

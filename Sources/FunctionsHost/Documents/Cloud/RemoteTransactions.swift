@@ -70,7 +70,12 @@ struct RemoteTransactions {
     }
 
     /// A commit was refused: the service has ended the transaction or not, so it can still be rolled back.
-    mutating func refused(_ id: TransactionID) { entries[id]?.phase = .open }
+    ///
+    /// - Returns: whether it is known still; its owner may be gone, who would have done that.
+    mutating func refused(_ id: TransactionID) -> Bool {
+        entries[id]?.phase = .open
+        return entries[id] != nil
+    }
 
     /// It has lost to others, and may be tried again.
     mutating func lost(_ id: TransactionID) { entries[id]?.phase = .lost }
@@ -100,5 +105,13 @@ struct RemoteTransactions {
             guard let entry = entries.removeValue(forKey: id), case .open = entry.phase else { return nil }
             return entry.remote
         }
+    }
+
+    /// Forgets all.
+    ///
+    /// - Returns: the service's ids of those that are still open there.
+    mutating func releaseAll() -> [[UInt8]] {
+        defer { (entries, byOwner) = ([:], [:]) }
+        return entries.values.compactMap { entry in if case .open = entry.phase { entry.remote } else { nil } }
     }
 }

@@ -12,7 +12,8 @@ final class ServiceSession: ServiceTransport {
     private let delegate = ServiceSessionDelegate()
     private let session: URLSession
 
-    private static let maxConnections = 128
+    /// More than the operations that wait for room: the end of a transaction waits for none of them.
+    private static let maxConnections = 192
     /// Longer than any request has: what the session itself bounds is only the time between two parts of an answer.
     private static let idleTimeout = 3600.0
 
@@ -41,13 +42,20 @@ final class ServiceSession: ServiceTransport {
         let task = session.dataTask(with: sent)
         let timer = Task { [delegate] in
             try await Task.sleep(for: .seconds(request.timeout))
-            delegate.timeOut(task)
+            delegate.end(task, .timedOut, "it took too long")
         }
         defer { timer.cancel() }
-        return try await withCheckedContinuation { continuation in
-            delegate.expect(task, maxBytes: request.maxBytes, continuation)
-            task.resume()
-        }.get()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                delegate.expect(task, request, continuation)
+                // One that is cancelled by now wasn't expected yet when it was.
+                if Task.isCancelled { delegate.end(task, .cancelled, "nobody waits for it") }
+                task.resume()
+            }
+        } onCancel: {
+            delegate.end(task, .cancelled, "nobody waits for it")
+        }
+        return try result.get()
     }
 }
 
@@ -57,23 +65,24 @@ private final class ServiceSessionDelegate: NSObject, URLSessionDataDelegate {
 
     private struct Progress {
         var continuation: Continuation
-        var maxBytes: Int
+        var request: ServiceRequest
         var status: Int?
         var body: [UInt8] = []
-        var isTooLarge = false
+        /// Why no more of it is taken.
+        var refusal: ServiceFailure?
     }
 
     private let progress = Mutex<[Int: Progress]>([:])
 
-    func expect(_ task: URLSessionTask, maxBytes: Int, _ continuation: Continuation) {
-        progress.withLock { $0[task.taskIdentifier] = Progress(continuation: continuation, maxBytes: maxBytes) }
+    func expect(_ task: URLSessionTask, _ request: ServiceRequest, _ continuation: Continuation) {
+        progress.withLock { $0[task.taskIdentifier] = Progress(continuation: continuation, request: request) }
     }
 
     /// Ends the wait at once, however long the connection takes to end.
-    func timeOut(_ task: URLSessionTask) {
+    func end(_ task: URLSessionTask, _ kind: ServiceFailure.Kind, _ message: String) {
         guard let progress = progress.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
         task.cancel()
-        progress.continuation.resume(returning: .failure(ServiceFailure(kind: .timedOut, message: "it took too long")))
+        progress.continuation.resume(returning: .failure(ServiceFailure(kind: kind, message: message)))
     }
 
     func urlSession(
@@ -85,17 +94,23 @@ private final class ServiceSessionDelegate: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let isTooLarge = progress.withLock { progress in
+        let isRefused = progress.withLock { progress in
             let id = dataTask.taskIdentifier
-            guard let known = progress[id] else { return false }
-            guard known.body.count + data.count <= known.maxBytes else {
-                progress[id]?.isTooLarge = true
+            guard let request = progress[id]?.request, let count = progress[id]?.body.count else { return false }
+            let bytes = count + data.count
+            guard bytes <= request.maxBytes else {
+                progress[id]?.refusal = ServiceFailure(
+                    kind: .tooLarge, message: "it has more than \(request.maxBytes) bytes")
+                return true
+            }
+            guard request.room?.grow(to: bytes, isNeeded: !request.isRepeatable) ?? true else {
+                progress[id]?.refusal = ServiceFailure(kind: .noRoom, message: "other answers take the room")
                 return true
             }
             progress[id]?.body.append(contentsOf: data)
             return false
         }
-        if isTooLarge { dataTask.cancel() }
+        if isRefused { dataTask.cancel() }
     }
 
     func urlSession(
@@ -109,8 +124,8 @@ private final class ServiceSessionDelegate: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         guard let progress = progress.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
         let result: Result<ServiceAnswer, ServiceFailure> =
-            if progress.isTooLarge {
-                .failure(ServiceFailure(kind: .tooLarge, message: "it has more than \(progress.maxBytes) bytes"))
+            if let refusal = progress.refusal {
+                .failure(refusal)
             } else if let error {
                 .failure(ServiceFailure(error))
             } else if let status = progress.status {

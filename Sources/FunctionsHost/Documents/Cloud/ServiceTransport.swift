@@ -5,7 +5,7 @@ protocol ServiceTransport: Sendable {
 }
 
 /// One request, and the bounds of its answer.
-struct ServiceRequest: Hashable, Sendable {
+struct ServiceRequest: Sendable {
     var address: String
     var headers: [String: String]
     /// Sent as POST; nil for a GET.
@@ -13,6 +13,10 @@ struct ServiceRequest: Hashable, Sendable {
     var maxBytes: Int
     /// Seconds for all of it.
     var timeout: Double
+    /// Where the answer is held; nil for one that is small.
+    var room: AnswerRoom?
+    /// Whether the same may be asked for once more.
+    var isRepeatable = true
 }
 
 struct ServiceAnswer: Hashable, Sendable {
@@ -29,6 +33,10 @@ struct ServiceFailure: Error, Hashable, Sendable {
         case lost
         case timedOut
         case tooLarge
+        /// There is no room for what has come of it.
+        case noRoom
+        /// Nobody waits for it any more.
+        case cancelled
     }
 
     var kind: Kind

@@ -93,6 +93,13 @@ struct RemoteFirestoreTests {
         #expect(response == .partitioned(paths, readTime: Timestamp(microseconds: 9_000_000)))
     }
 
+    @Test func aPageWithoutPartitionsIsTheLast() async {
+        let response = await perform(
+            .partition(Query(collectionID: "c"), points: 3, .strong),
+            Step(":partitionQuery", #"{"nextPageToken":"more"}"#))
+        #expect(response == .partitioned([], readTime: Timestamp(microseconds: 9_000_000)))
+    }
+
     @Test func aggregatesAreReadByTheirNames() async throws {
         let fields: [AggregateField] = [.count(upTo: nil), .sum(FieldPath(segments: ["n"]))]
         let response = await perform(

@@ -75,6 +75,34 @@ struct ServiceSessionTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func aRequestThatNobodyWaitsForEnds() async throws {
+        try await serving { origin in
+            let session = ServiceSession()
+            let request = get(origin + "/never", timeout: 300)
+            let task = Task { await kind(request, session) }
+            task.cancel()
+            #expect(await task.value == .cancelled)
+            let begun = Task { await kind(request, session) }
+            #expect(await kind(get(origin + "/large", maxBytes: 100_000), session) == nil)
+            begun.cancel()
+            #expect(await begun.value == .cancelled)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anAnswerWithoutRoomIsGivenUpWhereItCanBeAskedForAgain() async throws {
+        try await serving { origin in
+            let session = ServiceSession()
+            let all = FairRoom(50_000)
+            var request = get(origin + "/large", maxBytes: 100_000)
+            request.room = AnswerRoom(in: all)
+            #expect(await kind(request, session) == .noRoom)
+            request.isRepeatable = false
+            #expect(await kind(request, session) == nil)
+            request.room?.giveBack()
+            #expect(all.free == 50_000)
+        }
+    }
+
     @Test func whoIsntThereHasSeenNothing() async throws {
         let session = ServiceSession()
         // Nobody listens on the first port.

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// The operations that are under way, by whom they are for.
+final class RemoteOperations: Sendable {
+    private struct Owner {
+        /// Places for its requests.
+        let places = FairRoom(RemoteOperations.maxRequests)
+        var tasks: [Int: Task<Void, Never>] = [:]
+    }
+
+    private struct State {
+        var lastNumber = 0
+        var owners: [UInt64: Owner] = [:]
+    }
+
+    /// Requests that one invocation may have under way; what is over waits. The connections are for all functions.
+    static let maxRequests = 16
+
+    private let state = Mutex(State())
+
+    /// Does something for an owner, until ``cancel(owner:)``.
+    func run(for owner: UInt64, _ body: @escaping @Sendable (FairRoom) async -> Void) {
+        state.withLock { state in
+            state.lastNumber += 1
+            let number = state.lastNumber
+            var known = state.owners[owner] ?? Owner()
+            let places = known.places
+            known.tasks[number] = Task {
+                await body(places)
+                self.ended(number, for: owner)
+            }
+            state.owners[owner] = known
+        }
+    }
+
+    func cancel(owner: UInt64) {
+        let tasks = state.withLock { $0.owners[owner].map { Array($0.tasks.values) } ?? [] }
+        for task in tasks { task.cancel() }
+    }
+
+    private func ended(_ number: Int, for owner: UInt64) {
+        state.withLock { state in
+            state.owners[owner]?.tasks[number] = nil
+            if state.owners[owner]?.tasks.isEmpty ?? false { state.owners[owner] = nil }
+        }
+    }
+}

@@ -27,11 +27,15 @@ struct ServingProgram: Sendable {
         do throws(HostError) {
             environment = try ServingEnvironment(request.variables, port: request.port)
         } catch {
-            end(78, "\(error)")
+            write("\(error)", isOnPlatform: ServingEnvironment.isOnPlatform(request.variables))
+            exit(78)
         }
         DescriptorLimit.raise()
         let isOnPlatform = environment.isOnPlatform
-        let writer = LogWriter(to: isOnPlatform ? .standardOutput : .standardError)
+        let writer =
+            isOnPlatform
+            ? LogWriter(to: .standardOutput) { CloudLogHandler.line(.warning, LogWriter.message(dropped: $0)) }
+            : LogWriter()
         writer.start()
         LoggingSystem.bootstrap { label in
             isOnPlatform
@@ -56,18 +60,17 @@ struct ServingProgram: Sendable {
             try await server.run(gracefulShutdownSignals: [.sigterm, .sigint])
             return 0
         } catch {
-            write("\(error)")
+            write("\(error)", isOnPlatform: environment.isOnPlatform)
             return error is HostError ? 78 : 1
         }
     }
 
-    private func end(_ status: Int32, _ message: String) -> Never {
-        write(message)
-        exit(status)
-    }
-
-    private func write(_ message: String) {
-        let lines = message.split(separator: "\n").map { "\(name): \($0)\n" }.joined()
+    /// Why it doesn't serve, a line each, in the form of the log.
+    private func write(_ message: String, isOnPlatform: Bool) {
+        let lines = message.split(separator: "\n").map { sentence in
+            isOnPlatform
+                ? CloudLogHandler.line(.critical, "\(name): \(sentence)") : "\(name): \(sentence)\n"
+        }.joined()
         try? FileHandle.standardError.write(contentsOf: Data(lines.utf8))
     }
 }

@@ -11,6 +11,8 @@ struct ServingRequest: Sendable {
         switch arguments {
         case [] where variables["PORT"]?.isEmpty == false, ["serve"]: port = nil
         case let words where words.count == 3 && words.starts(with: ["serve", "--port"]): port = words[2]
+        case let words where words.count == 2 && words[0] == "serve" && words[1].hasPrefix("--port="):
+            port = String(words[1].dropFirst("--port=".count))
         default: return nil
         }
         self.variables = variables

@@ -61,12 +61,14 @@ extension ParamManifest {
 
     /// Names that mean something else wherever functions run.
     private static let reserved: Set<String> = [
-        "CLOUD_RUNTIME_CONFIG", "ENTRY_POINT", "EVENTARC_CLOUD_EVENT_SOURCE", "FIREBASE_CONFIG", "FUNCTION_IDENTITY",
-        "FUNCTION_MEMORY_MB", "FUNCTION_NAME", "FUNCTION_REGION", "FUNCTION_SIGNATURE_TYPE", "FUNCTION_TARGET",
-        "FUNCTION_TIMEOUT_SEC", "FUNCTION_TRIGGER_TYPE", "GCLOUD_PROJECT", "GCP_PROJECT", "GOOGLE_CLOUD_PROJECT",
-        "HOME", "K_CONFIGURATION", "K_REVISION", "K_SERVICE", "PATH", "PORT", "TZ",
+        "CLOUD_RUNTIME_CONFIG", "ENTRY_POINT", "EVENTARC_CLOUD_EVENT_SOURCE", "FIREBASE_CONFIG",
+        "FIRESTORE_EMULATOR_HOST",
+        "FUNCTION_IDENTITY", "FUNCTION_MEMORY_MB", "FUNCTION_NAME", "FUNCTION_REGION", "FUNCTION_SIGNATURE_TYPE",
+        "FUNCTION_TARGET",
+        "FUNCTION_TIMEOUT_SEC", "FUNCTION_TRIGGER_TYPE", "GCE_METADATA_HOST", "GCLOUD_PROJECT", "GCP_PROJECT",
+        "GOOGLE_CLOUD_PROJECT", "HOME", "HOST", "PATH", "PORT", "TRUSTED_PROXIES", "TZ",
     ]
-    private static let reservedPrefixes = ["X_GOOGLE_", "FIREBASE_", "EXT_"]
+    private static let reservedPrefixes = ["X_GOOGLE_", "FIREBASE_", "EXT_", "K_"]
 
     var problems: [String] {
         var problems: [String] = []

@@ -11,7 +11,9 @@ import WorkerProtocol
         #expect(problems(.init(name, .string)).count == 1)
     }
 
-    @Test(arguments: ["PORT", "K_SERVICE", "FIREBASE_TOKEN", "X_GOOGLE_A"])
+    @Test(arguments: [
+        "PORT", "K_SERVICE", "FIREBASE_TOKEN", "X_GOOGLE_A", "K_ANY", "HOST", "TRUSTED_PROXIES", "GCE_METADATA_HOST",
+    ])
     func aNameThatMeansSomethingElseIsRefused(name: String) {
         #expect(problems(.init(name, .string)) == ["param \"\(name)\": the name is reserved; choose another"])
     }

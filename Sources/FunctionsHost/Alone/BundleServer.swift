@@ -77,20 +77,21 @@ package final class BundleServer: Sendable {
         }
         do {
             gateway = try await parts.gateway(
-                host: "0.0.0.0", port: environment.port,
-                proxies: environment.isOnPlatform ? .platform : TrustedProxies(),
+                host: environment.host, port: environment.port, proxies: environment.proxies,
                 routes: RouteTable(
                     project: project, functions: functions, target: environment.target == nil ? nil : functions.first),
                 logger: logger)
         } catch {
             await parts.close()
-            throw HostError.listening(on: environment.port, error)
+            throw HostError.listening(on: environment.port, of: environment.host, error)
         }
         if let reason = plan.unservedReason { logger.notice("some functions aren't served alone", metadata: reason) }
+        if let warning = environment.tokenWarning(of: project) { logger.warning("\(warning)") }
         logger.notice(
             "the bundle is served alone",
             metadata: [
-                "bundle": "\(bundle.name)", "project": "\(project)", "port": "\(gateway.port)",
+                "bundle": "\(bundle.name)", "project": "\(project)", "address": "\(environment.host)",
+                "port": "\(gateway.port)",
                 "functions": "\(functions.map(\.manifest.name).joined(separator: " "))",
                 "tokens": "\(environment.tokenPolicy)",
             ])
@@ -157,10 +158,12 @@ extension ServingEnvironment {
 }
 
 extension HostError {
-    fileprivate static func listening(on port: Int, _ error: any Error) -> HostError {
+    fileprivate static func listening(on port: Int, of host: String, _ error: any Error) -> HostError {
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE: HostError("the port \(port) is taken by another program; end it, or set PORT to another")
         case EACCES: HostError("this user may not listen on port \(port); set PORT to one above 1023")
+        case EADDRNOTAVAIL:
+            HostError("this machine has no address \(host); set HOST to one that it has, or to 0.0.0.0 for all")
         default: HostError("port \(port) can't be listened on: \(error)")
         }
     }

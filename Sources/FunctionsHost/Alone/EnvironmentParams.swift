@@ -10,7 +10,8 @@ struct EnvironmentParams {
     /// - Parameter functions: those that are served; secrets that none of them declares needn't be given.
     init(_ manifest: Manifest, of functions: [FunctionManifest], from variables: [String: String]) {
         for param in manifest.params where param.type != .secret {
-            if let text = variables[param.name] {
+            // An empty variable isn't there, but for a text, which may be empty.
+            if let text = variables[param.name], !text.isEmpty || param.type == .string {
                 resolve(param, text)
             } else if let value = param.defaultValue {
                 values[param.name] = value

@@ -11,12 +11,12 @@ struct TrustedProxies: Hashable, Sendable {
         self.isBehindProxy = isBehindProxy
     }
 
-    /// Those of Cloud Run and Knative: whoever connects, and what stands before it within the platform's own network.
-    static let platform = TrustedProxies(
-        [
-            "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "127.0.0.0/8",
-            "fc00::/7", "fe80::/10", "::1",
-        ].compactMap { AddressPrefix($0) }, isBehindProxy: true)
+    /// Those of Cloud Run and Knative: whoever connects, and what stands before it on the same machine. Private addresses
+    /// may be clients' there, who write what they like before their own.
+    static func platform(beside others: [AddressPrefix]) -> TrustedProxies {
+        let near = ["127.0.0.0/8", "169.254.0.0/16", "::1", "fe80::/10"].compactMap { AddressPrefix($0) }
+        return TrustedProxies(near + others, isBehindProxy: true)
+    }
 
     func contains(_ address: IPAddress) -> Bool { prefixes.contains { $0.contains(address) } }
 

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 package import Logging
+import WorkerProtocol
 
 /// One line of JSON a message, as Google's cloud takes them apart: severity, message, and metadata as labels.
 package struct CloudLogHandler: LogHandler {
@@ -40,17 +41,51 @@ package struct CloudLogHandler: LogHandler {
         text.string("\(time)")
         text.raw(",")
         text.key("message")
-        text.string(message)
+        text.string(LogLine.cut(message))
         text.raw(",")
         text.key("logging.googleapis.com/labels")
         text.raw("{")
-        let labels = metadata.merging(["logger": logger]) { own, _ in own }
-        text.list(labels.sorted { $0.key < $1.key }) { text, label in
+        text.list(labels(metadata, logger: logger, within: maxEntry - text.bytes.count)) { text, label in
             text.key(label.key)
             text.string(label.value)
         }
         text.raw("}}\n")
         return String(decoding: text.bytes, as: UTF8.self)
+    }
+
+    /// A line of its own by the host, for where there is no logger: before the start and where lines are lost.
+    package static func line(_ level: Logger.Level, _ message: String) -> String {
+        line(level, message, [:], logger: "host", time: Timestamp.now())
+    }
+
+    /// Cloud Logging takes 256 KiB, in which it counts what it adds itself. A line that is longer it cuts in two, and
+    /// neither is JSON.
+    private static let maxEntry = 240 * 1024
+    /// It takes no more.
+    private static let maxLabels = 64
+
+    /// The logger and as much of the metadata as may be, by the order of keys.
+    private static func labels(
+        _ metadata: [String: String], logger: String, within limit: Int
+    ) -> [(key: String, value: String)] {
+        var labels = [(key: "logger", value: LogLine.cut(metadata["logger"] ?? logger))]
+        var bytes = length(labels[0].key, labels[0].value)
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) where key != "logger" {
+            let label = (key: LogLine.cut(key), value: LogLine.cut(value))
+            bytes += length(label.key, label.value)
+            guard labels.count < maxLabels, bytes <= limit else { break }
+            labels.append(label)
+        }
+        return labels
+    }
+
+    /// Bytes of a label in JSON, with what stands around it.
+    private static func length(_ key: String, _ value: String) -> Int {
+        [key, value].reduce(6) { sum, text in
+            text.utf8.reduce(sum) { sum, byte in
+                sum + (byte < 0x20 ? 6 : byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 2 : 1)
+            }
+        }
     }
 
     private static func severity(_ level: Logger.Level) -> String {

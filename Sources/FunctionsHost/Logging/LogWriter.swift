@@ -9,12 +9,24 @@ package final class LogWriter: @unchecked Sendable {
     private static let maxPendingBytes = 4 * 1024 * 1024
 
     private let destination: FileHandle
+    private let notice: @Sendable (_ dropped: Int) -> String
     private let condition = NSCondition()
     private var pending = Data()
     private var dropped = 0
     private var isWriting = false
 
-    package init(to destination: FileHandle = .standardError) { self.destination = destination }
+    /// - Parameter notice: the line that says how many lines were dropped, in the form of the others.
+    package init(
+        to destination: FileHandle = .standardError,
+        notice: @escaping @Sendable (_ dropped: Int) -> String = { "\(LogWriter.message(dropped: $0))\n" }
+    ) {
+        self.destination = destination
+        self.notice = notice
+    }
+
+    package static func message(dropped: Int) -> String {
+        "\(dropped) log lines were dropped: nobody reads them fast enough"
+    }
 
     package func start() {
         let thread = Thread { self.run() }
@@ -30,7 +42,7 @@ package final class LogWriter: @unchecked Sendable {
             return
         }
         if dropped > 0 {
-            pending.append(Data("\(dropped) log lines were dropped: nobody reads them fast enough\n".utf8))
+            pending.append(contentsOf: notice(dropped).utf8)
             dropped = 0
         }
         pending.append(contentsOf: line.utf8)

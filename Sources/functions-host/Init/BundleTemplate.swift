@@ -13,12 +13,25 @@ struct BundleTemplate: Sendable {
             ("Package.swift", package),
             ("functions.json", configuration),
             (".gitignore", ".build/\n.functions/\n.secrets\n.secrets.*\n"),
+            (".dockerignore", Self.outsideImages),
             ("README.md", readme),
             ("Sources/\(product)/\(product).swift", bundle),
             ("Sources/\(product)/Models.swift", models),
             ("Tests/\(product)Tests/\(product)Tests.swift", tests),
         ]
     }
+
+    /// What no image has use for: products, data with its keys, secrets. Also where the context is the directory above.
+    private static let outsideImages = """
+        **/.build
+        **/.functions
+        **/.secrets
+        **/.secrets.*
+        **/.env
+        **/.env.*
+        **/.git
+
+        """
 
     /// Writes the package, all of it or nothing. The versions of what the runtime depends on are its own.
     ///

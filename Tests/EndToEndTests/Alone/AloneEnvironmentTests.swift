@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import NIOPosix
 import Testing
 
 /// What a bundle that serves alone is told by its environment.
@@ -32,7 +34,8 @@ import Testing
     }
 
     @Test func aPortThatIsTakenIsNamed() async throws {
-        try await RunningBundle.serving(arguments: ["serve", "--port", "0"]) { bundle in
+        try await RunningBundle.serving(project.merging(["PORT": "http"]) { $1 }, arguments: ["serve", "--port=0"]) {
+            bundle in
             let taken = project.merging(["PORT": "\(bundle.functions.port)"]) { $1 }
             let (errors, status) = try await RunningBundle.refusal(taken)
             #expect(status == 78)
@@ -58,8 +61,8 @@ import Testing
     }
 
     @Test func onAPlatformTheLogIsJSON() async throws {
-        try await RunningBundle.serving(project.merging(["K_SERVICE": "shop"]) { $1 }) { bundle in
-            _ = try await bundle.call("readsSecret", "null")
+        try await RunningBundle.serving(RunningBundle.platform) { bundle in
+            _ = try await bundle.call("readsSecret", "null", path: "/readsSecret")
             try await Bound.wait("the line is logged") { bundle.process.output.contains("the key is ●●●!") }
             let lines = try bundle.process.output.split(separator: "\n").map { try JSON(parsing: String($0)) }
             let line = try #require(lines.first { $0["message"]?.text == "the key is ●●●!" })
@@ -82,9 +85,48 @@ import Testing
                 #expect(answer.status == 200)
             }
         }
-        let (errors, status) = try await RunningBundle.refusal(
-            unknown.merging(["GCE_METADATA_HOST": "127.0.0.1:9"]) { $1 })
+    }
+
+    /// Neither who refuses nor who takes the connection and is silent holds the start up for long.
+    @Test func withoutAMetadataServerTheProjectIsAskedFor() async throws {
+        let silent = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let unknown = project.filter { $0.key != "GOOGLE_CLOUD_PROJECT" }
+        for port in [9, try #require(silent.localAddress?.port)] {
+            let start = ContinuousClock.now
+            let (errors, status) = try await RunningBundle.refusal(
+                unknown.merging(["GCE_METADATA_HOST": "127.0.0.1:\(port)"]) { $1 })
+            #expect(status == 78)
+            #expect(errors.contains("GOOGLE_CLOUD_PROJECT isn't set"), "\(errors)")
+            #expect(ContinuousClock.now - start < .seconds(25))
+        }
+        try await silent.close()
+    }
+
+    /// Of the machine's own addresses 127.0.0.2 stands for those that a network knows.
+    @Test func whereAnybodysTokensCountNoNetworkIsServed() async throws {
+        try await RunningBundle.serving(RunningBundle.development) { bundle in
+            let own = try await bundle.call("hello", #""Ada""#)
+            #expect(own.status == 200)
+            await #expect(throws: (any Error).self) {
+                try await HTTPClient(port: bundle.functions.port, host: "127.0.0.2").send("GET", "/__/health")
+            }
+        }
+        try await RunningBundle.serving(RunningBundle.development.merging(["HOST": "0.0.0.0"]) { $1 }) { bundle in
+            let other = HTTPClient(port: bundle.functions.port, host: "127.0.0.2")
+            let answer = try await other.send("GET", "/__/health")
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test func onAPlatformErrorsOfTheStartAreJSON() async throws {
+        let (errors, status) = try await RunningBundle.refusal(RunningBundle.platform.filter { $0.key != "API_KEY" })
         #expect(status == 78)
-        #expect(errors.contains("GOOGLE_CLOUD_PROJECT isn't set"), "\(errors)")
+        for line in errors.split(separator: "\n") {
+            let line = try JSON(parsing: String(line))
+            #expect(line["severity"]?.text == "CRITICAL")
+            #expect(line["message"]?.text?.contains("API_KEY") == true)
+        }
+        #expect(!errors.isEmpty)
     }
 }

@@ -60,7 +60,9 @@ final class AloneProcess: Sendable {
 
     /// As its log tells it, in either form.
     private var port: Int? {
-        for line in (output + errors).split(separator: "\n") where line.contains("the bundle is served alone") {
+        // A line that is still being written could end within the number.
+        let lines = [output, errors].flatMap { $0.split(separator: "\n", omittingEmptySubsequences: false).dropLast() }
+        for line in lines where line.contains("the bundle is served alone") {
             for mark in [" port=", #""port":""#] {
                 guard let range = line.firstRange(of: mark) else { continue }
                 return Int(line[range.upperBound...].prefix(while: \.isNumber))
@@ -76,6 +78,8 @@ struct RunningBundle: Sendable {
     let functions: HTTPClient
 
     static let project = ["PORT": "0", "GOOGLE_CLOUD_PROJECT": "demo-shop", "API_KEY": "sk_test_4eC39HqLyjWDarjtT1"]
+    /// Cloud Run or Knative, and a project that can be there.
+    static let platform = project.merging(["GOOGLE_CLOUD_PROJECT": "shop-1234", "K_SERVICE": "shop"]) { $1 }
     static let development = project.merging(["FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:9"]) { $1 }
 
     /// Runs a test against a bundle of its own, and sees to it that nothing of it is left.

@@ -75,7 +75,7 @@ import Testing
             let late = try await bundle.call("hangs", "null")
             #expect(late.status == 504)
             #expect(late.json["error"]?["status"]?.text == "DEADLINE_EXCEEDED")
-            #expect(.milliseconds(1000)...(.milliseconds(3000)) ~= ContinuousClock.now - start)
+            #expect(ContinuousClock.now - start >= .milliseconds(1000))
             #expect(try await bundle.call("hello", #""Ada""#).status == 200)
         }
     }
@@ -99,9 +99,10 @@ import Testing
             let start = ContinuousClock.now
             bundle.process.send(SIGTERM)
             let answer = try await running
+            let waited = ContinuousClock.now - start
             #expect(answer.json["error"]?["status"]?.text == "UNAVAILABLE")
-            #expect(try await bundle.process.end() == 0)
-            #expect(ContinuousClock.now - start < .seconds(10))
+            #expect(.seconds(7)...(.seconds(9)) ~= waited, "the grace is 8 s of the ten; it was \(waited)")
+            #expect(try await bundle.process.end(within: .seconds(20)) == 0)
         }
     }
 }

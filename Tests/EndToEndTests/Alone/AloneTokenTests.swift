@@ -50,17 +50,19 @@ import Testing
     /// The platform's proxy says where a request comes from; others may say anything.
     @Test(arguments: [true, false])
     func theAddressBeforeThePlatformsProxiesCounts(isOnPlatform: Bool) async throws {
-        let platform = isOnPlatform ? ["K_SERVICE": "shop"] : [:]
-        try await RunningBundle.serving(RunningBundle.project.merging(platform) { $1 }) { bundle in
+        let environment = isOnPlatform ? RunningBundle.platform : RunningBundle.project
+        try await RunningBundle.serving(environment) { bundle in
             func status(_ way: String) async throws -> Int {
                 try await bundle.functions.send("GET", "/oncePerAddress", headers: ["X-Forwarded-For": way]).status
             }
-            let first = try await status("203.0.113.1, 10.0.0.7")
+            let first = try await status("203.0.113.1, 10.1.2.3")
             let other = try await status("203.0.113.2")
             let forged = try await status("198.51.100.9, 203.0.113.2, 169.254.1.1")
             #expect(first == 200)
             #expect(other == (isOnPlatform ? 200 : 429))
             #expect(forged == 429)
+            // A client within the network is one, whatever it writes before its own address.
+            #expect(try await status("198.51.100.9, 10.1.2.3") == 429)
         }
     }
 }

@@ -5,6 +5,7 @@ import NIOPosix
 /// A client that opens a connection for each request, and neither forgives nor repeats anything.
 struct HTTPClient: Sendable {
     let port: Int
+    var host = "127.0.0.1"
 
     /// Sends a request and waits for its whole answer.
     /// - Throws: where the connection is refused, or ends or stays silent before the answer is whole.
@@ -24,7 +25,7 @@ struct HTTPClient: Sendable {
     func open(
         _ method: String, _ path: String, headers: [String: String] = [:], bytes: [UInt8] = []
     ) async throws -> OpenAnswer {
-        var all = HTTPHeaders([("Host", "127.0.0.1:\(port)"), ("Connection", "close")])
+        var all = HTTPHeaders([("Host", "\(host):\(port)"), ("Connection", "close")])
         for (name, value) in headers { all.replaceOrAdd(name: name, value: value) }
         if !bytes.isEmpty || method == "POST" { all.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
         let (parts, continuation) = AsyncThrowingStream<HTTPClientResponsePart, any Error>.makeStream()
@@ -35,7 +36,7 @@ struct HTTPClient: Sendable {
                     try channel.pipeline.syncOperations.addHandler(PartCollector(continuation))
                 }
             }
-            .connect(host: "127.0.0.1", port: port).get()
+            .connect(host: host, port: port).get()
         let head = HTTPRequestHead(version: .http1_1, method: .init(rawValue: method), uri: path, headers: all)
         channel.write(HTTPClientRequestPart.head(head), promise: nil)
         if !bytes.isEmpty { channel.write(HTTPClientRequestPart.body(.byteBuffer(.init(bytes: bytes))), promise: nil) }

@@ -47,6 +47,8 @@ import Testing
         ] {
             #expect(bundle.contains(kind + "("), "\(kind)")
         }
+        let outside = try text("guest-book/.dockerignore", in: directory).split(separator: "\n")
+        for path in [".build", ".functions", ".secrets", ".secrets.*"] { #expect(outside.contains("**/\(path)")) }
         for path in [
             "Sources/GuestBookFunctions/Models.swift", "Tests/GuestBookFunctionsTests/GuestBookFunctionsTests.swift",
             "README.md", ".gitignore", "Package.resolved",

@@ -26,4 +26,28 @@ import Testing
         #expect(node["logging.googleapis.com/labels"]?["a.b"]?.text == "\\")
         #expect(node["logging.googleapis.com/labels"]?["logger"]?.text == "its own")
     }
+
+    /// What is longer would be cut in two, and neither half be JSON.
+    @Test(arguments: ["x", "\u{1}", "\"", "é"])
+    func anEntryIsWholeAndWithinTheCloudsBounds(character: String) throws {
+        let text = String(repeating: character, count: 16_384)
+        let metadata = Dictionary(uniqueKeysWithValues: (0..<100).map { ("key\($0)", $0 % 2 == 0 ? text : "short") })
+        for metadata in [metadata, metadata.mapValues { _ in "short" }] {
+            let line = CloudLogHandler.line(
+                .info, text, metadata, logger: "shop", time: Timestamp(microseconds: 0))
+            #expect(line.utf8.count <= 240 * 1024 + 16)
+            let labels = try #require(
+                try JSONParser.parse(Array(line.utf8.dropLast()))["logging.googleapis.com/labels"])
+            #expect(labels["logger"]?.text == "shop")
+            let count = metadata.keys.count { labels[$0] != nil } + 1
+            #expect(count <= 64)
+            if metadata["key0"] == "short" { #expect(count == 64) }
+        }
+    }
+
+    @Test func whatIsToldWithoutALoggerIsJSONToo() throws {
+        let node = try JSONParser.parse(Array(CloudLogHandler.line(.warning, "lost").utf8.dropLast()))
+        #expect(node["severity"]?.text == "WARNING")
+        #expect(node["message"]?.text == "lost")
+    }
 }

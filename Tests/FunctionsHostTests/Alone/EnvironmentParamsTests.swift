@@ -21,12 +21,13 @@ import WorkerProtocol
             [
                 .init("TEXT", .string), .init("COUNT", .int), .init("FLAG", .boolean), .init("TAGS", .list),
                 .init("REST", .int, defaultValue: .int(7)), .init("EMPTY", .string, defaultValue: .string("x")),
-            ], ["TEXT": "a", "COUNT": "-3", "FLAG": "TRUE", "TAGS": #"["a"]"#, "EMPTY": ""])
+                .init("NONE", .int, defaultValue: .int(8)),
+            ], ["TEXT": "a", "COUNT": "-3", "FLAG": "TRUE", "TAGS": #"["a"]"#, "EMPTY": "", "NONE": ""])
         #expect(all.problems.isEmpty)
         #expect(
             all.values == [
                 "TEXT": .string("a"), "COUNT": .int(-3), "FLAG": .boolean(true), "TAGS": .list(["a"]), "REST": .int(7),
-                "EMPTY": .string(""),
+                "EMPTY": .string(""), "NONE": .int(8),
             ])
     }
 

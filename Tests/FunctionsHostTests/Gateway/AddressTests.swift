@@ -36,17 +36,25 @@ import Testing
         #expect(TrustedProxies().client(stranger, all) == stranger)
     }
 
-    /// Whoever connects is the platform, and what is public in front of it is the client.
+    /// Whoever connects is the platform, and what isn't on the same machine in front of it is the client.
     @Test(arguments: ["198.51.100.1", "10.0.0.1", "169.254.1.1"])
     func aPlatformsProxyIsBelievedWhateverItsAddress(peer: String) throws {
         let peer = try #require(IPAddress(peer))
         func client(_ way: String?) -> IPAddress {
-            TrustedProxies.platform.client(peer, HTTPHeaders(way.map { [("X-Forwarded-For", $0)] } ?? []))
+            TrustedProxies.platform(beside: []).client(peer, HTTPHeaders(way.map { [("X-Forwarded-For", $0)] } ?? []))
         }
         #expect(client("203.0.113.9, 192.0.2.1") == IPAddress("192.0.2.1"))
-        #expect(client("203.0.113.9, 192.0.2.1, 10.4.0.3, 127.0.0.1") == IPAddress("192.0.2.1"))
-        #expect(client("2001:db8::1, fd00::7") == IPAddress("2001:db8::1"))
+        #expect(client("203.0.113.9, 192.0.2.1, 169.254.1.1, 127.0.0.1") == IPAddress("192.0.2.1"))
+        #expect(client("203.0.113.9, 10.1.2.3") == IPAddress("10.1.2.3"))
+        #expect(client("2001:db8::1, fd00::7") == IPAddress("fd00::7"))
         #expect(client("192.168.0.4") == IPAddress("192.168.0.4"))
         #expect(client(nil) == peer)
+    }
+
+    @Test func aPlatformsOtherProxiesAreNamed() throws {
+        let peer = try #require(IPAddress("169.254.1.1"))
+        let proxies = TrustedProxies.platform(beside: [try #require(AddressPrefix("198.51.100.0/24"))])
+        let way = HTTPHeaders([("X-Forwarded-For", "203.0.113.9, 192.0.2.1, 198.51.100.7")])
+        #expect(proxies.client(peer, way) == IPAddress("192.0.2.1"))
     }
 }

@@ -16,7 +16,7 @@ extension RemoteFirestore {
         let origin: String
         var tokens: AccessTokens?
         if let emulator = environment["FIRESTORE_EMULATOR_HOST"], !emulator.isEmpty {
-            guard isHostAndPort(emulator) else {
+            guard HostAndPort.isValid(emulator) else {
                 throw HostError(
                     "FIRESTORE_EMULATOR_HOST is \"\(emulator)\", which is no host and port; write one such as "
                         + "127.0.0.1:8080")
@@ -32,19 +32,5 @@ extension RemoteFirestore {
             service: FirestoreService(
                 database: database, origin: origin, transport: transport, tokens: tokens, pause: pause),
             now: Timestamp.now)
-    }
-
-    private static func isHostAndPort(_ text: String) -> Bool {
-        guard let colon = text.lastIndex(of: ":"), colon != text.startIndex else { return false }
-        let host = text[..<colon]
-        let isHost = host.utf8.allSatisfy { byte in
-            switch byte {
-            case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ":"):
-                true
-            default: false
-            }
-        }
-        return isHost && (UInt16(text[text.index(after: colon)...]) ?? 0) > 0
     }
 }

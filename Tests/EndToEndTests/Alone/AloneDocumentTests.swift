@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The documents of a bundle that serves alone.
-@Suite(.timeLimit(.minutes(10))) struct AloneDocumentTests {
+@Suite(.timeLimit(.minutes(30))) struct AloneDocumentTests {
     @Test func documentsAreThoseOfTheServiceThatTheEnvironmentNames() async throws {
         try await RunningHost.serving([]) { host in
             let firestore = ["FIRESTORE_EMULATOR_HOST": "127.0.0.1:\(host.firestore.port)"]

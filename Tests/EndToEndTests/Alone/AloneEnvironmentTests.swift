@@ -4,7 +4,7 @@ import NIOPosix
 import Testing
 
 /// What a bundle that serves alone is told by its environment.
-@Suite(.timeLimit(.minutes(10))) struct AloneEnvironmentTests {
+@Suite(.timeLimit(.minutes(30))) struct AloneEnvironmentTests {
     private let project = RunningBundle.project
 
     @Test func withoutAPortItSaysWhatItCanDo() async throws {

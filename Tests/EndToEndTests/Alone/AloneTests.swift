@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A bundle's executable that serves without a host.
-@Suite(.timeLimit(.minutes(10))) struct AloneTests {
+@Suite(.timeLimit(.minutes(30))) struct AloneTests {
     @Test func functionsAreServedAsAHostServesThem() async throws {
         try await RunningBundle.serving { bundle in
             for path in ["/hello", "/demo-shop/us-central1/hello"] {

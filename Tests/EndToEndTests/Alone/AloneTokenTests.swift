@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Whose word a bundle takes that serves alone.
-@Suite(.timeLimit(.minutes(10))) struct AloneTokenTests {
+@Suite(.timeLimit(.minutes(30))) struct AloneTokenTests {
     private let unsigned = ["Authorization": "Bearer " + IdentityTests.unsigned("ada")]
 
     @Test func anEmulatorsTokensCountWhereOneIsNamed() async throws {

@@ -34,23 +34,25 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
+    // Below the authors' products each target depends on targets above it only.
     targets: [
         .target(name: "CFunctionsSystem"),
+        .target(name: "TextFormats", swiftSettings: settings),
+        .target(name: "HostJSON", swiftSettings: settings),
         .target(name: "DocumentModel", swiftSettings: settings),
+        .target(name: "FunctionManifest", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
         .target(
             name: "WorkerProtocol",
-            dependencies: ["DocumentModel", .product(name: "NIOCore", package: nio)],
-            swiftSettings: settings
-        ),
+            dependencies: ["DocumentModel", "FunctionManifest", .product(name: "NIOCore", package: nio)],
+            swiftSettings: settings),
         .target(
             name: "FunctionsRuntime",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "WorkerProtocol",
+                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: settings
-        ),
+            swiftSettings: settings),
         .target(
             name: "DocumentStore",
             dependencies: [
@@ -58,125 +60,312 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
-            swiftSettings: settings
-        ),
+            swiftSettings: settings),
         .target(
             name: "EventDelivery",
             dependencies: [
-                "DocumentModel", "WorkerProtocol", "DocumentStore", .product(name: "Logging", package: "swift-log"),
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(name: "DataDirectory", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
+        .target(
+            name: "HostProcess",
+            dependencies: [
+                "CFunctionsSystem", "DocumentModel", "WorkerProtocol",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "TokenVerification",
+            dependencies: [
+                "TextFormats", "HostJSON", "DataDirectory",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "IdentityProvider",
+            dependencies: [
+                "TextFormats", "HostJSON", "DocumentModel", "HostProcess", "TokenVerification",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "GoogleREST",
+            dependencies: [
+                "TextFormats", "HostJSON", "DocumentModel",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FirestoreJSON",
+            dependencies: ["TextFormats", "HostJSON", "DocumentModel", "GoogleREST"],
+            swiftSettings: settings),
+        .target(
+            name: "FirestoreClient",
+            dependencies: [
+                "TextFormats", "HostJSON", "DocumentModel", "FunctionManifest", "HostProcess", "TokenVerification",
+                "GoogleREST", "FirestoreJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Workers",
+            dependencies: [
+                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "ControlProtocol",
+            dependencies: [
+                "TextFormats", "HostJSON", "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery",
+                "DataDirectory", "FirestoreJSON",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "EventDispatch",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "EventDelivery",
+                "HostProcess", "Workers", "ControlProtocol",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FirestoreAPI",
+            dependencies: [
+                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "GoogleREST", "FirestoreJSON",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "EventsAPI",
+            dependencies: [
+                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "GoogleREST", "FirestoreJSON", "Workers",
+                "EventDispatch",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "HostConfiguration",
+            dependencies: [
+                "HostJSON", "DocumentModel", "FunctionManifest", "DocumentStore", "DataDirectory", "Workers",
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Deployments",
+            dependencies: [
+                "HostJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "EventDelivery",
+                "DataDirectory", "HostProcess", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
+                "HostConfiguration",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "ControlAPI",
+            dependencies: [
+                "HostJSON", "DocumentModel", "DocumentStore", "DataDirectory", "HostProcess", "GoogleREST",
+                "FirestoreJSON", "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "Deployments",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .target(
             name: "FunctionsHost",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "WorkerProtocol", "DocumentStore", "EventDelivery",
+                "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery", "DataDirectory", "HostProcess",
+                "TokenVerification", "IdentityProvider", "Workers", "Gateway", "EventDispatch", "FirestoreAPI",
+                "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
-                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "_CryptoExtras", package: "swift-crypto"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FunctionsTesting",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "DocumentStore",
+                "EventDelivery",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FunctionsServing",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "FunctionsRuntime", "HostProcess", "TokenVerification",
+                "FirestoreClient", "Workers", "Gateway",
+                .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "FunctionsTesting",
-            dependencies: [
-                "DocumentModel", "DocumentStore", "EventDelivery", "FunctionsRuntime", "WorkerProtocol",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "FunctionsServing",
-            dependencies: [
-                "FunctionsHost", "FunctionsRuntime", "WorkerProtocol",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: settings
-        ),
+            swiftSettings: settings),
         .executableTarget(
             name: "functions-host",
             dependencies: [
-                "DocumentModel", "DocumentStore", "FunctionsHost",
+                "HostJSON", "DocumentModel", "DocumentStore", "HostProcess", "ControlProtocol", "HostConfiguration",
+                "Deployments", "ControlAPI", "FunctionsHost",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: settings
-        ),
+            swiftSettings: settings),
         .executableTarget(name: "ShopFunctions", dependencies: ["FunctionsRuntime"], swiftSettings: settings),
+        // What tests share, and what they start.
+        .target(
+            name: "TestSupport",
+            dependencies: ["DocumentModel"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings),
+        .target(
+            name: "HostTesting",
+            dependencies: [
+                "TextFormats", "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery",
+                "TokenVerification",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
+            ],
+            path: "Tests/HostTesting",
+            swiftSettings: settings),
         .executableTarget(
             name: "FixtureFunctions",
-            dependencies: ["FunctionsRuntime", "WorkerProtocol", .product(name: "NIOCore", package: nio)],
+            dependencies: ["WorkerProtocol", "FunctionsRuntime", .product(name: "NIOCore", package: nio)],
             path: "Tests/FixtureFunctions",
             swiftSettings: settings),
         .executableTarget(
-            name: "AloneFunctions", dependencies: ["FunctionsRuntime", "FunctionsServing"],
-            path: "Tests/AloneFunctions", swiftSettings: settings),
-        // What tests share: random numbers, a plain model of the store, and scripts to run.
-        .target(
-            name: "TestSupport", dependencies: ["DocumentModel"], path: "Tests/TestSupport", swiftSettings: settings),
+            name: "AloneFunctions",
+            dependencies: ["FunctionsRuntime", "FunctionsServing"],
+            path: "Tests/AloneFunctions",
+            swiftSettings: settings),
         .executableTarget(
-            name: "StoreTorture", dependencies: ["DocumentModel", "DocumentStore", "TestSupport"],
-            path: "Tests/StoreTorture", swiftSettings: settings),
+            name: "StoreTorture",
+            dependencies: ["DocumentModel", "DocumentStore", "TestSupport"],
+            path: "Tests/StoreTorture",
+            swiftSettings: settings),
         // Of use in a release build only: `make bench`.
         .executableTarget(
             name: "functions-bench",
             dependencies: [
-                "DocumentModel", "DocumentStore", "FunctionsHost", "WorkerProtocol",
+                "DocumentModel", "FunctionManifest", "DocumentStore", "ControlProtocol", "EventDispatch",
+                "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/functions-bench",
             swiftSettings: settings),
+        .testTarget(name: "HostJSONTests", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
         .testTarget(name: "DocumentModelTests", dependencies: ["DocumentModel"], swiftSettings: settings),
+        .testTarget(name: "FunctionManifestTests", dependencies: ["FunctionManifest"], swiftSettings: settings),
         .testTarget(
             name: "WorkerProtocolTests",
-            dependencies: ["DocumentModel", "WorkerProtocol", .product(name: "NIOCore", package: nio)],
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "WorkerProtocol",
+                .product(name: "NIOCore", package: nio),
+            ],
             swiftSettings: settings),
-        .testTarget(
-            name: "DocumentStoreTests",
-            dependencies: ["DocumentStore", "DocumentModel", .product(name: "GRDB", package: "GRDB.swift")],
-            swiftSettings: settings),
-        .testTarget(
-            name: "StoreTortureTests",
-            dependencies: ["StoreTorture", "DocumentStore", "DocumentModel", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "FunctionsRuntimeTests",
             dependencies: [
-                "FunctionsRuntime", "DocumentModel", "WorkerProtocol",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "FunctionsTestingTests", dependencies: ["FunctionsTesting", "FunctionsRuntime"],
+            name: "DocumentStoreTests",
+            dependencies: [
+                "DocumentModel", "DocumentStore", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: settings),
         .testTarget(
-            name: "FunctionsHostTests",
+            name: "EventDeliveryTests",
             dependencies: [
-                "FunctionsHost", "EventDelivery", "DocumentStore", "DocumentModel", "WorkerProtocol", "TestSupport",
+                "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery", "ControlProtocol",
+                "EventDispatch", "TestSupport", "HostTesting",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DataDirectoryTests",
+            dependencies: ["DataDirectory", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "HostProcessTests",
+            dependencies: [
+                "HostJSON", "DocumentModel", "HostProcess", "TokenVerification",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TokenVerificationTests",
+            dependencies: [
+                "TextFormats", "HostJSON", "TokenVerification", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
-                .product(name: "NIOHTTP1", package: nio),
-                .product(name: "NIOEmbedded", package: nio),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -184,23 +373,134 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "ShopFunctionsTests", dependencies: ["ShopFunctions", "FunctionsRuntime", "FunctionsTesting"],
+            name: "IdentityProviderTests",
+            dependencies: [
+                "HostJSON", "TokenVerification", "IdentityProvider", "TestSupport", "HostTesting",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FirestoreJSONTests",
+            dependencies: [
+                "HostJSON", "DocumentModel", "GoogleREST", "FirestoreJSON",
+                .product(name: "NIOCore", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FirestoreClientTests",
+            dependencies: [
+                "DocumentModel", "HostProcess", "TokenVerification", "GoogleREST", "FirestoreClient",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "WorkersTests",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "Workers", "Gateway",
+                "HostConfiguration", "FunctionsHost", "TestSupport",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "Gateway", "TestSupport",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "EventDispatchTests",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery", "Workers", "ControlProtocol",
+                "EventDispatch", "EventsAPI", "HostConfiguration", "HostTesting",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FirestoreAPITests",
+            dependencies: [
+                "HostJSON", "DocumentModel", "FirestoreAPI", "HostTesting",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "EventsAPITests",
+            dependencies: [
+                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "Workers", "ControlProtocol",
+                "EventDispatch", "EventsAPI", "HostTesting",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "HostConfigurationTests",
+            dependencies: ["HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DeploymentsTests",
+            dependencies: [
+                "FunctionManifest", "WorkerProtocol", "Workers", "ControlProtocol", "HostConfiguration",
+                "Deployments", "TestSupport", "HostTesting",
+                .product(name: "NIOCore", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ControlAPITests",
+            dependencies: [
+                "HostJSON", "DocumentModel", "DocumentStore", "ControlProtocol", "ControlAPI", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FunctionsTestingTests",
+            dependencies: ["FunctionsRuntime", "FunctionsTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FunctionsServingTests",
+            dependencies: [
+                "FunctionManifest", "HostProcess", "Workers", "Gateway", "FunctionsServing",
+                .product(name: "NIOHTTP1", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ShopFunctionsTests",
+            dependencies: ["FunctionsRuntime", "FunctionsTesting", "ShopFunctions"],
             swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "functions-host", "ShopFunctions", "FixtureFunctions", "AloneFunctions", "TestSupport", "DocumentModel",
-                "DocumentStore", "FunctionsHost", "FunctionsRuntime",
+                "DocumentModel", "FunctionsRuntime", "DocumentStore", "FirestoreClient", "TestSupport",
+                "ShopFunctions", "FixtureFunctions", "AloneFunctions", "functions-host",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StoreTortureTests",
+            dependencies: ["DocumentModel", "DocumentStore", "TestSupport", "StoreTorture"],
             swiftSettings: settings),
     ]
 )

@@ -1,5 +1,5 @@
 import DocumentModel
-package import DocumentStore
+import DocumentStore
 package import WorkerProtocol
 
 extension DeliveryFailure {

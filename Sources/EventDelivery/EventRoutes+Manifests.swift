@@ -1,6 +1,6 @@
 package import DocumentModel
-package import DocumentStore
-package import WorkerProtocol
+import DocumentStore
+package import FunctionManifest
 
 extension EventRoutes {
     /// What the served functions are told of.

@@ -1,5 +1,5 @@
+import FunctionManifest
 import Foundation
-package import WorkerProtocol
 
 extension FunctionManifest {
     /// Why clocks of a job's time zone can't be told; nil where they can, or where this is no job.

@@ -1,6 +1,6 @@
 package import DocumentModel
 package import DocumentStore
-package import WorkerProtocol
+import FunctionManifest
 
 extension RetryPolicy {
     /// What becomes of a delivery whose try has failed.

@@ -1,16 +1,24 @@
+import ControlAPI
+import DataDirectory
 import DocumentModel
-import DocumentStore
+package import DocumentStore
+import FirestoreAPI
+package import Gateway
+import HostConfiguration
+import IdentityProvider
+import TokenVerification
+import Workers
 import Logging
 
 /// The host's long-lived parts below its servers, opened in the order in which they rest on each other.
-struct HostParts: Sendable {
+package struct HostParts: Sendable {
     let directory: DataDirectory
     let database: DatabaseID
     let engine: SQLiteEngine
-    let store: DocumentStore
+    package let store: DocumentStore
     /// Nil in production, where only Google's tokens count.
     let signIn: LocalSignIn?
-    let serving: ServingParts
+    package let serving: ServingParts
 
     init(_ configuration: HostConfiguration, isEphemeral: Bool, logger: Logger) throws {
         let indexes = try configuration.indexes.map { path throws(ConfigurationError) in try IndexFile.load(path) }
@@ -64,16 +72,6 @@ struct LocalSignIn: Sendable {
     init(directory: String) throws {
         key = try SigningKey.load(in: directory)
         users = try UserStore(directory: directory)
-    }
-}
-
-extension HostConfiguration.Store {
-    /// What of the past is kept, whoever opens the store.
-    var bounds: StoreConfiguration {
-        var bounds = StoreConfiguration()
-        bounds.historyRetention = .seconds(historySeconds)
-        bounds.maxHistoryBytes = historyMiB << 20
-        return bounds
     }
 }
 

@@ -1,6 +1,18 @@
+import ControlAPI
+import DataDirectory
+import Deployments
 import DocumentModel
-import DocumentStore
 import EventDelivery
+import EventDispatch
+import EventsAPI
+import FirestoreAPI
+import FunctionManifest
+import Gateway
+package import HostConfiguration
+import HostProcess
+import IdentityProvider
+import TokenVerification
+import Workers
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -10,7 +22,6 @@ import NIOPosix
 import ServiceLifecycle
 package import UnixSignals
 import Synchronization
-import WorkerProtocol
 
 #if canImport(Glibc)
     import Glibc
@@ -64,7 +75,8 @@ package final class HostServer: Sendable {
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = ReleaseStore(in: parts.directory)
             try releases.clean(keeping: configuration.releases.keep, drafts: true)
-            let maker = ServedFunctionsMaker(configuration, parts: parts, logger: logger)
+            let maker = ServedFunctionsMaker(
+                configuration, store: parts.store, serving: parts.serving, logger: logger)
             let first = try await maker.make(
                 try await Release.first(
                     configuration, locator, releases, isLocal: isLocal,
@@ -196,7 +208,7 @@ package final class HostServer: Sendable {
 
     private func firestoreServer(_ readiness: Readiness) -> any Service {
         let verifier = parts.serving.verifiers.idToken
-        let principals = PrincipalReader(mode: configuration.mode) { token in
+        let principals = PrincipalReader(isDevelopment: configuration.mode == .development) { token in
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token):
                 return ClientIdentity(uid: token.subject)
@@ -207,7 +219,7 @@ package final class HostServer: Sendable {
         }
         let responder = DocumentREST(
             database: parts.database, service: StoreDocumentService(parts.store, database: parts.database),
-            mode: configuration.mode,
+            isDevelopment: configuration.mode == .development,
             principals: principals, maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
         return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
     }

@@ -1,9 +1,9 @@
+import FunctionManifest
+import HostProcess
 @preconcurrency import Dispatch
 import Foundation
-import FunctionsHost
 import Logging
 import UnixSignals
-import WorkerProtocol
 
 /// The bundle's program while it serves alone.
 struct ServingProgram: Sendable {

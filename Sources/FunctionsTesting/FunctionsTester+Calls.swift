@@ -3,6 +3,7 @@ import DocumentStore
 public import FunctionsRuntime
 import NIOCore
 import Synchronization
+import FunctionManifest
 import WorkerProtocol
 
 extension FunctionsTester {

@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 import EventDelivery
 import FunctionsRuntime
+import FunctionManifest
 import WorkerProtocol
 
 extension FunctionsTester {

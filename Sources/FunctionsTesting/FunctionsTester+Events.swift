@@ -1,6 +1,7 @@
 public import DocumentModel
 import DocumentStore
 public import FunctionsRuntime
+import FunctionManifest
 import WorkerProtocol
 
 extension FunctionsTester {

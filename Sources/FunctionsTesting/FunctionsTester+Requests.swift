@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 public import FunctionsRuntime
 import NIOCore
+import FunctionManifest
 import WorkerProtocol
 
 extension FunctionsTester {

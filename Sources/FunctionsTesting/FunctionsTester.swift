@@ -4,6 +4,7 @@ import EventDelivery
 public import FunctionsRuntime
 import Logging
 import NIOCore
+import FunctionManifest
 import WorkerProtocol
 
 /// Runs a bundle's functions in the test's own process, over a document store in memory.

@@ -1,5 +1,5 @@
 import FunctionsRuntime
-import WorkerProtocol
+import FunctionManifest
 
 /// The value of a param in a test: a text, an integer, true, false, or a list of texts.
 public struct TestParam: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,

@@ -3,7 +3,7 @@ import DocumentStore
 import EventDelivery
 import Logging
 import Synchronization
-import WorkerProtocol
+import FunctionManifest
 
 /// The bundle's schedules by the test's clock: their runs are made as a host makes them, in the store's outbox.
 actor TestSchedules {

@@ -1,3 +1,4 @@
+import FunctionManifest
 package import NIOCore
 
 /// One message between the host and a worker.
@@ -53,8 +54,8 @@ package struct Frame {
         case recalled = 23
     }
 
-    /// Raised by every change of the protocol that an older side wouldn't understand.
-    package static let protocolVersion: UInt16 = 3
+    /// As the bundle's manifest has it.
+    package static let protocolVersion = UInt16(Manifest.protocolVersion)
 
     /// The most that a frame's length may say: an answer of ``maxAnswer``, and room.
     package static let maxLength = 33 * 1024 * 1024

@@ -1,5 +1,7 @@
-import Foundation
+import Deployments
 import FunctionsHost
+import HostConfiguration
+import Foundation
 
 /// Rebuilds the bundles of `functions.json` when their packages' sources change, and has the host serve what was built, or
 /// the same with other params where the files of these change. A build that fails shows its errors, and what was served

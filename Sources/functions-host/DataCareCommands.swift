@@ -1,7 +1,7 @@
+import ControlAPI
+import ControlProtocol
 import ArgumentParser
-import DocumentModel
 import Foundation
-import FunctionsHost
 
 /// `functions-host data check [--repair]`
 struct DataCheckCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
+import ControlAPI
+import HostConfiguration
 import ArgumentParser
-import DocumentModel
 import Foundation
-import FunctionsHost
 
 /// `functions-host data …`: what is done with the data as a whole.
 struct DataCommand: AsyncParsableCommand {

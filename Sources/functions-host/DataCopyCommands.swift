@@ -1,8 +1,9 @@
-import ArgumentParser
+import ControlAPI
+import ControlProtocol
 import DocumentModel
 import DocumentStore
+import ArgumentParser
 import Foundation
-import FunctionsHost
 
 /// `functions-host data backup FILE`
 struct DataBackupCommand: AsyncParsableCommand {

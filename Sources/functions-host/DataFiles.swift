@@ -1,7 +1,7 @@
+import ControlAPI
 import DocumentModel
 import DocumentStore
 import Foundation
-import FunctionsHost
 
 /// What an export is written to: standard output, or a file that has its name only once it is whole.
 final class ExportOutput {

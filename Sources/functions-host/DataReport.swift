@@ -1,7 +1,6 @@
 import DocumentModel
 import DocumentStore
 import Foundation
-import FunctionsHost
 
 /// Tells people, or programs, how a command goes on and what came of it.
 final class DataReport {

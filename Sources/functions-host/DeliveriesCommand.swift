@@ -1,6 +1,6 @@
+import ControlAPI
+import ControlProtocol
 import ArgumentParser
-import DocumentModel
-import FunctionsHost
 
 /// `functions-host deliveries …`: what functions are still to be told, and what they could not be told.
 struct DeliveriesCommand: AsyncParsableCommand {

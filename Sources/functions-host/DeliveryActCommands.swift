@@ -1,5 +1,6 @@
+import ControlAPI
+import ControlProtocol
 import ArgumentParser
-import FunctionsHost
 
 /// Which deliveries a command changes: one, or those of a filter.
 struct ChangedDeliveries: ParsableArguments {

@@ -1,5 +1,6 @@
+import ControlProtocol
+import HostJSON
 import Foundation
-import FunctionsHost
 
 /// A delivery with its event, for people.
 enum DeliveryLines {

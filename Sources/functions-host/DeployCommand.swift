@@ -1,6 +1,8 @@
+import ControlProtocol
+import Deployments
+import HostConfiguration
 import ArgumentParser
 import Foundation
-import FunctionsHost
 
 /// `functions-host deploy [PATH]`
 struct DeployCommand: AsyncParsableCommand {
@@ -35,7 +37,7 @@ struct DeployCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let host = HostControl(configuration)
+            let host = HostControl(configuration.data)
             // Before a long build.
             _ = try await host.ask(ControlRequest("releases", "list"), as: ReleaseListing.self)
             let source = try DeploymentSource(self, configuration)

@@ -1,6 +1,7 @@
+import ControlProtocol
+import Deployments
 import ArgumentParser
 import Foundation
-import FunctionsHost
 
 /// A deployment as its commands go through it: what would change, whether that is wanted, and the switch.
 struct Deployment {

@@ -1,6 +1,7 @@
+import ControlProtocol
+import HostConfiguration
 import ArgumentParser
 import Foundation
-import FunctionsHost
 
 /// What all commands take that ask the running host.
 struct HostOptions: ParsableArguments {
@@ -20,7 +21,7 @@ struct HostOptions: ParsableArguments {
     var json = false
 
     func run(_ work: (HostControl, DataReport) async throws -> Void) async throws {
-        try await withConfiguration { try await work(HostControl($0), $1) }
+        try await withConfiguration { try await work(HostControl($0.data), $1) }
     }
 
     /// The same for what can be done without a host too.

@@ -1,5 +1,6 @@
+import ControlAPI
+import ControlProtocol
 import ArgumentParser
-import FunctionsHost
 
 /// What `pause` and `resume` are about.
 struct PausedPart: ParsableArguments {

@@ -1,6 +1,8 @@
+import ControlProtocol
+import Deployments
+import HostConfiguration
 import ArgumentParser
 import Foundation
-import FunctionsHost
 
 /// `functions-host releases`
 struct ReleasesCommand: AsyncParsableCommand {
@@ -60,7 +62,7 @@ struct RollbackCommand: AsyncParsableCommand {
             request.add("user", NSUserName())
             let event: ReleaseEvent
             do {
-                event = try await HostControl(configuration).ask(request, as: ReleaseEvent.self)
+                event = try await HostControl(configuration.data).ask(request, as: ReleaseEvent.self)
             } catch is NoRunningHost {
                 event = try await OfflineReleases(configuration).rollback(bundle: bundle, to: to, user: NSUserName())
             }
@@ -133,7 +135,7 @@ struct PromoteCommand: AsyncParsableCommand {
             request.add("checksum", release.checksum)
             request.add("user", NSUserName())
             try await Deployment(
-                host: HostControl(configuration), report: report, isJSON: options.json, asks: !yes, isDry: dryRun
+                host: HostControl(configuration.data), report: report, isJSON: options.json, asks: !yes, isDry: dryRun
             ).run(request, as: .promote)
         }
     }

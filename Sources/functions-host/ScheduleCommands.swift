@@ -1,5 +1,5 @@
+import ControlProtocol
 import ArgumentParser
-import FunctionsHost
 
 /// `functions-host schedules …`: the jobs of the running host.
 struct SchedulesCommand: AsyncParsableCommand {

@@ -1,6 +1,8 @@
+import FunctionsHost
+import HostConfiguration
+import HostProcess
 import ArgumentParser
 import Foundation
-import FunctionsHost
 import Logging
 import UnixSignals
 

@@ -1,4 +1,4 @@
-import DocumentModel
+import TestSupport
 @testable import DocumentStore
 import Foundation
 import GRDB

@@ -1,3 +1,4 @@
+import TestSupport
 @testable import DocumentStore
 import Foundation
 import GRDB

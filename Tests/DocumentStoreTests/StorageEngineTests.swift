@@ -1,3 +1,4 @@
+import TestSupport
 import DocumentStore
 import Foundation
 import Synchronization

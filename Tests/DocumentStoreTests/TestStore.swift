@@ -1,3 +1,4 @@
+import TestSupport
 import DocumentModel
 import DocumentStore
 import Foundation

@@ -1,5 +1,5 @@
-import NIOCore
 import WorkerProtocol
+import NIOCore
 
 #if canImport(Glibc)
     import Glibc

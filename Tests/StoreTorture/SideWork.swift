@@ -1,4 +1,3 @@
-import DocumentModel
 import DocumentStore
 import TestSupport
 

@@ -1,8 +1,7 @@
 import DocumentModel
+@testable import WorkerProtocol
 import NIOCore
 import Testing
-
-@testable import WorkerProtocol
 
 @Suite struct FrameParserTests {
     private func bytes(_ write: (inout ByteBuffer) -> Void) -> ByteBuffer {

@@ -1,7 +1,6 @@
 import DocumentModel
+@testable import FunctionManifest
 import Testing
-
-@testable import WorkerProtocol
 
 @Suite struct ManifestProblemTests {
     private static let good = FunctionManifest(

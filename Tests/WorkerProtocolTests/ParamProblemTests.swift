@@ -1,5 +1,5 @@
+import FunctionManifest
 import Testing
-import WorkerProtocol
 
 @Suite struct ParamProblemTests {
     private func problems(_ params: ParamManifest...) -> [String] {

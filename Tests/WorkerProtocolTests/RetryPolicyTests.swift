@@ -1,7 +1,6 @@
 import DocumentModel
+@testable import FunctionManifest
 import Testing
-
-@testable import WorkerProtocol
 
 @Suite struct RetryPolicyTests {
     /// Each pause in seconds, where every try fails at once; what it comes to where there is none.

@@ -1,6 +1,5 @@
+@testable import FunctionManifest
 import Testing
-
-@testable import WorkerProtocol
 
 @Suite struct ScheduleTests {
     @Test(arguments: [

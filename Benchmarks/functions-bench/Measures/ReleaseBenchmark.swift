@@ -1,5 +1,7 @@
+import ControlProtocol
+import Deployments
+import HostConfiguration
 import Foundation
-import FunctionsHost
 import NIOCore
 
 /// Calls while releases are switched, and how long a switch takes.
@@ -13,7 +15,7 @@ struct ReleaseBenchmark: Benchmark {
     func run(in directory: URL) async throws -> Section {
         try await HostProcess.with(["ShopFunctions"], in: directory) { host in
             let control = HostControl(
-                try HostConfiguration.load(directory.appendingPathComponent("functions.json").path))
+                try HostConfiguration.load(directory.appendingPathComponent("functions.json").path).data)
             let releases = try await deploy(control, in: directory)
             let request = Requests(port: host.ports.functions).get(HostProcess.path("catalog"))
             var (still, switched) = (LoadReport(), LoadReport())

@@ -1,4 +1,3 @@
-import DocumentModel
 import Synchronization
 
 /// Tells who waits for commits that there are new ones, once they are durable.

@@ -1,5 +1,3 @@
-import DocumentModel
-
 extension IndexCatalog {
     /// What a change of the configuration begins.
     struct Changes: Sendable {

@@ -34,7 +34,7 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
 
 extension DocumentError {
     /// The answer for anything that an operation threw.
-    init(from error: any Error) {
+    package init(from error: any Error) {
         switch error {
         case let error as DocumentError: self = error
         case let error as StorageError: self = error.documentError

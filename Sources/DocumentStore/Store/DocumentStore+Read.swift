@@ -74,6 +74,9 @@ extension DocumentStore {
     }
 
     func accessView(_ view: DocumentView) -> AccessView {
-        AccessView(time: now(), document: view.document, documentAfter: view.document)
+        let read = { (path: DocumentPath) throws(DocumentError) -> Document? in
+            do { return try view.document(path) } catch { throw DocumentError(from: error) }
+        }
+        return AccessView(time: now(), document: read, documentAfter: read)
     }
 }

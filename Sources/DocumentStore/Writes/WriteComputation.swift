@@ -53,15 +53,18 @@ struct WriteComputation {
     /// The policy sees all after-images, whatever the order of the writes.
     private func decide(_ decisions: [Access]) throws {
         guard let policy else { return }
+        let readStored = { [read] (path: DocumentPath) throws(DocumentError) -> Document? in
+            do { return try read(path) } catch { throw DocumentError(from: error) }
+        }
         let view = AccessView(
             time: time,
-            document: { [before, read] path in
+            document: { [before] path throws(DocumentError) in
                 if let known = before[path] { return known }
-                return try read(path)
+                return try readStored(path)
             },
-            documentAfter: { [after, read] path in
+            documentAfter: { [after] path throws(DocumentError) in
                 if let known = after[path] { return known }
-                return try read(path)
+                return try readStored(path)
             })
         for access in decisions { try policy.check(access, in: view) }
     }

@@ -1,6 +1,6 @@
 package import DocumentModel
 package import DocumentStore
-import WorkerProtocol
+import FunctionManifest
 
 /// One job's runs: which are to be made, and when it is to be looked at again. It knows no clock and stores nothing.
 ///

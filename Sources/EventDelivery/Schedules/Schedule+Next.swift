@@ -1,5 +1,5 @@
 package import DocumentModel
-package import WorkerProtocol
+import FunctionManifest
 
 extension Schedule {
     /// The first run after an instant.

@@ -1,5 +1,5 @@
 import DocumentModel
-import WorkerProtocol
+import FunctionManifest
 
 extension Schedule {
     /// Of an interval that counts from the end of the run before, how long it is; nil for schedules that clocks tell.

@@ -1,7 +1,6 @@
 package import DocumentModel
 package import DocumentStore
 package import Logging
-import WorkerProtocol
 
 /// All jobs on the store: makes their runs when they are due. One task at a time works with it.
 package struct ScheduleKeeper {

@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// A function that a schedule starts.
 package struct ScheduledJob: Sendable {

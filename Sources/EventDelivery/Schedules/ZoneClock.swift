@@ -1,6 +1,6 @@
 package import DocumentModel
+package import FunctionManifest
 import Foundation
-package import WorkerProtocol
 
 /// What clocks on the wall show in a time zone, in whole minutes.
 ///

@@ -1,5 +1,5 @@
 import DocumentModel
-import WorkerProtocol
+import FunctionManifest
 
 /// Which changes a document trigger is for, and what it makes of them for its handler.
 struct DocumentTrigger: Sendable {

@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// How an event whose handler fails is tried again.
 public struct EventRetry: Sendable {

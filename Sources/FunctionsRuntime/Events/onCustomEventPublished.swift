@@ -1,5 +1,5 @@
 import DocumentModel
-import WorkerProtocol
+import FunctionManifest
 
 /// Runs when an event of a type is published, by a function or over HTTP.
 ///

@@ -1,4 +1,4 @@
-import WorkerProtocol
+import FunctionManifest
 
 /// Handles the tasks of a queue, which has the function's name.
 ///

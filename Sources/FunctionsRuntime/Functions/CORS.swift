@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// Which origins' pages may call a function from a browser.
 public struct CORS: Sendable, Hashable {

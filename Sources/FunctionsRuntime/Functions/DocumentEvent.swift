@@ -1,5 +1,5 @@
 public import DocumentModel
-import WorkerProtocol
+import FunctionManifest
 
 /// Something that happened to a document.
 ///

@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 extension Function {
     package var manifest: FunctionManifest {

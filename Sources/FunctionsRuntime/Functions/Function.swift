@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// A function as a value: its name, what starts it, what it may use and its handler.
 ///

@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// What a function may use and how it is reached, after its options are applied to the defaults.
 package struct FunctionOptions: Sendable {

@@ -1,5 +1,6 @@
 package import Logging
 package import NIOCore
+package import FunctionManifest
 package import WorkerProtocol
 
 /// What one run of a handler has around it, whoever runs it: a worker, or a test.

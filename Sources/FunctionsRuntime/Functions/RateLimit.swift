@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// How often one caller may call a function.
 ///

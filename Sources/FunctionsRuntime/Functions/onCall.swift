@@ -1,5 +1,5 @@
 import NIOCore
-import WorkerProtocol
+import FunctionManifest
 
 /// A callable function: clients call it by name with `httpsCallable`.
 ///

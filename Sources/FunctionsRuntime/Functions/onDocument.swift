@@ -1,5 +1,5 @@
 import DocumentModel
-import WorkerProtocol
+import FunctionManifest
 
 /// Runs when a document that matches the pattern is created.
 ///

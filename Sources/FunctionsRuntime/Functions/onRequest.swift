@@ -1,4 +1,4 @@
-import WorkerProtocol
+import FunctionManifest
 
 /// An HTTP function: it gets requests of any method and path below its name.
 ///

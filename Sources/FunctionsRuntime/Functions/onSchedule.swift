@@ -1,5 +1,5 @@
 public import DocumentModel
-package import WorkerProtocol
+package import FunctionManifest
 
 /// One run of a scheduled job.
 public struct ScheduleEvent: FunctionInput {

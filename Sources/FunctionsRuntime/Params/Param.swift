@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// A value that the operator gives the bundle, in place of one that is written in its code.
 ///

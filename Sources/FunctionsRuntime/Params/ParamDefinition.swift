@@ -1,4 +1,4 @@
-package import WorkerProtocol
+package import FunctionManifest
 
 /// A param of any type, as a bundle lists it.
 public struct ParamDefinition: Sendable {

@@ -1,5 +1,5 @@
 import Synchronization
-package import WorkerProtocol
+package import FunctionManifest
 
 /// The values of params in this process.
 package enum ParamStore {

@@ -3,7 +3,8 @@
 #else
     import Foundation
 #endif
-package import WorkerProtocol
+package import FunctionManifest
+import WorkerProtocol
 
 extension FunctionBundle {
     /// Does what the host asks for on the command line: `manifest`, or `worker NAME`.

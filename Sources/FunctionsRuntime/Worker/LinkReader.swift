@@ -1,6 +1,7 @@
 import DocumentModel
 import NIOCore
 import Synchronization
+import FunctionManifest
 import WorkerProtocol
 
 /// Reads one link on a thread of its own: starts handlers, hands them what they wait for, and ends the process with the

@@ -1,5 +1,4 @@
 import DocumentModel
-import DocumentStore
 
 extension DocumentScript {
     /// All of them, one after the other, in collections of their own.

@@ -1,7 +1,8 @@
 import DocumentModel
+import FunctionsRuntime
 import DocumentStore
+import FirestoreClient
 import Foundation
-import FunctionsHost
 import FunctionsRuntime
 import Testing
 

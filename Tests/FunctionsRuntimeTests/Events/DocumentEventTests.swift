@@ -1,7 +1,9 @@
 import DocumentModel
+import FunctionManifest
+import WorkerProtocol
+import FunctionsRuntime
 import FunctionsRuntime
 import Testing
-import WorkerProtocol
 
 @Suite struct DocumentEventTests {
     private struct Person: Codable, Sendable, Equatable {

@@ -1,7 +1,8 @@
 import DocumentModel
+import WorkerProtocol
+import FunctionsRuntime
 import FunctionsRuntime
 import Testing
-import WorkerProtocol
 
 @Suite struct EffectTests {
     private static let transaction = TransactionID(rawValue: 1)

@@ -1,9 +1,10 @@
 import DocumentModel
+import WorkerProtocol
+import FunctionsRuntime
 import FunctionsRuntime
 import Logging
 import NIOCore
 import Synchronization
-import WorkerProtocol
 
 /// What a handler kept of what it was told.
 final class Kept<Element: Sendable>: Sendable {

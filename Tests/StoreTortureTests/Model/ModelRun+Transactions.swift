@@ -1,5 +1,4 @@
 import DocumentModel
-import DocumentStore
 import TestSupport
 
 /// An open transaction as the model follows it.

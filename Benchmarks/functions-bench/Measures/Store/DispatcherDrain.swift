@@ -1,12 +1,12 @@
 import DocumentModel
 import DocumentStore
+import EventDispatch
+import FunctionManifest
 import Foundation
-import FunctionsHost
 import Logging
 import NIOCore
 import NIOPosix
 import Synchronization
-import WorkerProtocol
 
 /// Works off all that a function is to be told, through the host's dispatcher, with handlers that end at once. Of use in
 /// a process that does nothing else.

@@ -1,5 +1,4 @@
 import DocumentModel
-import DocumentStore
 import Foundation
 
 /// Documents, queries and aggregations straight on the store, in collections of a thousand to a million documents.

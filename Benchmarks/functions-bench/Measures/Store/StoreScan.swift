@@ -1,6 +1,6 @@
-import ArgumentParser
 import DocumentModel
 import DocumentStore
+import ArgumentParser
 import Foundation
 
 /// What goes through a whole store.

@@ -1,0 +1,75 @@
+import ControlProtocol
+package import Hummingbird
+import HummingbirdCore
+package import Logging
+package import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+
+/// What one part of the host lets its owner's commands do. Paths stand below the version of what is spoken.
+package protocol ControlTopic: Sendable {
+    func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer)
+}
+
+/// The host's side of the control socket. Whoever can reach it owns the data directory, and may do everything.
+package final class ControlServer: Service {
+    /// For how long the host's end waits for work that waits for a reader.
+    private static let grace: Duration = .seconds(3)
+
+    private let socket: ControlSocket
+    private let group: any EventLoopGroup
+    private let logger: Logger
+    private let libraryLogger: Logger
+    private let topics: [any ControlTopic]
+    private let stopping = Atomic(false)
+
+    package init(
+        directory: String, topics: [any ControlTopic], group: any EventLoopGroup, logger: Logger, libraryLogger: Logger
+    ) {
+        socket = ControlSocket(directory: directory)
+        self.topics = topics
+        self.group = group
+        self.logger = logger
+        self.libraryLogger = libraryLogger
+    }
+
+    /// Whether the host is to end; long work asks for this between two steps.
+    var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+    package func run() async throws {
+        let router = Router(context: BasicRequestContext.self)
+        let routes = router.group(RouterPath(ControlRequest.version))
+        for topic in topics { topic.addRoutes(to: routes, self) }
+        let responder = router.buildResponder()
+        socket.remove()
+        do {
+            try await withGracefulShutdownHandler {
+                try await socket.withAddress { address in
+                    let application = Application(
+                        responder: responder,
+                        configuration: .init(address: .unixDomainSocket(path: address), serverName: nil),
+                        onServerRunning: { [socket] _ in socket.closeToOthers() },
+                        eventLoopGroupProvider: .shared(group), logger: libraryLogger)
+                    try await withThrowingTaskGroup { tasks in
+                        tasks.addTask { try await application.run() }
+                        tasks.addTask {
+                            try? await gracefulShutdown()
+                            try? await Task.sleep(for: Self.grace)
+                        }
+                        try await tasks.next()
+                        tasks.cancelAll()
+                    }
+                }
+            } onGracefulShutdown: { [weak self] in
+                self?.stopping.store(true, ordering: .relaxed)
+            }
+            socket.remove()
+        } catch {
+            // The host serves without it; commands tell that it can't be reached.
+            logger.warning(
+                "commands can't reach this host", metadata: ["socket": "\(socket.path)", "error": "\(error)"])
+            try await gracefulShutdown()
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import DocumentModel
+import FirestoreJSON
+
+/// The lines of an export: a header, one for each document, and one that tells how many there were, without which the
+/// file is cut off. Each is a JSON object; values are as Firestore's REST API has them.
+package enum ExportFormat {
+    static let name = "functions-host documents"
+    static let version = 1
+
+    struct Header: Hashable, Sendable {
+        var database: DatabaseID
+        var readTime: Timestamp
+        /// None for everything.
+        var collections: [CollectionPath] = []
+    }
+
+    static func write(_ header: Header, to text: inout JSONText) {
+        text.raw("{\"format\":")
+        text.string(name)
+        text.raw(",\"version\":")
+        text.integer(version)
+        text.raw(",\"project\":")
+        text.string(header.database.project)
+        text.raw(",\"database\":")
+        text.string(header.database.database)
+        text.raw(",\"readTime\":")
+        text.string(header.readTime.rfc3339)
+        if !header.collections.isEmpty {
+            text.raw(",\"collections\":")
+            text.array(header.collections) { $0.string($1.string) }
+        }
+        text.raw("}\n")
+    }
+
+    static func write(_ document: Document, to text: inout JSONText) {
+        text.raw("{\"path\":")
+        text.string(document.path.string)
+        text.raw(",\"createTime\":")
+        text.string(document.createTime.rfc3339)
+        text.raw(",\"updateTime\":")
+        text.string(document.updateTime.rfc3339)
+        text.raw(",\"fields\":")
+        text.fields(document.fields)
+        text.raw("}\n")
+    }
+
+    static func writeEnd(count: Int, to text: inout JSONText) {
+        text.raw("{\"count\":")
+        text.integer(count)
+        text.raw("}\n")
+    }
+}

@@ -1,0 +1,124 @@
+import DocumentModel
+import FirestoreJSON
+import HostJSON
+
+/// Reads the lines of an export strictly. What is wrong is told with its line and field.
+struct ImportReader {
+    struct Item {
+        var path: DocumentPath
+        var fields: [String: Value]
+    }
+
+    /// Of the store that it is read into.
+    private let database: DatabaseID
+    /// Lines read.
+    private(set) var line = 0
+    private(set) var documents = 0
+    private(set) var header: ExportFormat.Header?
+    private var isOver = false
+
+    init(into database: DatabaseID) { self.database = database }
+
+    /// - Returns: the line's document; nil where it is the header or the end.
+    /// - Throws: `invalidArgument` where it isn't what should be there.
+    mutating func read(_ bytes: [UInt8]) throws(DocumentError) -> Item? {
+        line += 1
+        // A last empty line, as editors leave it.
+        if isOver, bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) { return nil }
+        let root: JSONNode
+        do throws(JSONProblem) { root = try JSONParser.parse(bytes) } catch {
+            let place = JSONPosition(of: error.offset, in: bytes)
+            throw .invalidArgument("line \(line), column \(place.column): \(error.message)")
+        }
+        do throws(JSONProblem) {
+            guard !isOver else { throw root.problem("the export has ended on the line before") }
+            guard let header else {
+                self.header = try Self.header(root)
+                return nil
+            }
+            if root["count"] != nil {
+                try end(root)
+                return nil
+            }
+            let item = try Self.item(root, from: header.database, to: database)
+            documents += 1
+            return item
+        } catch {
+            let path = root.path(to: error.offset) ?? ""
+            throw .invalidArgument("line \(line)\(path.isEmpty ? "" : ", \(path)"): \(error.message)")
+        }
+    }
+
+    /// - Throws: `invalidArgument` where the export was cut off.
+    func finish() throws(DocumentError) {
+        guard header != nil else { throw .invalidArgument("there is nothing to import: the input is empty") }
+        guard isOver else {
+            throw .invalidArgument(
+                "the export is cut off after line \(line): its last line, with the number of documents, is missing")
+        }
+    }
+
+    private mutating func end(_ root: JSONNode) throws(JSONProblem) {
+        for member in try root.members() {
+            guard member.key == "count" else { throw member.unknown }
+            let count = try member.value.integer()
+            guard count == Int64(documents) else {
+                throw member.value.problem("the export had \(count) documents, and \(documents) lines came")
+            }
+        }
+        isOver = true
+    }
+
+    private static func header(_ root: JSONNode) throws(JSONProblem) -> ExportFormat.Header {
+        guard case .object = root.kind, case .string(ExportFormat.name)? = root["format"]?.kind else {
+            throw root.problem("this is no export; its first line has \"format\": \"\(ExportFormat.name)\"")
+        }
+        guard let version = root["version"] else { throw root.problem("the header has no version") }
+        guard try version.integer() == Int64(ExportFormat.version) else {
+            throw version.problem(
+                "an export of version \(version.summary); this program reads version \(ExportFormat.version)")
+        }
+        guard let project = root["project"], let readTime = root["readTime"] else {
+            throw root.problem("the header names no project and readTime")
+        }
+        let database = try root["database"]?.string() ?? "(default)"
+        return ExportFormat.Header(
+            database: DatabaseID(project: try project.string(), database: database),
+            readTime: try readTime.timestamp())
+    }
+
+    private static func item(
+        _ root: JSONNode, from: DatabaseID, to: DatabaseID
+    ) throws(JSONProblem) -> Item {
+        var path: DocumentPath?
+        var fields: [String: Value]?
+        for member in try root.members() {
+            switch member.key {
+            case "path":
+                let text = try member.value.string()
+                do throws(DocumentError) { path = try DocumentPath(text) } catch {
+                    throw member.value.problem(error.message)
+                }
+            case "fields": fields = try member.value.fields()
+            case "createTime", "updateTime": _ = try member.value.timestamp()
+            default: throw member.unknown
+            }
+        }
+        guard let path, var fields else { throw root.problem("a document needs a path and fields") }
+        if from != to { fields = fields.mapValues { $0.moved(from: from, to: to) } }
+        return Item(path: path, fields: fields)
+    }
+}
+
+extension Value {
+    /// The value with references into one database led into another.
+    func moved(from: DatabaseID, to: DatabaseID) -> Value {
+        switch self {
+        case .reference(let name) where name.database == from:
+            .reference(DocumentName(database: to, path: name.path))
+        case .array(let elements): .array(elements.map { $0.moved(from: from, to: to) })
+        case .map(let fields): .map(fields.mapValues { $0.moved(from: from, to: to) })
+        default: self
+        }
+    }
+}

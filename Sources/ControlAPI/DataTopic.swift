@@ -1,0 +1,69 @@
+import ControlProtocol
+import DocumentModel
+import DocumentStore
+import HTTPTypes
+package import Hummingbird
+import HummingbirdCore
+import NIOCore
+import ServiceLifecycle
+
+/// The `data` commands on the running host.
+package struct DataTopic: ControlTopic {
+    package let service: DataService
+
+    package init(service: DataService) {
+        self.service = service
+    }
+
+    package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
+        routes.post("data/:verb") { request, context in
+            let verb = context.parameters.get("verb") ?? ""
+            let asked: DataRequest
+            do throws(DocumentError) {
+                asked = try DataWire.request(verb, query: request.uri.query)
+            } catch {
+                return Response(
+                    status: .badRequest, body: .init(byteBuffer: ByteBuffer(bytes: DataWire.line(error))))
+            }
+            let pieces = RequestPieces(body: request.body)
+            return Response(
+                status: .ok, headers: [.contentType: "application/x-ndjson"],
+                body: ResponseBody { writer in
+                    let shutDown = DocumentError(.unavailable, "the host is shutting down")
+                    let cancellation = BlockingWork.Cancellation()
+                    do {
+                        let outcome = try await withGracefulShutdownHandler {
+                            try await service.perform(asked, input: pieces, until: cancellation) { event in
+                                guard !control.isStopping else { throw shutDown }
+                                try await writer.write(ByteBuffer(bytes: DataWire.line(event)))
+                            }
+                        } onGracefulShutdown: {
+                            cancellation.cancel()
+                        }
+                        if case .export = asked {
+                        } else {
+                            try await writer.write(ByteBuffer(bytes: DataWire.line(outcome)))
+                        }
+                    } catch is CancellationError where control.isStopping {
+                        try await writer.write(ByteBuffer(bytes: DataWire.line(shutDown)))
+                    } catch let error as DocumentError {
+                        try await writer.write(ByteBuffer(bytes: DataWire.line(error)))
+                    }
+                    try await writer.finish(nil)
+                })
+        }
+    }
+}
+
+/// A request's body as it comes.
+private struct RequestPieces: AsyncSequence, Sendable {
+    let body: RequestBody
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var base: RequestBody.AsyncIterator
+
+        mutating func next() async throws -> [UInt8]? { try await base.next().map { Array($0.readableBytesView) } }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: body.makeAsyncIterator()) }
+}

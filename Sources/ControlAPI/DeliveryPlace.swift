@@ -1,0 +1,99 @@
+import EventDispatch
+package import ControlProtocol
+import DataDirectory
+import DocumentModel
+import DocumentStore
+package import HostConfiguration
+
+/// The deliveries of a data directory, as commands reach them: through the host that runs on it, or, for what only
+/// reads, in the store that nobody has open.
+package struct DeliveryPlace: Sendable {
+    private let configuration: HostConfiguration
+    private let host: HostControl
+
+    package init(_ configuration: HostConfiguration) {
+        self.configuration = configuration
+        host = HostControl(configuration.data)
+    }
+
+    /// - Parameters:
+    ///   - cursor: where the answer before says to go on.
+    ///   - limit: 1 … 1000.
+    /// - Throws: an error whose description is a sentence for the operator; ``NoRunningHost`` where there is no data
+    ///   directory either.
+    package func list(_ filter: DeliveryFilter, after cursor: String?, limit: Int) async throws -> DeliveryListing {
+        var request = ControlRequest(DeliveriesTopic.name, "list")
+        filter.add(to: &request)
+        request.add("after", cursor)
+        request.add("limit", "\(limit)")
+        return try await read(request) { try await $0.list(filter, after: cursor, limit: limit) }
+    }
+
+    package func show(function: String, event: String) async throws -> DeliveryDetails {
+        guard let id = EventID(event) else {
+            throw DocumentError.invalidArgument("\"\(event)\" is no event's id; \"deliveries list\" tells them")
+        }
+        return try await read(one("show", function, event)) {
+            try await $0.show(DeliveryID(event: id, function: function))
+        }
+    }
+
+    package func statistics() async throws -> DeliveryStatistics {
+        try await read(ControlRequest(DeliveriesTopic.name, "stats")) {
+            DeliveryStatistics(try await $0.counts(), now: Timestamp.now())
+        }
+    }
+
+    /// What is done by hand, which needs a running host.
+    package enum Act: String, Sendable {
+        /// Counts those that `drop` would drop.
+        case count
+        case retry
+        case drop
+    }
+
+    package func perform(_ act: Act, function: String, event: String) async throws -> DeliveryChange {
+        try await host.ask(one(act.rawValue, function, event), as: DeliveryChange.self)
+    }
+
+    package func perform(_ act: Act, _ filter: DeliveryFilter, after cursor: String?) async throws -> DeliveryChange {
+        var request = ControlRequest(DeliveriesTopic.name, act.rawValue)
+        filter.add(to: &request)
+        request.add("after", cursor)
+        return try await host.ask(request, as: DeliveryChange.self)
+    }
+
+    private func one(_ verb: String, _ function: String, _ event: String) -> ControlRequest {
+        var request = ControlRequest(DeliveriesTopic.name, verb)
+        request.add("function", function)
+        request.add("event", event)
+        return request
+    }
+
+    private func read<Answer: Decodable>(
+        _ request: ControlRequest, offline: (DeliveryService) async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await host.ask(request, as: Answer.self)
+        } catch let error as NoRunningHost {
+            guard FileStatus(configuration.data + "/version") != nil else { throw error }
+        }
+        let owned = try DataDirectory.open(configuration.data)
+        defer { owned.close() }
+        let engine = try SQLiteEngine(file: owned.file(DataPlace.file))
+        let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: configuration.store.bounds)
+        try store.start()
+        do {
+            let service = DeliveryService(
+                store, database: DatabaseID(project: configuration.project), now: Timestamp.now)
+            let answer = try await offline(service)
+            await store.shutdown()
+            try engine.close()
+            return answer
+        } catch {
+            await store.shutdown()
+            try? engine.close()
+            throw error
+        }
+    }
+}

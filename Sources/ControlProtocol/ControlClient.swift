@@ -1,0 +1,180 @@
+import DataDirectory
+import DocumentModel
+import HostJSON
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A command's connection to the host that has a data directory. One request each.
+package struct ControlClient: Sendable {
+    private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+
+    private let connection: Connection
+
+    /// - Returns: nil where no host listens there.
+    /// - Throws: where it can't be told.
+    package init?(directory: String) async throws {
+        let connection = try await Self.connect(directory) { channel in
+            try channel.pipeline.syncOperations.addHTTPClientHandlers()
+            return try Connection(wrappingChannelSynchronously: channel)
+        }
+        guard let connection else { return nil }
+        self.connection = connection
+    }
+
+    /// Whether a host listens there.
+    package static func isListening(_ directory: String) async throws -> Bool {
+        guard let channel = try await connect(directory, { $0 }) else { return false }
+        try? await channel.close()
+        return true
+    }
+
+    private static func connect<Result: Sendable>(
+        _ directory: String, _ wrap: @escaping @Sendable (any Channel) throws -> Result
+    ) async throws -> Result? {
+        do {
+            return try await ControlSocket(directory: directory).withAddress { address in
+                try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    .connect(unixDomainSocketPath: address) { channel in
+                        channel.eventLoop.makeCompletedFuture { try wrap(channel) }
+                    }
+            }
+        } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
+            return nil
+        } catch let error as DataDirectoryError {
+            // No directory, no host.
+            guard FileStatus(directory) != nil else { return nil }
+            throw error
+        }
+    }
+
+    /// Sends a request and hands over the lines of its answer.
+    ///
+    /// - Parameters:
+    ///   - path: below the version, with its query.
+    ///   - input: the request's body; nil for none.
+    /// - Throws: what `tell` throws, `unavailable` where the host breaks off, or `unimplemented` where it doesn't know the
+    ///   path.
+    func exchange(
+        _ path: String, input: (some AsyncSequence<[UInt8], any Error> & Sendable)?,
+        tell: ([UInt8]) async throws -> Void
+    ) async throws {
+        let head = HTTPRequestHead(
+            version: .http1_1, method: .POST, uri: "/\(ControlRequest.version)/\(path)",
+            headers: [
+                "Host": "control", "Connection": "close",
+                input == nil ? "Content-Length" : "Transfer-Encoding": input == nil ? "0" : "chunked",
+            ])
+        let failure = InputFailure()
+        do {
+            try await connection.executeThenClose { inbound, outbound in
+                // What is still to be sent is of no use once the answer is there.
+                async let _ = Self.send(head, input, over: outbound) { error in
+                    failure.error.withLock { $0 = error }
+                    connection.channel.close(promise: nil)
+                }
+                try await Self.lines(of: inbound, tell)
+            }
+        } catch {
+            if let cause = failure.error.withLock({ $0 }) { throw cause }
+            guard let error = error as? IOError else { throw error }
+            throw DocumentError(.unavailable, "the running host broke off: \(error)")
+        }
+    }
+
+    /// Has the host do something with the data.
+    ///
+    /// - Throws: `DocumentError` as the host says it, or as `unavailable` where the host ends or isn't understood.
+    package func perform(
+        _ request: DataRequest, input: some AsyncSequence<[UInt8], any Error> & Sendable,
+        tell: (DataEvent) async throws -> Void
+    ) async throws -> DataOutcome {
+        let sendsInput = if case .importDocuments = request { true } else { false }
+        let isExport = if case .export = request { true } else { false }
+        var outcome: DataOutcome?
+        var exported = ExportTail()
+        try await exchange(DataWire.path(request), input: sendsInput ? input : nil) { line in
+            switch try DataWire.read(line, isExport: isExport) {
+            case .error(let error): throw error
+            case .outcome(let found): outcome = found
+            case .event(let event):
+                if isExport { exported.note(line) }
+                try await tell(event)
+            }
+        }
+        if isExport { outcome = exported.outcome }
+        guard let outcome else { throw Self.brokeOff }
+        return outcome
+    }
+
+    static let brokeOff = DocumentError(
+        .unavailable, "the running host broke off before it was done; look at its log")
+
+    /// - Parameter failed: told where the input can't be read.
+    private static func send(
+        _ head: HTTPRequestHead, _ input: (some AsyncSequence<[UInt8], any Error> & Sendable)?,
+        over outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>, failed: (any Error) -> Void
+    ) async throws {
+        try await outbound.write(.head(head))
+        if let input {
+            var pieces = input.makeAsyncIterator()
+            while true {
+                let piece: [UInt8]?
+                do {
+                    piece = try await pieces.next()
+                } catch {
+                    return failed(error)
+                }
+                guard let piece else { break }
+                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: piece))))
+            }
+        }
+        try await outbound.write(.end(nil))
+    }
+
+    private static func lines(
+        of inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, _ tell: ([UInt8]) async throws -> Void
+    ) async throws {
+        var lines = LineBuffer()
+        for try await part in inbound {
+            switch part {
+            case .head(let head):
+                guard head.status != .notFound else {
+                    throw DocumentError(
+                        .unimplemented, "the running host is of another version, which doesn't know this command")
+                }
+            case .body(let piece):
+                lines.append(piece.readableBytesView)
+                while let line = try lines.next() { try await tell(line) }
+            case .end: return
+            }
+        }
+        throw brokeOff
+    }
+}
+
+/// Why what was to be sent could not be read.
+private final class InputFailure: Sendable {
+    let error = Mutex<(any Error)?>(nil)
+}
+
+/// Knows of an export's lines whether the last one has come.
+private struct ExportTail {
+    private(set) var outcome: DataOutcome?
+
+    mutating func note(_ line: [UInt8]) {
+        guard line.starts(with: "{\"count\":".utf8), let root = try? JSONParser.parse(line),
+            let count = try? root["count"]?.integer()
+        else { return outcome = nil }
+        outcome = DataOutcome(["documents": Int(count)])
+    }
+}

@@ -1,0 +1,140 @@
+package import DocumentModel
+import HostJSON
+import TextFormats
+
+/// How the `data` commands are spoken over the control socket: the request as a path with its query, the answer as
+/// lines of JSON. What an export is made of goes as it is.
+package enum DataWire {
+    // MARK: Requests
+
+    static func path(_ request: DataRequest) -> String {
+        let (verb, parameters): (String, [(String, String)]) =
+            switch request {
+            case .backUp(let file, let replacing): ("backup", [("file", file), ("replace", "\(replacing)")])
+            case .export(let collections): ("export", collections.map { ("collection", $0.string) })
+            case .importDocuments(let clearing): ("import", [("clear", "\(clearing)")])
+            case .check(let repairing): ("check", [("repair", "\(repairing)")])
+            case .compact(let whole): ("compact", [("whole", "\(whole)")])
+            case .clear: ("clear", [])
+            }
+        let query = parameters.map { "\($0)=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
+        return "data/\(verb)" + (query.isEmpty ? "" : "?\(query)")
+    }
+
+    /// - Throws: `invalidArgument` for what this host doesn't know.
+    package static func request(_ verb: String, query: String?) throws(DocumentError) -> DataRequest {
+        let parameters = try ControlParameters(query: query)
+        switch verb {
+        case "backup":
+            guard let file = parameters["file"], file.hasPrefix("/") else {
+                throw .invalidArgument("a backup needs the absolute path of its file")
+            }
+            return .backUp(file: file, replacing: parameters.has("replace"))
+        case "export":
+            var collections: [CollectionPath] = []
+            for path in parameters.all("collection") { collections.append(try CollectionPath(path)) }
+            return .export(collections)
+        case "import": return .importDocuments(clearing: parameters.has("clear"))
+        case "check": return .check(repairing: parameters.has("repair"))
+        case "compact": return .compact(whole: parameters.has("whole"))
+        case "clear": return .clear
+        default: throw .invalidArgument("this host doesn't know \"data \(verb)\"")
+        }
+    }
+
+    // MARK: Answers
+
+    /// What a line says.
+    enum Line: Equatable {
+        case event(DataEvent)
+        case outcome(DataOutcome)
+        case error(DocumentError)
+    }
+
+    package static func line(_ event: DataEvent) -> [UInt8] {
+        var text = JSONText()
+        switch event {
+        case .lines(let lines): return lines
+        case .problem(let problem):
+            text.raw("{\"problem\":")
+            text.string(problem)
+            text.raw("}\n")
+        case .progress(let done, let total):
+            text.raw("{\"done\":")
+            text.integer(done)
+            if let total {
+                text.raw(",\"total\":")
+                text.integer(total)
+            }
+            text.raw("}\n")
+        }
+        return text.bytes
+    }
+
+    package static func line(_ outcome: DataOutcome) -> [UInt8] {
+        var text = JSONText()
+        text.raw("{\"outcome\":")
+        text.outcome(outcome)
+        text.raw("}\n")
+        return text.bytes
+    }
+
+    package static func line(_ error: DocumentError) -> [UInt8] {
+        var text = JSONText()
+        text.raw("{\"error\":{\"status\":")
+        text.string(error.code.wireName)
+        text.raw(",\"message\":")
+        text.string(error.message)
+        text.raw("}}\n")
+        return text.bytes
+    }
+
+    /// - Parameter isExport: then a line that isn't an error is the export's.
+    /// - Throws: `internal` for a line that no host of this version writes.
+    static func read(_ line: [UInt8], isExport: Bool) throws(DocumentError) -> Line {
+        if let error = try error(line) { return .error(error) }
+        if isExport { return .event(.lines(line + [UInt8(ascii: "\n")])) }
+        do throws(JSONProblem) {
+            let root = try JSONParser.parse(line)
+            if let outcome = root["outcome"] {
+                var numbers: [String: Int] = [:]
+                for member in try outcome.members() { numbers[member.key] = Int(try member.value.integer()) }
+                return .outcome(DataOutcome(numbers))
+            }
+            if let problem = root["problem"] { return .event(.problem(try problem.string())) }
+            if let done = root["done"] {
+                return .event(.progress(done: Int(try done.integer()), total: try root["total"].map(Self.integer)))
+            }
+            throw root.problem("an unknown line")
+        } catch {
+            throw DocumentError(.internal, "the host's answer can't be read: \(error.message)")
+        }
+    }
+
+    /// The error that a line tells; nil where it tells something else.
+    static func error(_ line: [UInt8]) throws(DocumentError) -> DocumentError? {
+        guard line.starts(with: "{\"error\":".utf8) else { return nil }
+        do throws(JSONProblem) {
+            let error = try JSONParser.parse(line)["error"]
+            let status = try error?["status"]?.string() ?? ""
+            let known = (0...UInt8.max).lazy.compactMap(StatusCode.init(rawValue:)).first { $0.wireName == status }
+            return DocumentError(known ?? .unknown, try error?["message"]?.string() ?? "")
+        } catch {
+            throw DocumentError(.internal, "the host's answer can't be read: \(error.message)")
+        }
+    }
+
+    private static func integer(_ node: JSONNode) throws(JSONProblem) -> Int { Int(try node.integer()) }
+}
+
+extension JSONText {
+    /// An object of numbers, in the order of their names.
+    mutating func outcome(_ outcome: DataOutcome) {
+        raw("{")
+        list(outcome.numbers.sorted { $0.key < $1.key }) { text, number in
+            text.key(number.key)
+            text.integer(number.value)
+        }
+        raw("}")
+    }
+}

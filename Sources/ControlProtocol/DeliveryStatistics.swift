@@ -1,0 +1,47 @@
+/// How the deliveries of each function go. Numbers of handlers are those since the host started, and are nil where no
+/// host runs.
+package struct DeliveryStatistics: Codable, Hashable, Sendable {
+    package struct Function: Codable, Hashable, Sendable {
+        package var name: String
+        /// Whether the running host serves it.
+        package var isServed: Bool?
+        /// `paused`, `everythingPaused` or `budgetUsedUp`; nil where it goes.
+        package var paused: String?
+        package var pending: Int
+        package var dead: Int
+        /// Seconds since the oldest event that is pending.
+        package var oldestAge: Int?
+        package var inFlight: Int?
+        package var tries: Int?
+        package var failures: Int?
+        package var deadLetters: Int?
+        package var dropped: Int?
+        /// Seconds from when a delivery was due to the start of its handler, no more than this.
+        package var latencyP50: Double?
+        package var latencyP99: Double?
+
+        package init(
+            name: String, isServed: Bool? = nil, paused: String? = nil, pending: Int, dead: Int, oldestAge: Int? = nil,
+            inFlight: Int? = nil, tries: Int? = nil, failures: Int? = nil, deadLetters: Int? = nil, dropped: Int? = nil,
+            latencyP50: Double? = nil, latencyP99: Double? = nil
+        ) {
+            self.name = name
+            self.isServed = isServed
+            self.paused = paused
+            self.pending = pending
+            self.dead = dead
+            self.oldestAge = oldestAge
+            self.inFlight = inFlight
+            self.tries = tries
+            self.failures = failures
+            self.deadLetters = deadLetters
+            self.dropped = dropped
+            self.latencyP50 = latencyP50
+            self.latencyP99 = latencyP99
+        }
+    }
+
+    package var functions: [Function]
+
+    package init(functions: [Function]) { self.functions = functions }
+}

@@ -1,0 +1,46 @@
+package import DocumentModel
+import FirestoreJSON
+import HostJSON
+import TextFormats
+
+extension EventReport {
+    package init(_ event: Event, of database: DatabaseID) {
+        id = "\(event.id)"
+        time = event.time.rfc3339
+        auth = Auth(type: event.auth.type.rawValue, id: event.auth.id)
+        chain = event.chain
+        switch event.content {
+        case .document(let path, let before, let after):
+            document = Document(
+                path: path.string, before: before.map { JSONTree($0, in: database) },
+                after: after.map { JSONTree($0, in: database) })
+        case .schedule(let job, let isManual):
+            schedule = Schedule(job: job, isManual: isManual)
+        case .task(let task):
+            self.task = Task(
+                queue: task.queue, name: task.name, headers: task.headers, scheduleTime: task.scheduleTime?.rfc3339,
+                dispatchDeadline: task.dispatchDeadline, body: Payload(task.body))
+        case .custom(let event):
+            custom = Custom(
+                id: event.id, type: event.type, source: event.source, subject: event.subject,
+                time: event.time?.rfc3339, dataContentType: event.dataContentType, dataSchema: event.dataSchema,
+                attributes: event.attributes, data: Payload(event.data))
+        }
+    }
+}
+
+extension EventReport.Payload {
+    init(_ bytes: [UInt8]) {
+        text = String(validating: bytes, as: UTF8.self)
+        base64 = text == nil ? RESTBase64.text(bytes) : nil
+    }
+}
+
+extension JSONTree {
+    init(_ document: Document, in database: DatabaseID) {
+        var text = JSONText()
+        text.document(document, in: database)
+        // What was just written is JSON.
+        self = (try? JSONParser.parse(text.bytes)).map { JSONTree($0) } ?? .null
+    }
+}

@@ -1,0 +1,96 @@
+/// What an operator is told of a job. Times are RFC 3339 in the job's zone.
+package struct ScheduleReport: Codable, Hashable, Sendable {
+    package struct Run: Codable, Hashable, Sendable {
+        /// The time it was for, and when its delivery was made.
+        package var due: String
+        package var made: String
+        package var isManual: Bool
+        /// `succeeded`, `failed` or `dead`; nil where it goes on, or isn't known.
+        package var outcome: String?
+        package var ended: String?
+
+        package init(due: String, made: String, isManual: Bool, outcome: String? = nil, ended: String? = nil) {
+            self.due = due
+            self.made = made
+            self.isManual = isManual
+            self.outcome = outcome
+            self.ended = ended
+        }
+    }
+
+    package struct OpenRun: Codable, Hashable, Sendable {
+        /// The delivery's event.
+        package var id: String
+        package var made: String
+        /// Failed tries.
+        package var tries: Int
+        /// When it is tried next, or was.
+        package var due: String?
+        package var lastError: String?
+
+        package init(id: String, made: String, tries: Int, due: String? = nil, lastError: String? = nil) {
+            self.id = id
+            self.made = made
+            self.tries = tries
+            self.due = due
+            self.lastError = lastError
+        }
+    }
+
+    package var name: String
+    package var schedule: String
+    package var timeZone: String
+    /// The next runs. Of an interval that counts from the end of the run before only the first one is known, and none
+    /// while that goes on.
+    package var next: [String]
+    /// Since when a run is due that may not begin yet.
+    package var heldSince: String?
+    package var lastRun: Run?
+    package var openRun: OpenRun?
+    package var isPaused: Bool
+    /// `once`, `skip`, or `all:` with their bound.
+    package var missedRuns: String
+    package var overlaps: Bool
+
+    package init(
+        name: String, schedule: String, timeZone: String, next: [String], heldSince: String? = nil, lastRun: Run? = nil,
+        openRun: OpenRun? = nil, isPaused: Bool, missedRuns: String, overlaps: Bool
+    ) {
+        self.name = name
+        self.schedule = schedule
+        self.timeZone = timeZone
+        self.next = next
+        self.heldSince = heldSince
+        self.lastRun = lastRun
+        self.openRun = openRun
+        self.isPaused = isPaused
+        self.missedRuns = missedRuns
+        self.overlaps = overlaps
+    }
+}
+
+/// What `schedules list` is answered.
+package struct ScheduleListing: Codable, Hashable, Sendable {
+    package var schedules: [ScheduleReport]
+
+    package init(schedules: [ScheduleReport]) {
+        self.schedules = schedules
+    }
+}
+
+/// What `schedules run` is answered.
+package struct ManualRunReport: Codable, Hashable, Sendable {
+    package var name: String
+    /// The delivery's event.
+    package var id: String
+    /// `succeeded`, `failed` or `dead`; nil where nobody waited for it.
+    package var outcome: String?
+    package var error: String?
+
+    package init(name: String, id: String, outcome: String? = nil, error: String? = nil) {
+        self.name = name
+        self.id = id
+        self.outcome = outcome
+        self.error = error
+    }
+}

@@ -1,0 +1,71 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Small files written so that they are there whole, or not at all, after a power cut.
+package enum FileBytes {
+    /// - Returns: the descriptor, never inherited by children; negative where `errno` says why not.
+    package static func open(_ path: String, _ flags: Int32) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.open(path, flags | O_CLOEXEC, 0o600)
+        #elseif canImport(Musl)
+            Musl.open(path, flags | O_CLOEXEC, 0o600)
+        #else
+            Darwin.open(path, flags | O_CLOEXEC, 0o600)
+        #endif
+    }
+
+    package static func close(_ descriptor: Int32) {
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #elseif canImport(Musl)
+            _ = Musl.close(descriptor)
+        #else
+            _ = Darwin.close(descriptor)
+        #endif
+    }
+
+    /// The first 4 KiB from where the descriptor stands; small files have no more.
+    static func read(_ descriptor: Int32) throws(DataDirectoryError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        guard count >= 0 else { throw .refused(by: errno, "a file of the data directory can't be read") }
+        return Array(bytes[..<count])
+    }
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(DataDirectoryError) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                pwrite(descriptor, buffer.baseAddress.map { $0 + written }, buffer.count - written, off_t(written))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .refused(by: errno, "\(path) can't be written") }
+            written += count
+        }
+    }
+
+    /// Puts a file in its place by writing beside it, syncing, renaming over it and syncing the directory.
+    package static func replace(_ name: String, in directory: String, with bytes: [UInt8]) throws(DataDirectoryError) {
+        let path = directory + "/" + name
+        let draft = path + ".new"
+        try writeSynced(bytes, to: draft)
+        guard rename(draft, path) == 0 else { throw .refused(by: errno, "\(path) can't be put in place") }
+        let parent = open(directory, O_RDONLY | O_DIRECTORY)
+        guard parent >= 0 else { throw .refused(by: errno, "\(directory) can't be opened") }
+        defer { close(parent) }
+        guard fsync(parent) == 0 else { throw .refused(by: errno, "\(directory) can't be written to disk") }
+    }
+
+    private static func writeSynced(_ bytes: [UInt8], to path: String) throws(DataDirectoryError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .refused(by: errno, "\(path) can't be written") }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor, path)
+        guard fsync(descriptor) == 0 else { throw .refused(by: errno, "\(path) can't be written to disk") }
+    }
+}

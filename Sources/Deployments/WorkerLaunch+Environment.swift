@@ -1,0 +1,33 @@
+import HostConfiguration
+import Workers
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension WorkerLaunch {
+    /// What a worker sees of the world: nothing of the host's own environment but what programs need to run at all.
+    static func environment(
+        _ configuration: HostConfiguration, function: String?, release: String
+    ) -> [String: String] {
+        var environment = [
+            "GCLOUD_PROJECT": configuration.project,
+            "GOOGLE_CLOUD_PROJECT": configuration.project,
+            "K_REVISION": release,
+            "TZ": "UTC",
+        ]
+        if let function {
+            environment["K_SERVICE"] = function
+            environment["FUNCTION_TARGET"] = function
+        }
+        if configuration.mode == .development { environment["FUNCTIONS_EMULATOR"] = "true" }
+        for name in ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE"] {
+            if let value = getenv(name) { environment[name] = String(cString: value) }
+        }
+        return environment
+    }
+}

@@ -1,0 +1,311 @@
+import DocumentModel
+import DocumentStore
+import EventDelivery
+import FunctionManifest
+import Workers
+import Logging
+import Synchronization
+
+/// The deliveries of one function: does what ``DeliveryQueueState`` decides, and writes what comes of each try.
+final class DeliveryQueue: Sendable {
+    /// What all queues work with.
+    struct Parts: Sendable {
+        let store: DocumentStore
+        let reads: ReadTurns
+        let timer: any EventTimer
+        let now: @Sendable () -> Timestamp
+    }
+
+    private struct State {
+        var machine: DeliveryQueueState
+        var policy: RetryPolicy
+        var launcher: any DeliveryLauncher
+        var counters = DeliveryCounters()
+        var phase = Phase.waiting
+    }
+
+    private enum Phase {
+        /// The host isn't serving yet.
+        case waiting
+        case serving
+        /// The function is not served any more.
+        case retired
+        case stopped
+    }
+
+    let function: String
+    let gate: FunctionGate
+    private let parts: Parts
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Before writing is tried again that has failed, in seconds.
+    private static let pause = 1.0
+
+    init(_ manifest: FunctionManifest, gate: FunctionGate, parts: Parts, launcher: any DeliveryLauncher) {
+        function = manifest.name
+        logger = Logger(label: manifest.name)
+        self.gate = gate
+        self.parts = parts
+        state = Mutex(
+            State(
+                machine: DeliveryQueueState(limits: DeliveryQueueState.Limits(manifest)),
+                policy: RetryPolicy(manifest.trigger), launcher: launcher))
+    }
+
+    // MARK: What happens
+
+    /// Deliveries are worked on from now on, unless the gate is closed.
+    func begin() {
+        state.withLock { if $0.phase != .stopped { $0.phase = .serving } }
+        settle()
+    }
+
+    /// Looks again whether the gate is open.
+    func settle() {
+        perform { state, now in
+            guard state.phase == .serving else { return [] }
+            // Asked under the lock, so that whatever was said to the gate last holds in the end.
+            if !gate.isClosed { return state.machine.opened(now: now) }
+            state.machine.closed()
+            return []
+        }
+    }
+
+    /// Another release of the function is told from now on. What runs goes on where it runs.
+    func serve(_ manifest: FunctionManifest, by launcher: any DeliveryLauncher) {
+        perform { state, now in
+            state.policy = RetryPolicy(manifest.trigger)
+            state.launcher = launcher
+            return state.machine.limit(to: DeliveryQueueState.Limits(manifest), now: now)
+        }
+    }
+
+    /// The function is not served any more: nothing is started. What runs ends as it would.
+    func retire() {
+        state.withLock { state in
+            if state.phase != .stopped { state.phase = .retired }
+            state.machine.closed()
+        }
+    }
+
+    func stop() {
+        state.withLock {
+            $0.phase = .stopped
+            $0.machine.stopped()
+        }
+    }
+
+    func take(_ due: [StoredDelivery], later: Timestamp? = nil, withdrawn: Set<EventID> = [], dead: [Delivery] = []) {
+        for delivery in dead {
+            logger.error(
+                "an event is a dead letter at once",
+                metadata: ["event.id": "\(delivery.id.event)", "error": "\(delivery.lastError ?? "")"])
+        }
+        perform { state, now in
+            state.counters.deadLetters += dead.count
+            if !withdrawn.isEmpty { state.machine.withdrawn(withdrawn) }
+            return state.machine.arrived(due, later: later, now: now)
+        }
+    }
+
+    // MARK: What there is
+
+    func isInFlight(_ event: EventID) -> Bool { state.withLock { $0.machine.isInFlight(event) } }
+
+    var inFlightCount: Int { state.withLock { $0.machine.inFlightCount } }
+
+    var counters: DeliveryCounters { state.withLock { $0.counters } }
+
+    /// Since when its handlers can't be started; nil where they can, or none was tried.
+    var failingSince: Timestamp? { state.withLock { $0.machine.failingSince } }
+
+    // MARK: Doing it
+
+    /// Asks the machine under the lock, and acts outside of it. But a lease is taken under it: else whoever changes the
+    /// delivery by hand could be done, and have told of it in vain, between the decision and the lease.
+    private func perform(_ event: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
+        let now = parts.now()
+        typealias Step = (action: DeliveryQueueState.Action, lease: DeliveryLease?)
+        let steps: [Step] = state.withLock { state in
+            event(&state, now).map { action in
+                guard case .start(let stored) = action else { return (action, nil) }
+                return (action, parts.store.lease(stored.delivery.id))
+            }
+        }
+        guard !steps.isEmpty else { return }
+        var starts: [DeliveryStart] = []
+        var refused: [EventID] = []
+        for (action, lease) in steps {
+            switch action {
+            case .start(let stored):
+                if let start = start(stored, lease) {
+                    starts.append(start)
+                } else {
+                    refused.append(stored.delivery.id.event)
+                }
+            case .read(let request): read(request)
+            case .wake(let time): wake(at: time)
+            }
+        }
+        if !starts.isEmpty { state.withLock { $0.launcher }.launch(starts) }
+        guard !refused.isEmpty else { return }
+        settle()
+        for event in refused { perform { $0.machine.returned(event, now: $1) } }
+    }
+
+    /// - Returns: nil where it may not be worked on.
+    private func start(_ stored: StoredDelivery, _ lease: DeliveryLease?) -> DeliveryStart? {
+        guard let lease else { return nil }
+        guard gate.admit() == nil else {
+            parts.store.release(lease)
+            return nil
+        }
+        let began = parts.now()
+        return DeliveryStart(
+            stored: stored, lease: lease, onStart: { [self] in started(stored.delivery) },
+            onFailure: { [self] in parts.store.revoke(lease) },
+            onEnd: { [self] in conclude(stored.delivery, lease, began: began, $0) })
+    }
+
+    private func started(_ delivery: Delivery) {
+        guard let due = delivery.due else { return }
+        let seconds = parts.now().seconds(since: due)
+        let wasFailing = state.withLock { state in
+            state.counters.latency.add(seconds: seconds)
+            return state.machine.failingSince != nil
+        }
+        if wasFailing { perform { $0.machine.started(now: $1) } }
+    }
+
+    private func read(_ request: DeliveryQueueState.Request) {
+        parts.reads.take { [self] in
+            do throws(DocumentError) {
+                let (deliveries, hasMore, nextDue) = try await parts.store.dueDeliveries(
+                    of: function, at: parts.now(), except: request.except, limit: request.limit,
+                    maxBytes: request.maxBytes)
+                let page = DeliveryQueueState.Page(deliveries: deliveries, hasMore: hasMore, nextDue: nextDue)
+                perform { $0.machine.read(page, now: $1) }
+            } catch {
+                guard state.withLock({ $0.phase != .stopped }) else { return }
+                logger.error("deliveries can't be read", metadata: ["error": "\(error.message)"])
+                perform { $0.machine.readFailed(now: $1) }
+            }
+        }
+    }
+
+    private func wake(at time: Timestamp) {
+        parts.timer.schedule(afterSeconds: time.seconds(since: parts.now())) { [weak self] in
+            guard let self, state.withLock({ $0.phase != .stopped }) else { return }
+            perform { $0.machine.tick(for: time, now: $1) }
+        }
+    }
+
+    // MARK: After a try
+
+    private func conclude(_ delivery: Delivery, _ lease: DeliveryLease, began: Timestamp, _ end: TryEnd) {
+        let event = delivery.id.event
+        switch end {
+        case .succeeded: write(.succeeded, lease, delivery, began: began)
+        case .completed:
+            perform { state, now in
+                state.counters.note(.succeeded)
+                return state.machine.ended(event, now: now)
+            }
+        case .failed(let failure):
+            let outcome = state.withLock { $0.policy }.outcome(of: delivery, failure, began: began, now: parts.now())
+            write(outcome, lease, delivery, began: began)
+        case .unreadable(let reason):
+            write(.dead(DeliveryFailure(reason, status: 500, wasExecuted: false)), lease, delivery, began: began)
+        case .givenBack:
+            parts.store.release(lease)
+            perform { $0.machine.returned(event, now: $1) }
+        case .lostInCompany(let end):
+            parts.store.release(lease)
+            logger.warning(
+                "a process ended while it ran several handlers; an event is told again, alone",
+                metadata: ["event.id": "\(event)", "worker.end": "\(end)"])
+            perform { $0.machine.lostInCompany(event, now: $1) }
+        case .notStarted(let reason):
+            parts.store.release(lease)
+            gate.giveBack()
+            logger.warning(
+                "a handler can't be started; its event waits",
+                metadata: ["event.id": "\(event)", "reason": "\(reason)"])
+            perform { $0.machine.misstarted(event, now: $1) }
+        }
+    }
+
+    /// The delivery stays leased until it is written what became of it, however long that takes.
+    private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
+        parts.store.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
+            switch result {
+            case .success(let count):
+                if count > 0 { log(outcome, delivery) } else { logOvertaken(outcome, delivery) }
+                // Where nothing was left to end, the handler's own commit has ended it, or it was deleted.
+                let outcome = count == 0 ? .succeeded : outcome
+                var again: Timestamp?
+                if case .retry(let due, _) = outcome { again = due }
+                perform { [again] state, now in
+                    state.counters.note(outcome)
+                    return state.machine.ended(delivery.id.event, due: again, now: now)
+                }
+            case .failure(let error):
+                guard state.withLock({ $0.phase != .stopped }) else { return }
+                logger.error(
+                    "the end of a delivery can't be written",
+                    metadata: ["event.id": "\(delivery.id.event)", "error": "\(error.message)"])
+                if error.code == .dataLoss {
+                    // Its row can't be read any more, and is left out from now on.
+                    parts.store.release(lease)
+                    return perform { $0.machine.ended(delivery.id.event, now: $1) }
+                }
+                parts.timer.schedule(afterSeconds: Self.pause) { [self] in
+                    write(outcome, lease, delivery, began: began)
+                }
+            }
+        }
+    }
+
+    private func logOvertaken(_ outcome: DeliveryOutcome, _ delivery: Delivery) {
+        switch outcome {
+        case .succeeded: break
+        case .retry(_, let failure), .dropped(let failure), .dead(let failure):
+            logger.info(
+                "an event's handler failed after its delivery was over",
+                metadata: ["event.id": "\(delivery.id.event)", "error": "\(failure.message)"])
+        }
+    }
+
+    private func log(_ outcome: DeliveryOutcome, _ delivery: Delivery) {
+        func metadata(_ failure: DeliveryFailure) -> Logger.Metadata {
+            [
+                "event.id": "\(delivery.id.event)", "try": "\(delivery.tries + 1)", "error": "\(failure.message)",
+            ]
+        }
+        switch outcome {
+        case .succeeded: break
+        case .retry(let due, let failure):
+            logger.warning(
+                "an event's handler failed; it is tried again",
+                metadata: metadata(failure).merging(["due": "\(due)"]) { $1 })
+        case .dropped(let failure):
+            logger.error("an event's handler failed; the event is dropped", metadata: metadata(failure))
+        case .dead(let failure):
+            logger.error("an event's handler failed; the event is a dead letter", metadata: metadata(failure))
+        }
+    }
+}
+
+extension DeliveryCounters {
+    fileprivate mutating func note(_ outcome: DeliveryOutcome) {
+        tries += 1
+        switch outcome {
+        case .succeeded: return
+        case .retry: break
+        case .dead: deadLetters += 1
+        case .dropped: dropped += 1
+        }
+        failures += 1
+    }
+}

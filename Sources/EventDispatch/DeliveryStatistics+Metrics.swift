@@ -1,0 +1,39 @@
+package import ControlProtocol
+package import DocumentModel
+package import DocumentStore
+
+extension DeliveryStatistics {
+    /// - Parameter pauses: those of functions that requests start are told too, which have no deliveries.
+    package init(_ metrics: [DeliveryMetrics], pauses: [FunctionPause], now: Timestamp) {
+        let paused = Dictionary(pauses.map { ($0.function, $0.reason.rawValue) }) { first, _ in first }
+        var functions = metrics.map { metrics in
+            let counters = metrics.counters
+            return Function(
+                name: metrics.function, isServed: metrics.isServed, paused: paused[metrics.function],
+                pending: metrics.pending, dead: metrics.dead, oldestAge: Self.age(metrics.oldest, now),
+                inFlight: metrics.inFlight, tries: counters.tries, failures: counters.failures,
+                deadLetters: counters.deadLetters, dropped: counters.dropped,
+                latencyP50: counters.latency.bound(of: 0.5), latencyP99: counters.latency.bound(of: 0.99))
+        }
+        let known = Set(functions.map(\.name))
+        functions += pauses.filter { !known.contains($0.function) }.map {
+            Function(name: $0.function, paused: $0.reason.rawValue, pending: 0, dead: 0)
+        }
+        functions.sort { $0.name < $1.name }
+        self.init(functions: functions)
+    }
+
+    /// What is known where no host runs.
+    package init(_ counts: [DocumentStore.DeliveryCounts], now: Timestamp) {
+        self.init(
+            functions: counts.map { count in
+                Function(
+                    name: count.function, pending: count.pending, dead: count.dead,
+                    oldestAge: Self.age(count.oldest, now))
+            })
+    }
+
+    private static func age(_ oldest: Timestamp?, _ now: Timestamp) -> Int? {
+        oldest.map { Int(max(0, (now.microseconds - $0.microseconds) / 1_000_000)) }
+    }
+}

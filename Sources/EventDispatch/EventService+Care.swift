@@ -1,0 +1,179 @@
+import DocumentModel
+import DocumentStore
+import EventDelivery
+import FunctionManifest
+import Workers
+import Logging
+import Synchronization
+
+/// What is done now and then.
+extension EventService {
+    /// Seconds between two looks at what has no event of its own: budgets, days, and what waits in vain.
+    private static let careInterval = 5.0
+    private static let sweepInterval = 60.0
+    private static let tellInterval = 3600.0
+    private static let page = 200
+
+    func lookAfterItself() {
+        Task {
+            await self.care()
+            guard !state.withLock({ $0.isStopped }) else { return }
+            parts.timer.schedule(afterSeconds: Self.careInterval) { [weak self] in self?.lookAfterItself() }
+        }
+    }
+
+    func care() async {
+        for function in functions.values { function.gate.refresh() }
+        await keepBudgets()
+        let now = parts.now()
+        let isDue = state.withLock { state in
+            if let last = state.sweptAt, abs(now.seconds(since: last)) < Self.sweepInterval { return false }
+            state.sweptAt = now
+            return true
+        }
+        if isDue { await sweep() }
+    }
+
+    // MARK: Deliveries that can't be worked on
+
+    /// Makes dead letters of deliveries that have waited too long for a function that is paused, can't be started or
+    /// isn't served any more, and says now and then that they wait.
+    func sweep() async {
+        do throws(DocumentError) {
+            for name in try await store.functionsWithDeliveries() {
+                guard let (reason, maxAge, since) = obstacle(name) else { continue }
+                let buried = try await bury(olderThan: maxAge, since: since, of: name, reason)
+                try await tell(name, reason, buried: buried)
+            }
+        } catch {
+            if !state.withLock({ $0.isStopped }) {
+                parts.logger.error("deliveries that wait can't be looked at", metadata: ["error": "\(error.message)"])
+            }
+        }
+    }
+
+    /// Why a function can't be told of anything, and for how many seconds its deliveries are kept; nil where it can.
+    ///
+    /// - Returns: since when it is so, where that is known to be less than a delivery may have waited.
+    private func obstacle(_ name: String) -> (reason: String, maxAge: Double, since: Timestamp?)? {
+        guard let function = functions[name], let queue = queues[name] else {
+            return ("no function \(name) is served that takes events", DeliveryAge.whereGone, nil)
+        }
+        if let since = queue.failingSince {
+            // A backlog may be old and yet have waited for nothing but its turn.
+            return ("\(name) can't be started", DeliveryAge.wherePaused(function.manifest.trigger), since)
+        }
+        guard function.gate.isClosed else { return nil }
+        let reason = function.gate.isPaused ? "\(name) is paused" : "the budget of \(name) is used up"
+        return (reason, DeliveryAge.wherePaused(function.manifest.trigger), nil)
+    }
+
+    private func bury(
+        olderThan maxAge: Double, since: Timestamp?, of name: String, _ reason: String
+    ) async throws(DocumentError) -> Int {
+        let now = parts.now()
+        if let since, now.seconds(since: since) <= maxAge { return 0 }
+        var last: DeliveryID?
+        var count = 0
+        while true {
+            let page = try await store.deliveries(areDead: false, function: name, after: last, limit: Self.page)
+            // They come in the order of their events, so that the old ones are the first.
+            let old = page.prefix { now.seconds(since: $0.created) > maxAge }
+            let late = old.filter { now.seconds(since: Self.waitsSince($0)) > maxAge }
+            if !late.isEmpty {
+                let buried = try await store.bury(
+                    late.map(\.id), because: "\(reason), and it has waited longer than \(Int(maxAge)) s")
+                state.withLock { $0.buried[name, default: 0] += buried }
+                count += buried
+            }
+            guard old.count == Self.page, let end = old.last else { return count }
+            last = end.id
+        }
+    }
+
+    private static func waitsSince(_ delivery: Delivery) -> Timestamp {
+        // What was due later has waited since then only; but in a line it is due when it is the first, and has waited.
+        guard delivery.orderKey == nil, let due = delivery.due else { return delivery.ageStart }
+        return max(delivery.ageStart, due)
+    }
+
+    private func tell(_ name: String, _ reason: String, buried: Int) async throws(DocumentError) {
+        if buried > 0 {
+            parts.logger.error(
+                "deliveries have waited too long and are dead letters",
+                metadata: ["function": "\(name)", "deliveries": "\(buried)", "reason": "\(reason)"])
+        }
+        let now = parts.now()
+        let isDue = state.withLock { state in
+            if let last = state.told[name], abs(now.seconds(since: last)) < Self.tellInterval { return false }
+            state.told[name] = now
+            return true
+        }
+        // Counted only to be told: that takes the longer the more there are.
+        guard isDue else { return }
+        let waiting = try await store.pendingCount(of: name)
+        if waiting > 0 {
+            parts.logger.warning(
+                "deliveries wait", metadata: ["function": "\(name)", "deliveries": "\(waiting)", "reason": "\(reason)"])
+        }
+    }
+
+    // MARK: Budgets
+
+    /// Writes what was used of budgets, where that has changed. One after the other, so that what is known last is what is
+    /// written last.
+    func keepBudgets() async {
+        let task = state.withLock { state in
+            let task = Task { [earlier = state.keeping] in
+                await earlier?.value
+                await self.writeBudgets()
+            }
+            state.keeping = task
+            return task
+        }
+        await task.value
+    }
+
+    private func writeBudgets() async {
+        var changed: [String: [UInt8]] = [:]
+        for (name, function) in functions {
+            guard let record = function.gate.budgetRecord else { continue }
+            let isNew = state.withLock { $0.budgets.updateValue(record, forKey: name) != record }
+            if isNew { changed[name] = record }
+        }
+        guard !changed.isEmpty else { return }
+        do {
+            try await store.keep(changed.map { EventRecords.budget(of: $0.key, $0.value) })
+        } catch {
+            state.withLock { state in for name in changed.keys { state.budgets[name] = nil } }
+            parts.logger.warning("what was used of budgets can't be written", metadata: ["error": "\(error.message)"])
+        }
+    }
+
+    func perform(_ actions: [BudgetState.Action], of name: String) {
+        for action in actions {
+            switch action {
+            case .warn(let use): alert(.budgetWarning, name, use, "")
+            case .pause(let use): alert(.budgetExhausted, name, use, "; it is paused until the next day (UTC)")
+            case .resume: parts.logger.notice("a new day: the function goes on", metadata: ["function": "\(name)"])
+            }
+        }
+        queues[name]?.settle()
+    }
+
+    private func alert(_ kind: Alert.Kind, _ name: String, _ use: BudgetState.Use, _ consequence: String) {
+        let message = "\(name) has used \(use.used) of \(use.limit) \(use.kind.words) of today\(consequence)"
+        parts.logger.warning(
+            "a budget", metadata: ["function": "\(name)", "kind": "\(kind.rawValue)", "message": "\(message)"])
+        parts.alerts?.send(Alert(kind: kind, function: name, message: message, use: use, time: parts.now()))
+    }
+}
+
+extension BudgetState.Use.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .invocations: "invocations"
+        case .computeSeconds: "seconds of running handlers"
+        }
+    }
+}

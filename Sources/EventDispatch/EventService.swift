@@ -1,0 +1,240 @@
+package import DocumentModel
+package import DocumentStore
+package import EventDelivery
+package import FunctionManifest
+package import Workers
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// The dispatcher: from what comes into the outbox to the functions that are to be told of it, and their operator's view.
+package final class EventService: Service {
+    /// What it needs of the host.
+    package struct Parts: Sendable {
+        package let store: DocumentStore
+        package let timer: any EventTimer
+        package let now: @Sendable () -> Timestamp
+        /// Nil where the operator wants no alerts.
+        package let alerts: (any AlertSink)?
+        package let logger: Logger
+
+        package init(
+            store: DocumentStore, timer: any EventTimer, now: @escaping @Sendable () -> Timestamp,
+            alerts: (any AlertSink)?, logger: Logger
+        ) {
+            self.store = store
+            self.timer = timer
+            self.now = now
+            self.alerts = alerts
+            self.logger = logger
+        }
+    }
+
+    /// A function that is served.
+    package struct Function: Sendable {
+        package let manifest: FunctionManifest
+        package let gate: FunctionGate
+        /// Nil for one that requests start.
+        package let launcher: (any DeliveryLauncher)?
+
+        package init(manifest: FunctionManifest, gate: FunctionGate, launcher: (any DeliveryLauncher)?) {
+            self.manifest = manifest
+            self.gate = gate
+            self.launcher = launcher
+        }
+    }
+
+    struct State {
+        var pauses: [String: Timestamp]
+        /// What was last written of each budget.
+        var budgets: [String: [UInt8]]
+        /// The last that writes budgets.
+        var keeping: Task<Void, Never>?
+        /// When it was last said that deliveries wait for a function that can't take them.
+        var told: [String: Timestamp] = [:]
+        var sweptAt: Timestamp?
+        /// How many dead letters were made of deliveries that had waited too long, by function.
+        var buried: [String: Int] = [:]
+        var counts: (deliveries: [DocumentStore.DeliveryCounts], time: Timestamp, seconds: Double)?
+        var isStopped = false
+    }
+
+    /// The functions of now, with the queues of those that take events.
+    private struct Serving {
+        var functions: [String: Function] = [:]
+        var queues: [String: DeliveryQueue] = [:]
+        /// Of functions that aren't served any more, whose last handlers run: one that comes back takes its queue up again,
+        /// which knows of them.
+        var retired: [String: DeliveryQueue] = [:]
+        var phase = Phase.waiting
+    }
+
+    private enum Phase {
+        case waiting, serving, stopped
+    }
+
+    package let parts: Parts
+    private let maxDepth: Int
+    private let queueParts: DeliveryQueue.Parts
+    private let serving = Mutex(Serving())
+    let state: Mutex<State>
+    /// Pauses and resumes are made one after the other, so that what is written of them last is what holds here.
+    let pauseTurns = ReadTurns(atOnce: 1)
+
+    var store: DocumentStore { parts.store }
+
+    /// - Parameter maxDepth: how many functions one event may go through.
+    /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses.
+    package init(
+        _ functions: [Function], records: EventRecords, maxDepth: Int, parts: Parts
+    ) throws(DocumentPattern.Problem) {
+        self.parts = parts
+        self.maxDepth = maxDepth
+        state = Mutex(State(pauses: records.pauses, budgets: records.budgets))
+        queueParts = DeliveryQueue.Parts(
+            store: parts.store, reads: ReadTurns(), timer: parts.timer, now: parts.now)
+        try serve(functions)
+        parts.store.onDeliveries { [weak self] news in self?.take(news) }
+    }
+
+    package var functions: [String: Function] { serving.withLock { $0.functions } }
+    var queues: [String: DeliveryQueue] { serving.withLock { $0.queues } }
+
+    /// Tells these functions of events from now on, and no others. What runs goes on, in the processes where it runs.
+    ///
+    /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses; then all is as it was.
+    package func serve(_ functions: [Function]) throws(DocumentPattern.Problem) {
+        let routes = try EventRoutes(functions.map(\.manifest), maxDepth: maxDepth)
+        typealias Change = (queue: DeliveryQueue, manifest: FunctionManifest, launcher: any DeliveryLauncher)
+        let (kept, begun, gone) = serving.withLock { serving in
+            let before = serving.queues
+            var kept: [Change] = []
+            serving.functions = Dictionary(functions.map { ($0.manifest.name, $0) }) { first, _ in first }
+            serving.queues = [:]
+            var begun: [DeliveryQueue] = []
+            for function in functions {
+                guard let launcher = function.launcher else { continue }
+                let name = function.manifest.name
+                if let queue = before[name] ?? serving.retired[name] {
+                    kept.append((queue, function.manifest, launcher))
+                    serving.queues[name] = queue
+                    if before[name] == nil, serving.phase == .serving { begun.append(queue) }
+                } else {
+                    let queue = DeliveryQueue(
+                        function.manifest, gate: function.gate, parts: queueParts, launcher: launcher)
+                    serving.queues[name] = queue
+                    if serving.phase == .serving { begun.append(queue) }
+                }
+            }
+            let gone = before.filter { serving.queues[$0.key] == nil }
+            serving.retired = serving.retired.merging(gone) { $1 }.filter { name, queue in
+                serving.queues[name] == nil && queue.inFlightCount > 0
+            }
+            return (kept, begun, gone.values)
+        }
+        for function in functions {
+            let name = function.manifest.name
+            state.withLock { function.gate.isPaused = EventRecords.isPaused(name, $0.pauses) }
+            function.gate.onBudget { [weak self] actions in self?.perform(actions, of: name) }
+        }
+        for change in kept { change.queue.serve(change.manifest, by: change.launcher) }
+        parts.store.routeEvents(by: routes)
+        for queue in gone { queue.retire() }
+        for queue in begun { queue.begin() }
+    }
+
+    /// Works on deliveries until the graceful shutdown begins. What runs then goes on, and nothing more is started.
+    package func run() async throws {
+        begin()
+        try? await gracefulShutdown()
+        stop()
+    }
+
+    func begin() {
+        let queues = serving.withLock { serving in
+            serving.phase = .serving
+            return serving.queues
+        }
+        for queue in queues.values { queue.begin() }
+        lookAfterItself()
+    }
+
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        let queues = serving.withLock { serving in
+            serving.phase = .stopped
+            return serving.queues
+        }
+        for queue in queues.values { queue.stop() }
+    }
+
+    /// Writes what is only in memory, once nothing runs any more.
+    package func finish() async { await keepBudgets() }
+
+    /// On the store's writing thread.
+    private func take(_ news: OutboxNews) {
+        if news.due.count == 1, news.withdrawn.isEmpty, news.dead.isEmpty, news.later.isEmpty,
+            let stored = news.due.first
+        {
+            serving.withLock { $0.queues[stored.delivery.id.function] }?.take([stored])
+            return
+        }
+        let queues = queues
+        let due = Dictionary(grouping: news.due) { $0.delivery.id.function }
+        let later = Dictionary(news.later.map { ($0.function, $0.due) }) { min($0, $1) }
+        let withdrawn = Dictionary(grouping: news.withdrawn, by: \.function).mapValues { Set($0.map(\.event)) }
+        let dead = Dictionary(grouping: news.dead) { $0.id.function }
+        for name in Set(due.keys).union(later.keys).union(withdrawn.keys).union(dead.keys) {
+            queues[name]?.take(
+                due[name] ?? [], later: later[name], withdrawn: withdrawn[name] ?? [], dead: dead[name] ?? [])
+        }
+    }
+
+    /// Whether a handler is at a delivery.
+    package func isInFlight(_ id: DeliveryID) -> Bool { queues[id.function]?.isInFlight(id.event) ?? false }
+
+    // MARK: Metrics
+
+    /// Of each function that is served or has deliveries. What is in the store is counted once a second at most.
+    package func metrics() async throws(DocumentError) -> [DeliveryMetrics] {
+        let counts = try await deliveryCounts()
+        var metrics: [String: DeliveryMetrics] = [:]
+        for (name, queue) in queues {
+            metrics[name] = DeliveryMetrics(
+                function: name, inFlight: queue.inFlightCount, counters: queue.counters)
+        }
+        for count in counts {
+            var of = metrics[count.function] ?? DeliveryMetrics(function: count.function, isServed: false)
+            (of.pending, of.dead, of.oldest) = (count.pending, count.dead, count.oldest)
+            metrics[count.function] = of
+        }
+        for (name, count) in state.withLock({ $0.buried }) {
+            metrics[name, default: DeliveryMetrics(function: name, isServed: false)].counters.deadLetters += count
+        }
+        return metrics.values.sorted { $0.function < $1.function }
+    }
+
+    func deliveryCounts() async throws(DocumentError) -> [DocumentStore.DeliveryCounts] {
+        let now = parts.now()
+        // Every row is looked at, so that it must not be done the whole time where there are many.
+        if let counts = state.withLock({ $0.counts }),
+            abs(now.seconds(since: counts.time)) < max(1, counts.seconds * 50)
+        {
+            return counts.deliveries
+        }
+        let counts = try await store.deliveryCounts()
+        let seconds = parts.now().seconds(since: now)
+        state.withLock { $0.counts = (counts, now, seconds) }
+        return counts
+    }
+}
+
+extension DeliveryQueueState.Limits {
+    package init(_ manifest: FunctionManifest) {
+        if case .task(let trigger) = manifest.trigger {
+            self.init(concurrency: manifest.maxConcurrentDeliveries, rate: trigger.maxDispatchesPerSecond)
+        } else {
+            self.init(concurrency: manifest.maxConcurrentDeliveries)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package import NIOCore
+import Synchronization
+
+/// Rings once after a time. Setting it anew takes back what it was set to.
+package protocol ScheduleAlarm: Sendable {
+    func set(after time: Duration, _ ring: @escaping @Sendable () -> Void)
+}
+
+/// An alarm on an event loop's clock, which never goes back. It ends with the loop, and takes nothing back then: that would
+/// ask something of a loop that is no more.
+package final class EventLoopAlarm: ScheduleAlarm {
+    private let eventLoop: any EventLoop
+    private let scheduled = Mutex<Scheduled<Void>?>(nil)
+
+    package init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    package func set(after time: Duration, _ ring: @escaping @Sendable () -> Void) {
+        let next = eventLoop.scheduleTask(in: TimeAmount(time), ring)
+        let last = scheduled.withLock { scheduled in
+            defer { scheduled = next }
+            return scheduled
+        }
+        last?.cancel()
+    }
+}

@@ -1,0 +1,190 @@
+package import ControlProtocol
+package import DocumentModel
+package import DocumentStore
+import EventDelivery
+package import FunctionManifest
+package import HostProcess
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Makes the runs of all jobs when they are due, and answers commands on them.
+///
+/// Whatever happens comes through one queue, so that two decisions on a job never cross.
+package final class ScheduleRunner: Service {
+    private enum Signal: Sendable {
+        case alarm
+        case ended([DeliveryEnd])
+        case list(count: Int, Reply<ScheduleListing>)
+        case run(String, isAwaited: Bool, Reply<ManualRunReport>)
+        case serve([ScheduledJob])
+    }
+
+    private let jobs: Mutex<[ScheduledJob]>
+    private let store: DocumentStore
+    private let now: @Sendable () -> Timestamp
+    private let alarm: any ScheduleAlarm
+    private let logger: Logger
+    private let signals: AsyncStream<Signal>
+    private let queue: AsyncStream<Signal>.Continuation
+
+    /// - Parameters:
+    ///   - functions: all that are served; those without a schedule don't matter.
+    ///   - now: the wall clock.
+    /// - Throws: a sentence where a schedule can't be read.
+    package init(
+        _ functions: [FunctionManifest], store: DocumentStore, now: @escaping @Sendable () -> Timestamp,
+        alarm: any ScheduleAlarm, logger: Logger
+    ) throws {
+        jobs = Mutex(try Self.jobs(of: functions))
+        self.store = store
+        // To what is stored of times: a record is the same before and after a restart.
+        self.now = { now().truncatedToMicroseconds }
+        self.alarm = alarm
+        self.logger = logger
+        (signals, queue) = AsyncStream.makeStream()
+        store.onDeliveryEnds { [weak self] ends in
+            guard let self else { return }
+            let names = jobs.withLock { $0.map(\.name) }
+            guard !names.isEmpty else { return }
+            let ofJobs = ends.filter { names.contains($0.id.function) }
+            if !ofJobs.isEmpty { queue.yield(.ended(ofJobs)) }
+        }
+    }
+
+    private static func jobs(of functions: [FunctionManifest]) throws(HostError) -> [ScheduledJob] {
+        var jobs: [ScheduledJob] = []
+        for function in functions {
+            do throws(ScheduleError) {
+                if let job = try ScheduledJob(function) { jobs.append(job) }
+            } catch {
+                throw HostError("the schedule of \(function.name) can't be kept: \(error)")
+            }
+        }
+        return jobs
+    }
+
+    /// Makes the runs of these functions' schedules from now on, and no others'. What was missed while a job was not
+    /// served is missed as if the host had been down.
+    ///
+    /// - Throws: a sentence where a schedule can't be read; then all is as it was.
+    package func serve(_ functions: [FunctionManifest]) throws(HostError) {
+        let new = try Self.jobs(of: functions)
+        jobs.withLock { $0 = new }
+        queue.yield(.serve(new))
+    }
+
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            let jobs = jobs.withLock { $0 }
+            var keeper = ScheduleKeeper(jobs, store: store, logger: logger)
+            // Those who wait for the end of a run.
+            var waiting: [EventID: (name: String, reply: Reply<ManualRunReport>)] = [:]
+            if !jobs.isEmpty { setAlarm(await keeper.step(at: now())) }
+            for await signal in signals {
+                switch signal {
+                case .alarm: setAlarm(await keeper.step(at: now()))
+                case .serve(let jobs):
+                    let names = Set(jobs.map(\.name))
+                    for (event, entry) in waiting where !names.contains(entry.name) {
+                        waiting[event] = nil
+                        entry.reply.fail(
+                            DocumentError(.failedPrecondition, "\(entry.name) isn't served any more; its run was made"))
+                    }
+                    // What the one before knows is in the store.
+                    keeper = ScheduleKeeper(jobs, store: store, logger: logger)
+                    setAlarm(await keeper.step(at: now()))
+                case .ended(let ends):
+                    setAlarm(await keeper.ended(ends, at: now()))
+                    for end in ends {
+                        guard let (name, reply) = waiting.removeValue(forKey: end.id.event) else { continue }
+                        reply.succeed(ManualRunReport(end, name))
+                    }
+                case .list(let count, let reply):
+                    let (now, keeper) = (now(), keeper)
+                    await reply.complete { () throws(DocumentError) in try await keeper.listing(at: now, count: count) }
+                case .run(let name, let isAwaited, let reply):
+                    do throws(DocumentError) {
+                        let event = try await keeper.run(name, at: now())
+                        if isAwaited {
+                            waiting[event] = (name, reply)
+                        } else {
+                            reply.succeed(ManualRunReport(name: name, id: event.description))
+                        }
+                    } catch {
+                        reply.fail(error)
+                    }
+                }
+            }
+        } onGracefulShutdown: { [queue] in
+            queue.finish()
+        }
+        queue.finish()
+    }
+
+    // MARK: Commands
+
+    package func listing(count: Int) async throws(DocumentError) -> ScheduleListing {
+        try await ask { .list(count: count, $0) }
+    }
+
+    /// Makes a run now.
+    ///
+    /// - Parameter isAwaited: whether the answer comes once the run is over; else once its delivery is durable.
+    package func run(_ name: String, isAwaited: Bool) async throws(DocumentError) -> ManualRunReport {
+        try await ask { .run(name, isAwaited: isAwaited, $0) }
+    }
+
+    private func ask<Answer: Sendable>(_ signal: (Reply<Answer>) -> Signal) async throws(DocumentError) -> Answer {
+        let result = await withCheckedContinuation { continuation in
+            // A reply that nobody gives fails when it goes.
+            _ = queue.yield(signal(Reply(continuation)))
+        }
+        return try result.get()
+    }
+
+    // MARK: Parts
+
+    private func setAlarm(_ time: Timestamp) {
+        let now = now()
+        let microseconds = max(0, time.microseconds - now.microseconds)
+        alarm.set(after: .microseconds(min(microseconds, ScheduleKeeper.longestWait * 1_000_000))) { [queue] in
+            queue.yield(.alarm)
+        }
+    }
+
+}
+
+extension ManualRunReport {
+    fileprivate init(_ end: DeliveryEnd, _ name: String) {
+        self.init(
+            name: name, id: end.id.event.description, outcome: ScheduleRecord.Outcome(end.outcome).name,
+            error: end.error)
+    }
+}
+
+/// The answer that somebody waits for. One that is forgotten says that the host ends.
+private final class Reply<Answer: Sendable>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Result<Answer, DocumentError>, Never>?>
+
+    init(_ continuation: CheckedContinuation<Result<Answer, DocumentError>, Never>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    deinit { give(.failure(DocumentError(.unavailable, "the host is shutting down"))) }
+
+    func succeed(_ answer: Answer) { give(.success(answer)) }
+    func fail(_ error: DocumentError) { give(.failure(error)) }
+
+    func complete(_ body: () async throws(DocumentError) -> Answer) async {
+        do throws(DocumentError) { succeed(try await body()) } catch { fail(error) }
+    }
+
+    private func give(_ result: Result<Answer, DocumentError>) {
+        let continuation = continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }
+        continuation?.resume(returning: result)
+    }
+}

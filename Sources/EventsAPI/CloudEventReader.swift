@@ -1,0 +1,110 @@
+import DocumentModel
+import FirestoreJSON
+import HostJSON
+
+/// Reads events in CloudEvents' JSON format.
+struct CloudEventReader {
+    /// What the nodes were read from: an event's data are kept as they stand there.
+    private let text: [UInt8]
+
+    init(_ text: [UInt8]) { self.text = text }
+
+    /// An event whose JSON is a string in other JSON.
+    static func event(inText node: JSONNode) throws(JSONProblem) -> CloudEvent {
+        let text = Array(try node.string().utf8)
+        do {
+            return try CloudEventReader(text).event(try JSONParser.parse(text))
+        } catch {
+            throw node.problem("the text is no event: \(error.message)")
+        }
+    }
+
+    func event(_ node: JSONNode) throws(JSONProblem) -> CloudEvent {
+        var attributes = CloudEventAttributes()
+        var data: JSONNode?
+        var binary: JSONNode?
+        for member in try node.members() {
+            switch member.key {
+            case "data": data = member.value
+            case "data_base64": binary = member.value
+            default:
+                let text: String
+                switch member.value.kind {
+                case .string(let string): text = string
+                case .boolean(let flag): text = "\(flag)"
+                case .integer(let number): text = "\(number)"
+                default:
+                    throw member.value.problem(
+                        "\(member.value.summary) is no attribute; write a string, a whole number or true and false")
+                }
+                if let problem = attributes.set(member.key, text) {
+                    throw JSONProblem(offset: member.value.offset, message: problem)
+                }
+            }
+        }
+        if data != nil, let binary { throw binary.problem("data and data_base64 exclude each other") }
+        var bytes: [UInt8] = []
+        if let binary { bytes = try binary.bytes() }
+        if let data {
+            if case .string(let string) = data.kind, let type = attributes.dataContentType, !MediaType.isJSON(type) {
+                bytes = Array(string.utf8)
+            } else {
+                bytes = Array(data.text(in: text))
+                attributes.dataContentType = attributes.dataContentType ?? "application/json"
+            }
+        }
+        switch attributes.event(bytes) {
+        case .success(let event): return event
+        case .failure(let problem): throw node.problem(problem.message)
+        }
+    }
+}
+
+/// An event's attributes as they come, until all are there.
+struct CloudEventAttributes {
+    struct Problem: Error { var message: String }
+
+    private var known: [String: String] = [:]
+    private var extensions: [String: String] = [:]
+    private var time: Timestamp?
+    var dataContentType: String?
+
+    private static let maxValueBytes = 16 * 1024
+
+    /// - Returns: what is wrong with it; nil where it is taken.
+    mutating func set(_ name: String, _ value: String) -> String? {
+        guard CloudEvent.isAttributeName(name) else {
+            return "\"\(name)\" is no attribute's name, which has lower-case letters and digits only"
+        }
+        guard value.utf8.count <= Self.maxValueBytes else {
+            return "the attribute \(name) has more than \(Self.maxValueBytes) bytes"
+        }
+        switch name {
+        case "specversion":
+            guard value == "1.0" else { return "the specversion \"\(value)\" is unknown; this host knows 1.0" }
+            known[name] = value
+        case "id", "source", "type", "subject", "dataschema":
+            guard !value.isEmpty else { return "the attribute \(name) must not be empty" }
+            known[name] = value
+        case "datacontenttype": dataContentType = value
+        case "time":
+            guard let read = Timestamp(rfc3339: value) else {
+                return "the time \"\(value)\" is none; write one such as 2026-01-02T03:04:05Z"
+            }
+            time = read.truncatedToMicroseconds
+        default: extensions[name] = value
+        }
+        return nil
+    }
+
+    func event(_ data: [UInt8]) -> Result<CloudEvent, Problem> {
+        for name in ["specversion", "id", "source", "type"] where known[name] == nil {
+            return .failure(Problem(message: "an event needs its \(name)"))
+        }
+        return .success(
+            CloudEvent(
+                type: known["type"] ?? "", source: known["source"] ?? "", id: known["id"], subject: known["subject"],
+                time: time, dataContentType: dataContentType, dataSchema: known["dataschema"], attributes: extensions,
+                data: data))
+    }
+}

@@ -1,0 +1,173 @@
+import DocumentModel
+import DocumentStore
+import GoogleREST
+import HostJSON
+import NIOCore
+
+/// Cloud Tasks' REST API, at its own paths and at those where the Firebase libraries look for an emulator.
+extension EventREST {
+    private static let maxPage = 1000
+
+    func createTask(
+        _ queue: TaskQueuePath, _ body: ByteBuffer, _ auth: EventAuth, isEmulated: Bool
+    ) async throws(DocumentError) -> JSONText {
+        try check(queue)
+        let reader = TaskReader(queue: queue, now: now())
+        let task = try RESTBody(body).read { (root) throws(JSONProblem) in try reader.request(root) }
+        let time = try await commit([.enqueue(task)], auth)
+        let id = task.name ?? EventID(version: time.microseconds, ordinal: 0).description
+        let resource = TaskResource(
+            name: queue.name(of: id), task: task, created: time, due: max(task.scheduleTime ?? time, time), tries: 0,
+            executions: 0)
+        var text = JSONText()
+        guard isEmulated else {
+            text.task(resource, isFull: false)
+            return text
+        }
+        // The Firebase libraries take the emulator's answer apart: a task within, whose name begins with a slash.
+        text.raw("{\"task\":")
+        text.task(resource, isFull: false, namePrefix: "/")
+        text.raw("}")
+        return text
+    }
+
+    func task(_ queue: TaskQueuePath, _ id: String, _ query: String?) async throws(DocumentError) -> JSONText {
+        let parameters = try RESTParameters(query, known: ["responseView"])
+        try check(queue)
+        let resource = try resource(try await pendingTask(queue, id), in: queue)
+        var text = JSONText()
+        text.task(resource, isFull: parameters["responseView"] == "FULL")
+        return text
+    }
+
+    /// A page of those that are to be done, in the order in which they were enqueued.
+    func listTasks(_ queue: TaskQueuePath, _ query: String?) async throws(DocumentError) -> JSONText {
+        let parameters = try RESTParameters(query, known: ["responseView", "pageSize", "pageToken"])
+        try check(queue)
+        var size = Self.maxPage
+        if let text = parameters["pageSize"], text != "0" {
+            guard let number = Int(text), number > 0 else {
+                throw .invalidArgument("pageSize: \"\(text)\" is no number of tasks; write 1 … \(Self.maxPage)")
+            }
+            size = min(number, Self.maxPage)
+        }
+        var last: DeliveryID?
+        if let token = parameters["pageToken"], !token.isEmpty {
+            guard let event = EventID(token) else {
+                throw .invalidArgument("pageToken: \"\(token)\" is not the nextPageToken of an answer")
+            }
+            last = DeliveryID(event: event, function: queue.queue)
+        }
+        let isFull = parameters["responseView"] == "FULL"
+        let page = try await store.deliveries(areDead: false, function: queue.queue, after: last, limit: size)
+        var end = page.count == size ? page.last : nil
+        var resources: [TaskResource] = []
+        var bytes = 0
+        for delivery in page {
+            // One that has ended meanwhile is no task any more.
+            guard let stored = try await store.delivery(delivery.id) else { continue }
+            var resource = try resource(stored, in: queue)
+            if !isFull { resource.task.body = [] }
+            bytes += resource.task.body.count + resource.task.headers.reduce(0) { $0 + $1.value.utf8.count }
+            resources.append(resource)
+            if bytes >= maxPageBytes, delivery.id != page.last?.id {
+                end = delivery
+                break
+            }
+        }
+        var text = JSONText()
+        text.raw("{\"tasks\":")
+        text.array(resources) { $0.task($1, isFull: isFull) }
+        if let end {
+            text.raw(",\"nextPageToken\":")
+            text.string("\(end.id.event)")
+        }
+        text.raw("}")
+        return text
+    }
+
+    /// One that is being run isn't tried again.
+    func deleteTask(_ queue: TaskQueuePath, _ id: String, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
+        try check(queue)
+        _ = try await pendingTask(queue, id)
+        _ = try await commit([.deleteTask(id, queue: queue.queue)], auth)
+        return .emptyObject
+    }
+
+    // MARK: Finding
+
+    private func check(_ queue: TaskQueuePath) throws(DocumentError) {
+        let queues = queues()
+        guard let regions = queues[queue.queue] else {
+            let known = queues.keys.sorted().joined(separator: ", ")
+            throw DocumentError(
+                .notFound,
+                "there is no task queue \(queue.queue); "
+                    + (known.isEmpty ? "no function takes tasks" : "there are \(known)"))
+        }
+        guard regions.contains(queue.location) else {
+            throw DocumentError(
+                .notFound,
+                "the task queue \(queue.queue) is in \(regions.joined(separator: ", ")), not in \(queue.location)")
+        }
+    }
+
+    /// By the name that it was given, else by the event that it has become.
+    private func pendingTask(_ queue: TaskQueuePath, _ id: String) async throws(DocumentError) -> StoredDelivery {
+        if let stored = try await store.delivery(ofTask: id, in: queue.queue) { return stored }
+        throw DocumentError(.notFound, "the queue \(queue.queue) has no task \(id), or has it no longer")
+    }
+
+    private func resource(_ stored: StoredDelivery, in queue: TaskQueuePath) throws(DocumentError) -> TaskResource {
+        let delivery = stored.delivery
+        guard let event = try? Event(decoding: stored.event), case .task(let task) = event.content else {
+            throw DocumentError(.dataLoss, "the task \(delivery.id.event) can't be read; look at the host's data check")
+        }
+        return TaskResource(
+            name: queue.name(of: delivery.taskName ?? "\(delivery.id.event)"), task: task, created: event.time,
+            due: delivery.due ?? event.time, tries: delivery.tries, executions: delivery.executions)
+    }
+}
+
+/// A task as Cloud Tasks' JSON has it.
+private struct TaskResource {
+    var name: String
+    var task: TaskDraft
+    var created: Timestamp
+    var due: Timestamp
+    var tries: Int
+    var executions: Int
+}
+
+extension JSONText {
+    /// - Parameter isFull: whether the body is shown too.
+    fileprivate mutating func task(_ resource: TaskResource, isFull: Bool, namePrefix: String = "") {
+        raw("{\"name\":")
+        string(namePrefix + resource.name)
+        raw(",\"httpRequest\":{\"httpMethod\":\"POST\",\"headers\":{")
+        list(resource.task.headers.sorted { $0.key < $1.key }) { text, header in
+            text.key(header.key)
+            text.string(header.value)
+        }
+        raw("}")
+        if isFull {
+            raw(",\"body\":")
+            base64(resource.task.body)
+        }
+        raw("},\"createTime\":")
+        string(resource.created.rfc3339)
+        raw(",\"scheduleTime\":")
+        string(resource.due.rfc3339)
+        if let deadline = resource.task.dispatchDeadline {
+            raw(",\"dispatchDeadline\":")
+            string("\(deadline)s")
+        }
+        raw(",\"dispatchCount\":")
+        integer(resource.tries)
+        raw(",\"responseCount\":")
+        integer(resource.executions)
+        raw(",\"view\":")
+        string(isFull ? "FULL" : "BASIC")
+        raw("}")
+    }
+}

@@ -1,0 +1,93 @@
+package import DocumentModel
+package import DocumentStore
+import GoogleREST
+import HTTPTypes
+package import Hummingbird
+import NIOCore
+
+/// Tasks, events and messages over HTTP, as Cloud Tasks, Eventarc, Pub/Sub and CloudEvents' own binding have them.
+///
+/// What is answered with success is in the outbox, and on disk. Requests are read strictly.
+package struct EventREST: HTTPResponder {
+    package typealias Context = BasicRequestContext
+
+    let project: String
+    let store: DocumentStore
+    /// The regions of each function that takes tasks.
+    let queues: @Sendable () -> [String: [String]]
+    let now: @Sendable () -> Timestamp
+    private let maxBodyBytes: Int
+    /// A page ends behind so many bytes of tasks.
+    let maxPageBytes: Int
+    private let metrics: MetricsSource
+
+    package init(
+        project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]], maxBodyBytes: Int,
+        maxPageBytes: Int = 8 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        metrics: @escaping MetricsSource
+    ) {
+        self.project = project
+        self.store = store
+        self.queues = queues
+        self.now = now
+        self.maxBodyBytes = maxBodyBytes
+        self.maxPageBytes = maxPageBytes
+        self.metrics = metrics
+    }
+
+    package func respond(to request: Request, context: Context) async throws -> Response {
+        do throws(DocumentError) {
+            let auth = try EventAccess.auth(request.headers)
+            if request.method == .get, request.uri.path == "/metrics" {
+                return MetricsText.response(try await metrics())
+            }
+            return RESTResponse.json(try await answer(request, auth).bytes, status: .ok)
+        } catch {
+            return RESTResponse.error(error)
+        }
+    }
+
+    private func answer(_ request: Request, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
+        guard let path = EventRESTPath(request.uri.path) else {
+            throw DocumentError(
+                .notFound,
+                "there is nothing at \(request.uri.path); tasks are at "
+                    + "/projects/\(project)/locations/…/queues/…/tasks, events at /projects/\(project)/events")
+        }
+        guard path.project == project else {
+            throw DocumentError(.notFound, "this host serves the project \(project), not \(path.project)")
+        }
+        switch (request.method, path.target) {
+        case (.post, .tasks(let queue)):
+            return try await createTask(queue, try await body(request), auth, isEmulated: !path.hasVersion)
+        case (.get, .tasks(let queue)): return try await listTasks(queue, request.uri.query)
+        case (.get, .task(let queue, let id)): return try await task(queue, id, request.uri.query)
+        case (.delete, .task(let queue, let id)): return try await deleteTask(queue, id, auth)
+        case (.post, .events): return try await publish(request.headers, try await body(request), auth)
+        case (.post, .topic(let topic)): return try await publishMessages(topic, try await body(request), auth)
+        case (.post, .channel): return try await publishEvents(try await body(request), auth)
+        default:
+            throw DocumentError(.notFound, "\(request.uri.path) has no method \(request.method.rawValue)")
+        }
+    }
+
+    private func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {
+        do {
+            return try await request.body.collect(upTo: maxBodyBytes)
+        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
+            throw .invalidArgument("the request's body is larger than \(maxBodyBytes) bytes, the limit")
+        } catch {
+            throw DocumentError(.cancelled, "the request's body did not arrive")
+        }
+    }
+
+    /// Makes all of them happen, or none.
+    func commit(_ effects: [Effect], _ auth: EventAuth) async throws(DocumentError) -> Timestamp {
+        let request = DocumentRequest.commit([], transaction: nil, completing: nil, effects: effects)
+        switch await store.perform(request, in: OperationContext(auth: auth)) {
+        case .committed(let result): return result.commitTime
+        case .failed(let error): throw error
+        default: throw DocumentError(.internal, "the store gave another kind of answer")
+        }
+    }
+}

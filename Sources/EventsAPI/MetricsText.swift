@@ -1,0 +1,100 @@
+package import DocumentModel
+import EventDispatch
+package import Hummingbird
+import NIOCore
+
+/// Renders the host's metrics as Prometheus reads them.
+package typealias MetricsSource = @Sendable () async throws(DocumentError) -> String
+
+/// Metrics as the text that Prometheus scrapes.
+package struct MetricsText {
+    private(set) var text = ""
+
+    package static func response(_ text: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    /// All that is told of deliveries and pauses.
+    ///
+    /// - Parameter functions: all that are served, those that requests start among them: they can be paused too.
+    static func text(
+        _ metrics: [DeliveryMetrics], of functions: some Sequence<String>, pauses: [FunctionPause], now: Timestamp
+    ) -> String {
+        let paused = Set(pauses.map(\.function))
+        var writer = MetricsText()
+        func gauge(_ name: String, _ help: String, _ value: (DeliveryMetrics) -> Double?) {
+            writer.family("functions_\(name)", "gauge", help, metrics, value)
+        }
+        func counter(_ name: String, _ help: String, _ value: (DeliveryCounters) -> Int) {
+            writer.family("functions_\(name)_total", "counter", help, metrics) { Double(value($0.counters)) }
+        }
+        gauge("deliveries_pending", "Deliveries in the outbox, those that a handler is at among them.") {
+            Double($0.pending)
+        }
+        gauge("deliveries_dead", "Dead letters.") { Double($0.dead) }
+        gauge("deliveries_in_flight", "Deliveries that a handler is at.") { Double($0.inFlight) }
+        gauge("deliveries_oldest_seconds", "Seconds since the oldest event that is pending; 0 where none is.") {
+            $0.oldest.map { Double(max(0, now.microseconds - $0.microseconds)) / 1_000_000 } ?? 0
+        }
+        writer.head(
+            "functions_paused", "gauge",
+            "1 where nothing of the function is started: by hand, or as its budget is used up.")
+        for function in paused.union(functions).union(metrics.map(\.function)).sorted() {
+            writer.sample("functions_paused", function, paused.contains(function) ? 1 : 0)
+        }
+        counter("delivery_tries", "Handlers that ended.") { $0.tries }
+        counter("delivery_failures", "Handlers that failed.") { $0.failures }
+        counter("delivery_dead_letters", "Deliveries that became dead letters.") { $0.deadLetters }
+        counter("delivery_dropped", "Deliveries given up without being kept.") { $0.dropped }
+        writer.latency(metrics)
+        return writer.text
+    }
+
+    private mutating func family(
+        _ name: String, _ type: String, _ help: String, _ metrics: [DeliveryMetrics],
+        _ value: (DeliveryMetrics) -> Double?
+    ) {
+        head(name, type, help)
+        for metrics in metrics {
+            guard let value = value(metrics) else { continue }
+            sample(name, metrics.function, value)
+        }
+    }
+
+    private mutating func latency(_ metrics: [DeliveryMetrics]) {
+        let name = "functions_delivery_latency_seconds"
+        head(name, "histogram", "Seconds from when a delivery was due to the start of its handler.")
+        for metrics in metrics {
+            let latency = metrics.counters.latency
+            var sum = 0
+            for (count, bound) in zip(latency.counts, LatencyHistogram.bounds) {
+                sum += count
+                sample("\(name)_bucket", metrics.function, Double(sum), bound: "\(bound)")
+            }
+            sample("\(name)_bucket", metrics.function, Double(latency.count), bound: "+Inf")
+            sample("\(name)_sum", metrics.function, latency.sum)
+            sample("\(name)_count", metrics.function, Double(latency.count))
+        }
+    }
+
+    private mutating func head(_ name: String, _ type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+    }
+
+    /// - Parameter function: a name as the manifest allows it, which needs no escapes.
+    private mutating func sample(_ name: String, _ function: String, _ value: Double, bound: String? = nil) {
+        let number = value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
+        let bound = bound.map { ",le=\"\($0)\"" } ?? ""
+        text += "\(name){function=\"\(function)\"\(bound)} \(number)\n"
+    }
+}
+
+extension EventService {
+    /// Its metrics as Prometheus reads them.
+    package func metricsText() async throws(DocumentError) -> String {
+        MetricsText.text(
+            try await metrics(), of: functions.keys, pauses: pausedFunctions, now: parts.now())
+    }
+}

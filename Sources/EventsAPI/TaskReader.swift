@@ -1,0 +1,154 @@
+import DocumentModel
+import FirestoreJSON
+import HostJSON
+
+/// Reads a task as Cloud Tasks' JSON has it.
+///
+/// Tasks go to the function that the queue belongs to, so that a URL of something else is refused, and credentials for
+/// the request are left aside: the host makes no request.
+struct TaskReader {
+    let queue: TaskQueuePath
+    let now: Timestamp
+
+    /// Cloud Tasks sets these itself.
+    private static let reservedHeaders: Set<String> = ["host", "content-length", "authorization", "user-agent"]
+    private static let reservedPrefixes = ["x-cloudtasks-", "x-google-", "x-appengine-"]
+
+    /// The request's body: the task, and what else may be said beside it.
+    func request(_ root: JSONNode) throws(JSONProblem) -> TaskDraft {
+        var task: TaskDraft?
+        for member in try root.members() {
+            switch member.key {
+            case "task": task = try draft(member.value)
+            case "parent":
+                guard try member.value.string() == "\(queue)" else {
+                    throw member.value.problem("this is not the queue in the URL")
+                }
+            case "responseView": break
+            default: throw member.unknown
+            }
+        }
+        guard let task else { throw root.problem("a request needs its task") }
+        return task
+    }
+
+    private func draft(_ node: JSONNode) throws(JSONProblem) -> TaskDraft {
+        var draft = TaskDraft(queue: queue.queue, body: [])
+        var hasRequest = false
+        for member in try node.members() {
+            switch member.key {
+            case "name": draft.name = try name(member.value)
+            case "scheduleTime":
+                let time = try member.value.timestamp()
+                try member.value.check { () throws(DocumentError) in
+                    try DocumentLimits.check(scheduleTime: time, at: now)
+                }
+                draft.scheduleTime = time
+            case "dispatchDeadline": draft.dispatchDeadline = try dispatchDeadline(member.value)
+            case "httpRequest":
+                (draft.body, draft.headers) = try request(in: member.value)
+                hasRequest = true
+            case "appEngineHttpRequest":
+                throw member.value.problem("this host has no App Engine; use httpRequest")
+            default: throw member.unknown
+            }
+        }
+        guard hasRequest else { throw node.problem("a task needs its httpRequest") }
+        return draft
+    }
+
+    private func name(_ node: JSONNode) throws(JSONProblem) -> String {
+        let text = try node.string()
+        // The emulator names tasks with a slash before.
+        let name = text.hasPrefix("/") ? text.dropFirst() : text[...]
+        let prefix = queue.name(of: "")
+        guard name.hasPrefix(prefix) else {
+            throw node.problem("\(node.summary) names no task of this queue; write \(prefix)ID")
+        }
+        let id = String(name.dropFirst(prefix.count))
+        try node.check { () throws(DocumentError) in try DocumentLimits.check(taskName: id) }
+        return id
+    }
+
+    /// A duration as protobuf's JSON has it, in whole seconds.
+    private func dispatchDeadline(_ node: JSONNode) throws(JSONProblem) -> Int {
+        let text = try node.string()
+        let number = text.dropLast()
+        guard text.hasSuffix("s"), number.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ".") }),
+            let seconds = Double(number).flatMap({ Int(exactly: $0.rounded(.up)) })
+        else { throw node.problem("\(node.summary) is no deadline; write 15s … 1800s") }
+        try node.check { () throws(DocumentError) in try DocumentLimits.check(dispatchDeadline: seconds) }
+        return seconds
+    }
+
+    private func request(in node: JSONNode) throws(JSONProblem) -> (body: [UInt8], headers: [String: String]) {
+        var body: [UInt8]?
+        var headers: [String: String] = [:]
+        for member in try node.members() {
+            switch member.key {
+            case "url": try checkURL(member.value)
+            case "httpMethod":
+                guard ["POST", "HTTP_METHOD_UNSPECIFIED"].contains(try member.value.string()) else {
+                    throw member.value.problem("\(member.value.summary) is no method of a task queue; it takes POST")
+                }
+            case "headers": headers = try self.headers(member.value)
+            case "body": body = try self.body(member.value)
+            case "oidcToken", "oauthToken": _ = try member.value.members()
+            default: throw member.unknown
+            }
+        }
+        guard let body else { throw node.problem(#"a request needs its body, {"data":…} in base64"#) }
+        return (body, headers)
+    }
+
+    /// Nothing, or a URL that ends with the function's name, as all do that a function can have.
+    private func checkURL(_ node: JSONNode) throws(JSONProblem) {
+        let url = try node.string()
+        let path = url.prefix { $0 != "?" && $0 != "#" }
+        guard url.isEmpty || path.split(separator: "/").last == queue.queue[...] else {
+            throw node.problem(
+                "\(node.summary) is not the URL of \(queue.queue); this host tells the queue's own function, so leave the "
+                    + "url out")
+        }
+    }
+
+    private func headers(_ node: JSONNode) throws(JSONProblem) -> [String: String] {
+        var headers: [String: String] = [:]
+        for member in try node.members() {
+            let name = member.key.lowercased()
+            let isToken = name.utf8.allSatisfy { (33...126).contains($0) && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+            guard !name.isEmpty, isToken else {
+                throw JSONProblem(offset: member.offset, message: "\"\(member.key)\" is no header's name")
+            }
+            let value = try member.value.string()
+            guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                throw member.value.problem("a header's value has no line breaks or other control characters")
+            }
+            if Self.reservedHeaders.contains(name) { continue }
+            if Self.reservedPrefixes.contains(where: name.hasPrefix) { continue }
+            headers[member.key] = value
+        }
+        return headers
+    }
+
+    private func body(_ node: JSONNode) throws(JSONProblem) -> [UInt8] {
+        let bytes = try node.bytes()
+        let root: JSONNode
+        do {
+            root = try JSONParser.parse(bytes)
+        } catch {
+            throw node.problem("the body is no JSON: \(error.message)")
+        }
+        guard case .object(let members) = root.kind, members.map(\.key) == ["data"] else {
+            throw node.problem(#"the body of a task is {"data":…} and nothing else"#)
+        }
+        return bytes
+    }
+}
+
+extension JSONNode {
+    /// A limit that the value is over is told with its place.
+    fileprivate func check(_ limit: () throws(DocumentError) -> Void) throws(JSONProblem) {
+        do throws(DocumentError) { try limit() } catch { throw problem(error.message) }
+    }
+}

@@ -1,0 +1,93 @@
+import DocumentModel
+package import EventDispatch
+import Workers
+package import Logging
+import ServiceLifecycle
+
+/// Sends alerts to the operator's URL, one after the other and at most a hundred behind: nothing waits for it, and what
+/// can't be sent is told in the log.
+package final class WebhookSink: AlertSink, Service {
+    /// Sends one body, and throws where it isn't accepted.
+    package typealias Post = @Sendable (_ body: [UInt8]) async throws(WebhookError) -> Void
+    package typealias Sleep = @Sendable (Duration) async throws -> Void
+
+    private static let bound = 100
+    /// Before each further try.
+    private static let pauses: [Duration] = [.seconds(1), .seconds(10), .seconds(60)]
+
+    private let project: String
+    private let post: Post
+    private let sleep: Sleep
+    private let logger: Logger
+    private let alerts: AsyncStream<Alert>
+    private let continuation: AsyncStream<Alert>.Continuation
+
+    package init(
+        project: String, logger: Logger, post: @escaping Post,
+        sleep: @escaping Sleep = { try await Task.sleep(for: $0) }
+    ) {
+        self.project = project
+        self.post = post
+        self.sleep = sleep
+        self.logger = logger
+        (alerts, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.bound))
+    }
+
+    package func send(_ alert: Alert) {
+        if case .dropped(let alert) = continuation.yield(alert) {
+            logger.error("an alert isn't sent, as too many wait", metadata: ["alert": "\(alert.message)"])
+        }
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await alert in self.alerts { await self.deliver(alert) }
+        }
+    }
+
+    private func deliver(_ alert: Alert) async {
+        let body = Self.body(alert, project: project)
+        for pause in Self.pauses.map(Optional.some) + [nil] {
+            do throws(WebhookError) {
+                return try await post(body)
+            } catch {
+                guard let pause, error.mayPass, (try? await sleep(pause)) != nil else {
+                    return logger.error(
+                        "an alert can't be sent", metadata: ["alert": "\(alert.message)", "error": "\(error.message)"])
+                }
+            }
+        }
+    }
+
+    /// What the URL is sent.
+    static func body(_ alert: Alert, project: String) -> [UInt8] {
+        var text = JSONText()
+        text.raw("{\"project\":")
+        text.string(project)
+        text.raw(",\"kind\":")
+        text.string(alert.kind == .budgetWarning ? "warning" : "paused")
+        text.raw(",\"function\":")
+        text.string(alert.function)
+        text.raw(",\"budget\":")
+        text.string(alert.use.kind.rawValue)
+        text.raw(",\"used\":")
+        text.integer(alert.use.used)
+        text.raw(",\"limit\":")
+        text.integer(alert.use.limit)
+        text.raw(",\"day\":")
+        text.string(String(alert.time.rfc3339.prefix(10)))
+        text.raw(",\"time\":")
+        text.string(alert.time.rfc3339)
+        text.raw(",\"message\":")
+        text.string(alert.message)
+        text.raw("}")
+        return text.bytes
+    }
+}
+
+/// Why a URL didn't take an alert.
+package struct WebhookError: Error, Hashable, Sendable {
+    var message: String
+    /// Whether another try may do better.
+    var mayPass: Bool
+}

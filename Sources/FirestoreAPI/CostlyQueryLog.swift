@@ -1,0 +1,18 @@
+import DocumentModel
+import DocumentStore
+package import Logging
+
+extension CostlyQuery {
+    /// One line, with the index as it is to be pasted into `firestore.indexes.json`.
+    package func log(to logger: Logger) {
+        var metadata: Logger.Metadata = [
+            "query.shape": "\(shape)",
+            "query.returned": "\(cost.documentsReturned)",
+            "query.entries": "\(cost.indexEntriesRead)",
+            "query.documents": "\(cost.documentsRead)",
+            "query.microseconds": "\(cost.microseconds)",
+        ]
+        if let suggestedIndex { metadata["query.index"] = "\(suggestedIndex)" }
+        logger.warning("query read much more than it returned", metadata: metadata)
+    }
+}

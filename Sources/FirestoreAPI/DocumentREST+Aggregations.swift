@@ -1,0 +1,54 @@
+import DocumentModel
+import FirestoreJSON
+import GoogleREST
+import HostJSON
+
+/// Numbers about the documents of a query.
+extension DocumentREST {
+    func runAggregationQuery(
+        _ path: RESTPath, _ body: RESTBody, _ principal: Principal
+    ) async throws(DocumentError) -> JSONText {
+        let parent = try path.parent()
+        let (aggregation, selector, explains) = try body.read { (root) throws(JSONProblem) in
+            var aggregation: RESTAggregation?
+            var selector = RESTSelector.strong
+            var explains: RESTExplainOptions?
+            for member in try root.members() {
+                if try selector.read(member) { continue }
+                switch member.key {
+                case "structuredAggregationQuery": aggregation = try member.value.aggregation(parent: parent)
+                case "explainOptions": explains = try member.value.explainOptions()
+                case "parent": try checkParent(member.value, parent)
+                default: throw member.unknown
+                }
+            }
+            guard let aggregation else { throw root.problem("a request needs its structuredAggregationQuery") }
+            return (aggregation, selector, explains)
+        }
+        try check(aggregation.query)
+        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+            guard let explains else {
+                let (values, time) = try await aggregate(aggregation.query, aggregation.fields, consistency, principal)
+                return text.aggregates(aggregation.aliases, values, at: time)
+            }
+            let explained = try await explain(
+                aggregation.query, aggregation.fields, analyze: explains.analyze, consistency, principal)
+            if explains.analyze { text.aggregates(aggregation.aliases, explained.values, at: explained.readTime) }
+            text.element()
+            text.explainMetrics(explained.explanation, isAggregation: true)
+        }
+    }
+}
+
+extension JSONText {
+    fileprivate mutating func aggregates(_ aliases: [String], _ values: [Value], at readTime: Timestamp) {
+        element()
+        raw("{\"result\":{\"aggregateFields\":{")
+        list(zip(aliases, values)) { text, field in
+            text.key(field.0)
+            text.value(field.1)
+        }
+        raw("}}")
+        self.readTime(readTime)
+    }
+}

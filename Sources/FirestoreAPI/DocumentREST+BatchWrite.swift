@@ -1,0 +1,47 @@
+import DocumentModel
+import FirestoreJSON
+import GoogleREST
+import HostJSON
+
+/// Writes that stand for themselves.
+extension DocumentREST {
+    func batchWrite(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let writes = try body.read { (root) throws(JSONProblem) in
+            var writes: [Write] = []
+            for member in try root.members() {
+                switch member.key {
+                case "writes": writes = try RESTWriteReader(database: database).writes(member.value)
+                case "database": try checkDatabase(member.value)
+                // Labels are for the bill.
+                case "labels": _ = try member.value.members()
+                default: throw member.unknown
+                }
+            }
+            return writes
+        }
+        guard !writes.isEmpty else { return .emptyObject }
+        let results = try await batchWrite(writes, principal)
+        var text = JSONText()
+        text.raw("{\"writeResults\":")
+        text.array(results) { text, result in
+            switch result {
+            case .success(let result): text.writeResult(result)
+            case .failure: text.raw("{}")
+            }
+        }
+        text.raw(",\"status\":")
+        text.array(results) { text, result in
+            switch result {
+            case .success: text.raw("{}")
+            case .failure(let error):
+                text.raw("{\"code\":")
+                text.integer(Int(error.code.rawValue))
+                text.raw(",\"message\":")
+                text.string(error.message)
+                text.raw("}")
+            }
+        }
+        text.raw("}")
+        return text
+    }
+}

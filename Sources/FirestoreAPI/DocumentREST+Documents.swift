@@ -1,0 +1,135 @@
+import DocumentModel
+import FirestoreJSON
+import GoogleREST
+import HostJSON
+
+/// The methods on one document or one collection.
+extension DocumentREST {
+    func get(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let parameters = try RESTParameters(query, known: ["mask.fieldPaths", "transaction", "readTime"])
+        let document = try path.document()
+        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let found = try await documents([document], try parameters.consistency(), principal).documents
+        guard let first = found.first, let first else {
+            let name = DocumentName(database: database, path: document)
+            throw DocumentError(.notFound, "Document \"\(name)\" not found.")
+        }
+        return text(first.masked(by: mask))
+    }
+
+    func create(
+        _ path: RESTPath, _ query: String?, _ body: RESTBody, _ principal: Principal
+    ) async throws(DocumentError) -> JSONText {
+        let parameters = try RESTParameters(query, known: ["documentId", "mask.fieldPaths"])
+        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let collection = try path.collection()
+        let id = parameters["documentId"] ?? ""
+        guard !id.contains("/") else { throw .invalidArgument("documentId: a document's id has no slash") }
+        let document = try collection.document(id.isEmpty ? RESTAutoID.make() : id)
+        let fields = try self.fields(body, of: nil)
+        let write = Write(path: document, operation: .set(fields), precondition: .exists(false))
+        let result = try await commit([write], transaction: nil, principal)
+        let time = result.writeResults.first?.updateTime ?? result.commitTime
+        return text(Document(path: document, fields: fields, createTime: time, updateTime: time).masked(by: mask))
+    }
+
+    func update(
+        _ path: RESTPath, _ query: String?, _ body: RESTBody, _ principal: Principal
+    ) async throws(DocumentError) -> JSONText {
+        let parameters = try RESTParameters(
+            query,
+            known: [
+                "updateMask.fieldPaths", "mask.fieldPaths", "currentDocument.exists", "currentDocument.updateTime",
+            ])
+        let document = try path.document()
+        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let fields = try self.fields(body, of: document)
+        let operation: Write.Operation =
+            if let updateMask = try parameters.fieldPaths("updateMask.fieldPaths") {
+                .update(fields, mask: updateMask)
+            } else {
+                .set(fields)
+            }
+        let write = Write(path: document, operation: operation, precondition: try parameters.precondition())
+        let result = try await commit([write], transaction: nil, principal)
+        // A commit doesn't tell the fields it left alone, so they are read after it; who may write a document is told
+        // how it looks then, as Firestore does. Deleted in between, it is answered as it was written.
+        let time = result.writeResults.first?.updateTime ?? result.commitTime
+        let written = Document(path: document, fields: fields, createTime: time, updateTime: time)
+        let found = try await documents([document], .strong, .admin).documents
+        return text(((found.first ?? nil) ?? written).masked(by: mask))
+    }
+
+    func delete(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let parameters = try RESTParameters(query, known: ["currentDocument.exists", "currentDocument.updateTime"])
+        let write = Write(
+            path: try path.document(), operation: .delete, precondition: try parameters.precondition())
+        _ = try await commit([write], transaction: nil, principal)
+        return .emptyObject
+    }
+
+    /// The fields of a `Document` message whose name, where it has one, must be that of the URL.
+    private func fields(_ body: RESTBody, of document: DocumentPath?) throws(DocumentError) -> [String: Value] {
+        try body.read { (root) throws(JSONProblem) in
+            var fields: [String: Value] = [:]
+            for member in try root.members() {
+                switch member.key {
+                case "fields": fields = try member.value.fields()
+                case "createTime", "updateTime": _ = try member.value.timestamp()
+                case "name":
+                    if let document {
+                        guard try RESTWriteReader(database: database).path(member.value) == document else {
+                            throw member.value.problem("this is not the name in the URL")
+                        }
+                    } else if try !member.value.string().isEmpty {
+                        throw member.value.problem("a new document is named by the URL and documentId")
+                    }
+                default: throw member.unknown
+                }
+            }
+            return fields
+        }
+    }
+
+    private func text(_ document: Document) -> JSONText {
+        var text = JSONText()
+        text.document(document, in: database)
+        return text
+    }
+}
+
+extension Document {
+    /// Only the fields a mask names; all where it is nil.
+    func masked(by mask: [FieldPath]?) -> Document {
+        guard let mask else { return self }
+        var document = self
+        document.fields = [:]
+        for path in mask {
+            guard let value = self[path] else { continue }
+            document.fields = Self.placing(value, at: path.segments[...], in: document.fields)
+        }
+        return document
+    }
+
+    private static func placing(
+        _ value: Value, at segments: ArraySlice<String>, in fields: [String: Value]
+    ) -> [String: Value] {
+        guard let first = segments.first else { return fields }
+        var fields = fields
+        let rest = segments.dropFirst()
+        if rest.isEmpty {
+            fields[first] = value
+        } else {
+            let inner: [String: Value] = if case .map(let map)? = fields[first] { map } else { [:] }
+            fields[first] = .map(placing(value, at: rest, in: inner))
+        }
+        return fields
+    }
+}
+
+/// Ids as Firestore's clients make them: 20 letters and digits.
+enum RESTAutoID {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+
+    static func make() -> String { String((0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] }) }
+}

@@ -1,0 +1,138 @@
+import DocumentModel
+import FirestoreJSON
+import GoogleREST
+import HostJSON
+import TextFormats
+
+/// The documents of a collection, page by page, and the collections of a document.
+extension DocumentREST {
+    private static let defaultPage = 100
+    private static let maxPage = 1000
+
+    func list(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let parameters = try RESTParameters(
+            query,
+            known: [
+                "pageSize", "pageToken", "orderBy", "mask.fieldPaths", "showMissing", "transaction", "readTime",
+            ])
+        guard try parameters.boolean("showMissing") != true else {
+            throw DocumentError(.unimplemented, "showMissing: listing missing documents is not available")
+        }
+        let collection = try path.collection()
+        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let size = try pageSize(parameters["pageSize"])
+        var request = Query(parent: collection.parent, collectionID: collection.id)
+        request.orderBy = try orders(parameters["orderBy"] ?? "")
+        if !request.orderBy.contains(where: { $0.field.isDocumentID }) {
+            request.orderBy.append(.init(.documentID, descending: request.orderBy.last?.descending ?? false))
+        }
+        if let token = parameters["pageToken"], !token.isEmpty {
+            request.start = Query.Cursor(values: try RESTPageToken.values(token), before: false)
+        }
+        // One more than the page tells whether there is another.
+        request.limit = size + 1
+        let found = try await results(request, try parameters.consistency(), principal).documents
+        let page = found.prefix(size)
+        var text = JSONText()
+        text.raw("{")
+        if !page.isEmpty {
+            text.raw("\"documents\":")
+            text.array(page) { $0.document($1.masked(by: mask), in: database) }
+        }
+        if found.count > size, let last = page.last {
+            text.raw(",\"nextPageToken\":")
+            text.string(
+                RESTPageToken.text(
+                    request.orderBy.map { order in
+                        order.field.isDocumentID
+                            ? .reference(DocumentName(database: database, path: last.path))
+                            : last[order.field] ?? .null
+                    }))
+        }
+        text.raw("}")
+        return text
+    }
+
+    func listCollectionIDs(
+        _ path: RESTPath, _ body: RESTBody, _ principal: Principal
+    ) async throws(DocumentError) -> JSONText {
+        let (size, token) = try body.read { (root) throws(JSONProblem) in
+            var size: Int64 = 0
+            var token = ""
+            for member in try root.members() {
+                switch member.key {
+                case "pageSize": size = try member.value.integer()
+                case "pageToken": token = try member.value.string()
+                case "parent": _ = try member.value.string()
+                default: throw member.unknown
+                }
+            }
+            guard (0...Int64(Int32.max)).contains(size) else { throw root.problem("pageSize is 0 … 2147483647") }
+            return (Int(size), token)
+        }
+        var ids = try await service.collectionIDs(below: try path.parent(), as: principal)
+        if !token.isEmpty {
+            guard case .string(let last)? = try RESTPageToken.values(token).first else {
+                throw .invalidArgument("pageToken: this is no token of an earlier answer")
+            }
+            ids.removeAll { !last.utf8.lexicographicallyPrecedes($0.utf8) }
+        }
+        let page = ids.prefix(size == 0 ? Self.defaultPage : min(size, Self.maxPage))
+        var text = JSONText()
+        text.raw("{")
+        if !page.isEmpty {
+            text.raw("\"collectionIds\":")
+            text.array(page) { $0.string($1) }
+        }
+        if page.count < ids.count, let last = page.last {
+            text.raw(",\"nextPageToken\":")
+            text.string(RESTPageToken.text([.string(last)]))
+        }
+        text.raw("}")
+        return text
+    }
+
+    private func pageSize(_ text: String?) throws(DocumentError) -> Int {
+        guard let text else { return Self.defaultPage }
+        guard let size = Int32(text), size >= 0 else {
+            throw .invalidArgument("pageSize: \"\(text)\" is not 0 … 2147483647")
+        }
+        return size == 0 ? Self.defaultPage : min(Int(size), Self.maxPage)
+    }
+
+    /// Reads `price desc, name`.
+    private func orders(_ text: String) throws(DocumentError) -> [Query.Order] {
+        var orders: [Query.Order] = []
+        for part in text.split(separator: ",") {
+            let words = part.split(separator: " ")
+            let direction = words.count > 1 ? words[1].lowercased() : "asc"
+            guard (1...2).contains(words.count), direction == "asc" || direction == "desc" else {
+                throw .invalidArgument("orderBy: \"\(part)\" is no order; write a field, and asc or desc after it")
+            }
+            orders.append(.init(try FieldPath(rest: String(words[0])), descending: direction == "desc"))
+        }
+        return orders
+    }
+}
+
+/// Where a page ended: the values its last document is ordered by, as base64 of JSON.
+///
+/// A client may send anything as a token; it is read as strictly as a cursor of a query, which it is.
+enum RESTPageToken {
+    static func text(_ values: [Value]) -> String {
+        var text = JSONText()
+        text.array(values) { $0.value($1) }
+        return RESTBase64.text(text.bytes)
+    }
+
+    static func values(_ token: String) throws(DocumentError) -> [Value] {
+        do throws(JSONProblem) {
+            guard let bytes = RESTBase64.bytes(token) else { throw JSONProblem(offset: 0, message: "") }
+            var values: [Value] = []
+            for element in try JSONParser.parse(bytes).elements() { values.append(try element.value()) }
+            return values
+        } catch {
+            throw .invalidArgument("pageToken: this is no token of an earlier answer")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import DocumentModel
+import FirestoreJSON
+import GoogleREST
+import HostJSON
+
+/// Documents by name and by query: what streams over gRPC and answers a JSON array here.
+extension DocumentREST {
+    func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let (paths, mask, selector) = try body.read { (root) throws(JSONProblem) in
+            var paths: [DocumentPath] = []
+            var mask: [FieldPath]?
+            var selector = RESTSelector.strong
+            for member in try root.members() {
+                if try selector.read(member) { continue }
+                switch member.key {
+                case "documents":
+                    let reader = RESTWriteReader(database: database)
+                    for element in try member.value.elements() { paths.append(try reader.path(element)) }
+                case "mask": mask = try member.value.fieldMask()
+                case "database": try checkDatabase(member.value)
+                default: throw member.unknown
+                }
+            }
+            return (paths, mask, selector)
+        }
+        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+            let (found, readTime) = try await documents(paths, consistency, principal)
+            for (path, document) in zip(paths, found) {
+                text.element()
+                if let document {
+                    text.raw("{\"found\":")
+                    text.document(document.masked(by: mask), in: database)
+                } else {
+                    text.raw("{\"missing\":")
+                    text.string(DocumentName(database: database, path: path).description)
+                }
+                text.readTime(readTime)
+            }
+        }
+    }
+
+    func runQuery(
+        _ path: RESTPath, _ body: RESTBody, _ principal: Principal
+    ) async throws(DocumentError) -> JSONText {
+        let parent = try path.parent()
+        let (query, selector, explains) = try body.read { (root) throws(JSONProblem) in
+            var query: Query?
+            var selector = RESTSelector.strong
+            var explains: RESTExplainOptions?
+            for member in try root.members() {
+                if try selector.read(member) { continue }
+                switch member.key {
+                case "structuredQuery": query = try member.value.structuredQuery(parent: parent)
+                case "explainOptions": explains = try member.value.explainOptions()
+                case "parent": try checkParent(member.value, parent)
+                default: throw member.unknown
+                }
+            }
+            guard let query else { throw root.problem("a request needs its structuredQuery") }
+            return (query, selector, explains)
+        }
+        try check(query)
+        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+            guard let explains else {
+                let (found, readTime) = try await results(query, consistency, principal)
+                return text.results(found, at: readTime, in: database)
+            }
+            let explained = try await explain(query, [], analyze: explains.analyze, consistency, principal)
+            if explains.analyze { text.results(explained.results, at: explained.readTime, in: database) }
+            text.element()
+            text.explainMetrics(explained.explanation, isAggregation: false)
+        }
+    }
+}
+
+extension JSONText {
+    /// Documents, one an element; where there is none, when that was so.
+    fileprivate mutating func results(_ documents: [Document], at readTime: Timestamp, in database: DatabaseID) {
+        for document in documents {
+            element()
+            raw("{\"document\":")
+            self.document(document, in: database)
+            self.readTime(readTime)
+        }
+        if documents.isEmpty {
+            element()
+            raw("{\"readTime\":")
+            string(readTime.rfc3339)
+            raw("}")
+        }
+    }
+}

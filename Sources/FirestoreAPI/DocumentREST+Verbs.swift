@@ -1,0 +1,98 @@
+import DocumentModel
+import FirestoreJSON
+import GoogleREST
+import HostJSON
+
+/// The custom methods: `documents:commit` and its like.
+extension DocumentREST {
+    func perform(
+        _ verb: String, _ path: RESTPath, _ body: RESTBody, _ principal: Principal
+    ) async throws(DocumentError) -> JSONText {
+        let isRoot = path.segments.isEmpty
+        switch verb {
+        case "commit" where isRoot: return try await commit(body, principal)
+        case "batchGet" where isRoot: return try await batchGet(body, principal)
+        case "beginTransaction" where isRoot: return try await begin(body, principal)
+        case "rollback" where isRoot: return try await rollback(body, principal)
+        case "runQuery": return try await runQuery(path, body, principal)
+        case "listCollectionIds": return try await listCollectionIDs(path, body, principal)
+        case "batchWrite" where isRoot: return try await batchWrite(body, principal)
+        case "runAggregationQuery": return try await runAggregationQuery(path, body, principal)
+        case "partitionQuery": return try await partitionQuery(path, body, principal)
+        case "listen", "write", "executePipeline":
+            throw DocumentError(.unimplemented, "\(verb) is not available over REST")
+        default:
+            throw DocumentError(.notFound, "there is no method \"\(verb)\" of \(path.segments.joined(separator: "/"))")
+        }
+    }
+
+    private func commit(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let (writes, transaction) = try body.read { (root) throws(JSONProblem) in
+            var writes: [Write] = []
+            var transaction: TransactionID?
+            for member in try root.members() {
+                switch member.key {
+                case "writes": writes = try RESTWriteReader(database: database).writes(member.value)
+                case "transaction": transaction = try member.value.transaction()
+                case "database": try checkDatabase(member.value)
+                default: throw member.unknown
+                }
+            }
+            return (writes, transaction)
+        }
+        let result = try await commit(writes, transaction: transaction, principal)
+        var text = JSONText()
+        text.raw("{")
+        if !result.writeResults.isEmpty {
+            text.raw("\"writeResults\":")
+            text.array(result.writeResults) { $0.writeResult($1) }
+            text.raw(",")
+        }
+        text.raw("\"commitTime\":")
+        text.string(result.commitTime.rfc3339)
+        text.raw("}")
+        return text
+    }
+
+    private func begin(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let mode = try body.read { (root) throws(JSONProblem) in
+            var mode = TransactionMode.readWrite(retrying: nil)
+            for member in try root.members() {
+                switch member.key {
+                case "options": mode = try member.value.transactionMode()
+                case "database": try checkDatabase(member.value)
+                default: throw member.unknown
+                }
+            }
+            return mode
+        }
+        var text = JSONText()
+        text.raw("{\"transaction\":")
+        text.base64(try await begin(mode, principal).restBytes)
+        text.raw("}")
+        return text
+    }
+
+    private func rollback(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+        let transaction = try body.read { (root) throws(JSONProblem) in
+            var transaction: TransactionID?
+            for member in try root.members() {
+                switch member.key {
+                case "transaction": transaction = try member.value.transaction()
+                case "database": try checkDatabase(member.value)
+                default: throw member.unknown
+                }
+            }
+            guard let transaction else { throw root.problem("a rollback needs its transaction") }
+            return transaction
+        }
+        try await rollback(transaction, principal)
+        return .emptyObject
+    }
+
+    func checkDatabase(_ node: JSONNode) throws(JSONProblem) {
+        guard try node.string() == database.resourceName else {
+            throw node.problem("this is not the database in the URL")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package import DocumentModel
+import GoogleREST
+package import Hummingbird
+import NIOCore
+
+/// Firestore's REST API over a document service.
+///
+/// Serves one database; another project or database is NOT_FOUND. Requests are read strictly: a key or a query
+/// parameter that isn't Firestore's is INVALID_ARGUMENT with its path. Browsers of any origin may ask: what may be read
+/// is a matter of the token, never of a cookie.
+package struct DocumentREST: HTTPResponder {
+    package typealias Context = BasicRequestContext
+
+    let database: DatabaseID
+    let service: any DocumentService
+    private let isDevelopment: Bool
+    private let principals: PrincipalReader
+    private let maxBodyBytes: Int
+
+    /// Firestore's own limit on a request.
+    package static let maxRequestBytes = 10 * 1024 * 1024
+
+    package init(
+        database: DatabaseID, service: any DocumentService, isDevelopment: Bool,
+        principals: PrincipalReader, maxBodyBytes: Int = maxRequestBytes
+    ) {
+        self.database = database
+        self.service = service
+        self.isDevelopment = isDevelopment
+        self.principals = principals
+        self.maxBodyBytes = maxBodyBytes
+    }
+
+    package func respond(to request: Request, context: Context) async throws -> Response {
+        var response: Response
+        if request.method == .options {
+            response = Response(status: .ok)
+        } else {
+            do throws(DocumentError) {
+                response = RESTResponse.json(try await answer(request).bytes, status: .ok)
+            } catch {
+                response = RESTResponse.error(error)
+            }
+        }
+        RESTCrossOrigin.allow(request.headers, in: &response.headers)
+        return response
+    }
+
+    private func answer(_ request: Request) async throws(DocumentError) -> JSONText {
+        guard let path = RESTPath(request.uri.path, hasVerb: request.method == .post) else {
+            throw DocumentError(
+                .notFound,
+                "there is nothing at \(request.uri.path); documents are at /v1/\(database.documentsRoot)")
+        }
+        guard path.database == database else {
+            throw DocumentError(
+                .notFound,
+                "this host serves \(database.resourceName), not \(path.database.resourceName)")
+        }
+        let principal = try await principals.principal(request.headers[.authorization])
+        let query = request.uri.query
+        if path.isHelper { return try await helper(request.method, path) }
+        switch (request.method, path.verb) {
+        case (.get, nil) where path.segments.count % 2 == 0: return try await get(path, query, principal)
+        case (.get, nil): return try await list(path, query, principal)
+        case (.post, nil): return try await create(path, query, try await body(request), principal)
+        case (.patch, nil): return try await update(path, query, try await body(request), principal)
+        case (.delete, nil): return try await delete(path, query, principal)
+        case (.post, let verb?): return try await perform(verb, path, try await body(request), principal)
+        default:
+            throw DocumentError(.notFound, "documents have no method \(request.method.rawValue)")
+        }
+    }
+
+    /// Development's own requests, which need no token there.
+    private func helper(_ method: HTTPRequest.Method, _ path: RESTPath) async throws(DocumentError) -> JSONText {
+        guard isDevelopment, method == .delete, path.segments.isEmpty else {
+            throw DocumentError(.notFound, "there is no such helper, or the host is not in development mode")
+        }
+        try await service.clear()
+        return .emptyObject
+    }
+
+    /// The body's JSON with a way to name places in it; an empty body is an empty message.
+    private func body(_ request: Request) async throws(DocumentError) -> RESTBody {
+        let buffer: ByteBuffer
+        do {
+            buffer = try await request.body.collect(upTo: maxBodyBytes)
+        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
+            throw .invalidArgument("the request's body is larger than \(maxBodyBytes) bytes, the limit")
+        } catch {
+            throw DocumentError(.cancelled, "the request's body did not arrive")
+        }
+        return try RESTBody(buffer)
+    }
+}

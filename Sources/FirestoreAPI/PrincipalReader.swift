@@ -1,0 +1,35 @@
+package import DocumentModel
+
+/// Tells who asks from a request's `Authorization`.
+package struct PrincipalReader: Sendable {
+    /// Verifies an ID token. A `DocumentError` it throws is answered as it is (`unavailable` where the keys can't be
+    /// had); any other error means that the token is not valid.
+    package typealias Verify = @Sendable (_ token: String) async throws -> ClientIdentity
+
+    private let isDevelopment: Bool
+    private let verify: Verify
+
+    package init(isDevelopment: Bool, verify: @escaping Verify) {
+        self.isDevelopment = isDevelopment
+        self.verify = verify
+    }
+
+    /// - Parameter authorization: the header's value; nil where there is none, which is a client that isn't signed in.
+    /// - Throws: `unauthenticated` for anything but a valid token. `Bearer owner` is the admin in development and an
+    ///   invalid token in production.
+    package func principal(_ authorization: String?) async throws(DocumentError) -> Principal {
+        guard let authorization else { return .client(nil) }
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Self.invalid }
+        if parts[1] == "owner", isDevelopment { return .admin }
+        do {
+            return .client(try await verify(String(parts[1])))
+        } catch let error as DocumentError {
+            throw error
+        } catch {
+            throw Self.invalid
+        }
+    }
+
+    private static let invalid = DocumentError(.unauthenticated, "the ID token is not valid")
+}

@@ -1,0 +1,90 @@
+import HostJSON
+import TokenVerification
+import Synchronization
+
+/// The access tokens of the service account that the process runs as, from Google Cloud's metadata server.
+///
+/// One is kept until shortly before it expires, and however many ask, one fetch is under way at a time.
+final class AccessTokens: Sendable {
+    private struct State {
+        var held: (text: String, freshUntil: Int64)?
+        var fetch: Task<Result<String, ServiceFailure>, Never>?
+    }
+
+    private enum Way {
+        case held(String)
+        case fetch(Task<Result<String, ServiceFailure>, Never>)
+    }
+
+    /// Seconds before its end at which a token is fetched anew: the metadata server has a new one by then.
+    private static let margin: Int64 = 225
+    private static let timeout = 5.0
+    private static let maxBytes = 64 * 1024
+
+    private let address: String
+    private let transport: any ServiceTransport
+    private let now: WallClock
+    private let state = Mutex(State())
+
+    /// - Parameter host: of the metadata server.
+    init(host: String, transport: any ServiceTransport, now: @escaping WallClock) {
+        address = "http://\(host)/computeMetadata/v1/instance/service-accounts/default/token"
+        self.transport = transport
+        self.now = now
+    }
+
+    /// - Parameter refused: a token that a service didn't take; another is fetched.
+    /// - Throws: where the metadata server gives none. That isn't remembered: the next who asks has it tried again.
+    func token(insteadOf refused: String? = nil) async throws(ServiceFailure) -> String {
+        let way = state.withLock { state -> Way in
+            if let held = state.held, held.text != refused, now() < held.freshUntil { return .held(held.text) }
+            let fetch = state.fetch ?? Task { await self.fetch() }
+            state.fetch = fetch
+            return .fetch(fetch)
+        }
+        switch way {
+        case .held(let text): return text
+        case .fetch(let fetch): return try await fetch.value.get()
+        }
+    }
+
+    private func fetch() async -> Result<String, ServiceFailure> {
+        let began = now()
+        let result: Result<(text: String, lifetime: Int64), ServiceFailure>
+        do throws(ServiceFailure) { result = .success(try await ask()) } catch { result = .failure(error) }
+        return state.withLock { state in
+            state.fetch = nil
+            return result.map { token in
+                // One that is near its end already is still of use, for half of what is left.
+                state.held = (token.text, began + max(token.lifetime - Self.margin, token.lifetime / 2))
+                return token.text
+            }
+        }
+    }
+
+    private func ask() async throws(ServiceFailure) -> (text: String, lifetime: Int64) {
+        let answer: ServiceAnswer
+        do throws(ServiceFailure) {
+            answer = try await transport.send(
+                ServiceRequest(
+                    address: address, headers: ["Metadata-Flavor": "Google"], body: nil, maxBytes: Self.maxBytes,
+                    timeout: Self.timeout))
+        } catch {
+            throw Self.failure(
+                "the metadata server can't be reached: \(error.message). Outside of Google Cloud name an emulator, or a "
+                    + "functions-host, by FIRESTORE_EMULATOR_HOST")
+        }
+        guard answer.status == 200 else {
+            throw Self.failure("the metadata server answers with status \(answer.status)")
+        }
+        guard let node = try? JSONParser.parse(answer.body), let text = try? node["access_token"]?.string(),
+            let lifetime = try? node["expires_in"]?.integer()
+        else { throw Self.failure("the metadata server's answer is no token") }
+        return (text, lifetime)
+    }
+
+    /// Whatever went wrong, the service that the token is for has seen nothing.
+    private static func failure(_ message: String) -> ServiceFailure {
+        ServiceFailure(kind: .notSent, message: message)
+    }
+}

@@ -1,0 +1,155 @@
+import DocumentModel
+import FunctionManifest
+import GoogleREST
+import HostJSON
+import TextFormats
+
+/// Firestore's REST API at another place, as one that asks it.
+struct FirestoreService: Sendable {
+    /// Waits before a further try.
+    typealias Pause = @Sendable (_ seconds: Double) async -> Void
+
+    let database: DatabaseID
+    /// `https://firestore.googleapis.com`, or an emulator's address.
+    let origin: String
+    let transport: any ServiceTransport
+    /// Nil for an emulator, which takes everyone for its owner.
+    let tokens: AccessTokens?
+    let pause: Pause
+
+    /// Of an answer's text. It is held and taken apart as a whole.
+    static let maxAnswerBytes = 16 * 1024 * 1024
+    private static let timeout = 60.0
+    private static let backoff = Backoff(min: 0.1, max: 5)
+    private static let maxTries = 3
+
+    /// Asks for one thing.
+    ///
+    /// What the service can't be asked for now is tried again a little later, unless it may have been done and doing it
+    /// twice is not the same as once.
+    ///
+    /// - Parameters:
+    ///   - verb: the custom method, such as `runQuery`.
+    ///   - parent: the document that it is below; nil for the database's root.
+    ///   - isCut: whether it ends where its task is cancelled. What else the service has to do is waited for, since it is
+    ///     then known what became of it; only what isn't sent yet never is.
+    /// - Throws: the service's refusal; `unavailable` where it can't be reached or the answer was lost, as Google's own
+    ///   clients have it; `deadlineExceeded` after a minute; `resourceExhausted` where the answer is too large.
+    func ask(
+        _ verb: String, below parent: DocumentPath? = nil, _ body: JSONText, isRepeatable: Bool = true,
+        isCut: Bool = true
+    ) async throws(DocumentError) -> JSONNode {
+        let path = parent.map { "/" + PercentEncoding.encoded($0.string) } ?? ""
+        let room = AnswerRoom.current
+        let request = ServiceRequest(
+            address: "\(origin)/v1/\(database.documentsRoot)\(path):\(verb)",
+            headers: ["Content-Type": "application/json", "User-Agent": "functions-host"], body: body.bytes,
+            maxBytes: Self.maxAnswerBytes, timeout: Self.timeout, room: room, isRepeatable: isRepeatable)
+        var failures = 1
+        while true {
+            guard !Task.isCancelled else { throw Self.cancelled }
+            let refusal: DocumentError
+            let mayRepeat: Bool
+            let answer = isCut ? await send(request) : await Task { await send(request) }.value
+            switch answer {
+            case .success(let answer) where answer.status == 200: return try Self.parse(answer.body)
+            case .success(let answer):
+                refusal = Self.refusal(answer)
+                mayRepeat = isRepeatable && refusal.code == .unavailable
+            case .failure(let failure) where failure.kind == .noRoom:
+                guard await room?.wait(for: Self.maxAnswerBytes) ?? false else { throw Self.cancelled }
+                continue
+            case .failure(let failure):
+                refusal = Self.error(failure, verb, isRepeatable: isRepeatable)
+                mayRepeat = failure.kind == .notSent || (failure.kind == .lost && isRepeatable)
+            }
+            guard mayRepeat, failures < Self.maxTries else { throw refusal }
+            await wait(afterFailures: failures)
+            failures += 1
+        }
+    }
+
+    /// Waits as long as it takes others to get out of the way.
+    func wait(afterFailures failures: Int) async {
+        await pause(Self.backoff.pause(afterFailures: failures) * .random(in: 0.5...1))
+    }
+
+    private func send(_ request: ServiceRequest) async -> Result<ServiceAnswer, ServiceFailure> {
+        do throws(ServiceFailure) { return .success(try await authorized(request)) } catch { return .failure(error) }
+    }
+
+    /// Sends a request, a second time where its token isn't taken any more.
+    private func authorized(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+        var request = request
+        guard let tokens else {
+            request.headers["Authorization"] = "Bearer owner"
+            return try await transport.send(request)
+        }
+        let token = try await tokens.token()
+        request.headers["Authorization"] = "Bearer \(token)"
+        let answer = try await transport.send(request)
+        guard answer.status == 401 else { return answer }
+        request.headers["Authorization"] = "Bearer \(try await tokens.token(insteadOf: token))"
+        return try await transport.send(request)
+    }
+
+    private static func parse(_ body: [UInt8]) throws(DocumentError) -> JSONNode {
+        let node: JSONNode
+        do throws(JSONProblem) { node = try JSONParser.parse(body) } catch { throw unreadable(error.message) }
+        if let error = node.error { throw error }
+        return node
+    }
+
+    private static func refusal(_ answer: ServiceAnswer) -> DocumentError {
+        if let node = try? JSONParser.parse(answer.body), let error = node.error { return error }
+        return DocumentError(
+            StatusCode(httpStatus: answer.status), "the document service answers with status \(answer.status)")
+    }
+
+    private static func error(_ failure: ServiceFailure, _ verb: String, isRepeatable: Bool) -> DocumentError {
+        let doubt = isRepeatable ? "" : "; what was asked for may have been done"
+        switch failure.kind {
+        case .notSent:
+            return DocumentError(.unavailable, "the document service can't be asked for \(verb): \(failure.message)")
+        case .lost:
+            return DocumentError(
+                .unavailable, "the document service's answer to \(verb) was lost: \(failure.message)\(doubt)")
+        case .timedOut:
+            return DocumentError(
+                .deadlineExceeded, "the document service didn't answer \(verb) within \(Int(timeout)) s\(doubt)")
+        case .cancelled: return cancelled
+        case .tooLarge, .noRoom:
+            return DocumentError(
+                .resourceExhausted,
+                "one answer of the document service may have \(maxAnswerBytes / 1_048_576) MiB, the limit; ask for "
+                    + "fewer documents, page by page\(doubt)")
+        }
+    }
+
+    static let cancelled = DocumentError(.cancelled, "the invocation is over")
+
+    static func unreadable(_ why: String) -> DocumentError {
+        DocumentError(.internal, "the document service's answer can't be read: \(why)")
+    }
+}
+
+extension JSONNode {
+    /// Reads an answer, or a part of it.
+    func answer<Message>(
+        _ body: (JSONNode) throws(JSONProblem) -> Message
+    ) throws(DocumentError) -> Message {
+        do throws(JSONProblem) {
+            return try body(self)
+        } catch {
+            let path = path(to: error.offset) ?? ""
+            throw FirestoreService.unreadable(path.isEmpty ? error.message : "\(path): \(error.message)")
+        }
+    }
+
+    /// The messages of a stream, which stand in an array; the stream may end in an error.
+    func stream() throws(DocumentError) -> [JSONNode] {
+        let elements = try answer { (node) throws(JSONProblem) in try node.elements() }
+        if let error = elements.last?.error { throw error }
+        return elements
+    }
+}

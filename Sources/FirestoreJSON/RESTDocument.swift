@@ -1,0 +1,33 @@
+package import DocumentModel
+package import HostJSON
+
+/// Stored documents between Firestore's JSON and the model.
+extension RESTWriteReader {
+    /// A document as a service answers it.
+    package func stored(_ node: JSONNode) throws(JSONProblem) -> Document {
+        guard let name = node["name"], let createTime = node["createTime"], let updateTime = node["updateTime"] else {
+            throw node.problem("a document has its name, createTime and updateTime")
+        }
+        return Document(
+            path: try path(name), fields: try node["fields"]?.fields() ?? [:], createTime: try createTime.timestamp(),
+            updateTime: try updateTime.timestamp())
+    }
+}
+
+extension JSONText {
+    package mutating func document(_ document: Document, in database: DatabaseID) {
+        raw("{\"name\":")
+        name(document.path, in: database)
+        raw(",\"fields\":")
+        fields(document.fields)
+        raw(",\"createTime\":")
+        string(document.createTime.rfc3339)
+        raw(",\"updateTime\":")
+        string(document.updateTime.rfc3339)
+        raw("}")
+    }
+
+    package mutating func name(_ path: DocumentPath, in database: DatabaseID) {
+        string(DocumentName(database: database, path: path).description)
+    }
+}

@@ -1,0 +1,39 @@
+package import DocumentModel
+
+extension FieldPath {
+    /// Reads a field path as Firestore's requests write it: a segment that is no plain identifier stands in backticks.
+    ///
+    /// - Throws: `invalidArgument` where it doesn't, or the path is malformed.
+    package init(rest text: String) throws(DocumentError) {
+        try self.init(text)
+        var isQuoted = false
+        var isFirst = true
+        var isEscaped = false
+        for byte in text.utf8 {
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "`") {
+                isQuoted.toggle()
+            } else if isQuoted {
+                isEscaped = byte == UInt8(ascii: "\\")
+            } else if byte == UInt8(ascii: ".") {
+                isFirst = true
+                continue
+            } else {
+                guard Self.isPlain(byte, isFirst: isFirst) else {
+                    throw .invalidArgument(
+                        "field path \"\(text)\" has a segment that is no identifier; put it in backticks")
+                }
+            }
+            isFirst = false
+        }
+    }
+
+    private static func isPlain(_ byte: UInt8, isFirst: Bool) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): !isFirst
+        default: false
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package import DocumentModel
+package import GoogleREST
+import TextFormats
+
+extension RESTParameters {
+    /// Nil where there is none of this name.
+    package func fieldPaths(_ name: String) throws(DocumentError) -> [FieldPath]? {
+        let texts = all(name)
+        guard !texts.isEmpty else { return nil }
+        var paths: [FieldPath] = []
+        for text in texts { paths.append(try FieldPath(rest: text)) }
+        return paths
+    }
+
+    /// What `transaction` and `readTime` say of the state to read.
+    package func consistency() throws(DocumentError) -> ReadConsistency {
+        guard let text = self["transaction"] else {
+            guard let text = self["readTime"] else { return .strong }
+            guard let time = Timestamp(rfc3339: text) else {
+                throw .invalidArgument("readTime: \"\(text)\" is no time")
+            }
+            return .at(time)
+        }
+        guard self["readTime"] == nil else { throw .invalidArgument("transaction and readTime exclude each other") }
+        guard let id = RESTBase64.bytes(text).flatMap(TransactionID.init(restBytes:)) else {
+            throw .invalidArgument("transaction: \"\(text)\" is no transaction")
+        }
+        return .transaction(id)
+    }
+
+    package func precondition() throws(DocumentError) -> Write.Precondition? {
+        let exists = try boolean("currentDocument.exists")
+        guard let text = self["currentDocument.updateTime"] else { return exists.map { .exists($0) } }
+        guard exists == nil else {
+            throw .invalidArgument("currentDocument: exists and updateTime exclude each other")
+        }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw .invalidArgument("currentDocument.updateTime: \"\(text)\" is no time")
+        }
+        return .updateTime(time)
+    }
+}

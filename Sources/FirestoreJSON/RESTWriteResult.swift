@@ -1,0 +1,31 @@
+package import DocumentModel
+package import HostJSON
+
+/// What writes led to, between Firestore's JSON and the model.
+extension JSONNode {
+    /// - Parameter write: what was asked for. A service may tell a time of a delete too, which is none of the document.
+    package func writeResult(of write: Write) throws(JSONProblem) -> WriteResult {
+        var result = WriteResult(updateTime: nil, transformResults: [])
+        if write.operation != .delete { result.updateTime = try self["updateTime"]?.timestamp() }
+        for element in try self["transformResults"]?.elements() ?? [] {
+            result.transformResults.append(try element.value())
+        }
+        return result
+    }
+}
+
+extension JSONText {
+    package mutating func writeResult(_ result: WriteResult) {
+        raw("{")
+        if let time = result.updateTime {
+            raw("\"updateTime\":")
+            string(time.rfc3339)
+        }
+        if !result.transformResults.isEmpty {
+            if result.updateTime != nil { raw(",") }
+            raw("\"transformResults\":")
+            array(result.transformResults) { $0.value($1) }
+        }
+        raw("}")
+    }
+}

@@ -1,0 +1,240 @@
+package import DocumentModel
+
+/// A bundle's functions as data: all that the host ever knows of them.
+package struct Manifest: Codable, Equatable, Sendable {
+    /// The version of what host and workers say to each other, manifests among it. Raised by every change that an older
+    /// side wouldn't understand.
+    package static let protocolVersion = 3
+
+    package var protocolVersion: Int
+    package var functions: [FunctionManifest]
+    /// What the operator gives the bundle, secrets among it. Names are unique.
+    package var params: [ParamManifest]
+
+    package init(
+        protocolVersion: Int = Self.protocolVersion, functions: [FunctionManifest], params: [ParamManifest] = []
+    ) {
+        self.protocolVersion = protocolVersion
+        self.functions = functions
+        self.params = params
+    }
+}
+
+/// One function: what starts it and what it may use.
+package struct FunctionManifest: Codable, Equatable, Sendable {
+    package var name: String
+    package var regions: [String]
+    package var memoryMiB: Int
+    package var timeoutSeconds: Int
+    package var cpu: Double
+    package var concurrency: Int
+    package var minInstances: Int
+    package var maxInstances: Int
+    package var labels: [String: String]
+    /// The names of those that it may read.
+    package var secrets: [String]
+    /// Each of them holds.
+    package var rateLimits: [RateLimitManifest]
+    package var ingress: String
+    package var invoker: [String]
+    /// Whether the handler's writes and the end of its invocation are one commit.
+    package var isTransactional: Bool
+    package var trigger: TriggerManifest
+
+    package init(
+        name: String, regions: [String], memoryMiB: Int, timeoutSeconds: Int, cpu: Double, concurrency: Int,
+        minInstances: Int, maxInstances: Int, labels: [String: String], secrets: [String],
+        rateLimits: [RateLimitManifest] = [], ingress: String, invoker: [String], isTransactional: Bool,
+        trigger: TriggerManifest
+    ) {
+        self.name = name
+        self.regions = regions
+        self.memoryMiB = memoryMiB
+        self.timeoutSeconds = timeoutSeconds
+        self.cpu = cpu
+        self.concurrency = concurrency
+        self.minInstances = minInstances
+        self.maxInstances = maxInstances
+        self.labels = labels
+        self.secrets = secrets
+        self.rateLimits = rateLimits
+        self.ingress = ingress
+        self.invoker = invoker
+        self.isTransactional = isTransactional
+        self.trigger = trigger
+    }
+}
+
+/// What starts a function.
+package enum TriggerManifest: Codable, Equatable, Sendable {
+    case callable(CallableTrigger)
+    case http(HTTPTrigger)
+    case document(DocumentTrigger)
+    case schedule(ScheduleTrigger)
+    case task(TaskTrigger)
+    case event(EventTrigger)
+
+    package struct CallableTrigger: Codable, Equatable, Sendable {
+        package var cors: CORSPolicy
+        package var enforceAppCheck: Bool
+        /// Whether an App Check token counts as used once it was sent here.
+        package var consumeAppCheckToken: Bool
+        /// Seconds between signs of life on a silent stream; nil for none.
+        package var heartbeatSeconds: Int?
+
+        package init(
+            cors: CORSPolicy, enforceAppCheck: Bool, consumeAppCheckToken: Bool = false, heartbeatSeconds: Int?
+        ) {
+            self.cors = cors
+            self.enforceAppCheck = enforceAppCheck
+            self.consumeAppCheckToken = consumeAppCheckToken
+            self.heartbeatSeconds = heartbeatSeconds
+        }
+    }
+
+    package struct HTTPTrigger: Codable, Equatable, Sendable {
+        package var cors: CORSPolicy
+
+        package init(cors: CORSPolicy) { self.cors = cors }
+    }
+
+    package struct DocumentTrigger: Codable, Equatable, Sendable {
+        package var eventType: DocumentEventType
+        package var document: String
+        /// Nil where an event whose handler fails is dropped.
+        package var retry: EventRetryManifest?
+        /// Whether the changes of one document are handled one at a time, in the order of their commits.
+        package var isOrdered: Bool
+        /// Whether the function wants the type of events that tell who made the change. Ours all do.
+        package var hasAuthContext: Bool
+
+        package init(
+            eventType: DocumentEventType, document: String, retry: EventRetryManifest? = nil, isOrdered: Bool = false,
+            hasAuthContext: Bool = false
+        ) {
+            self.eventType = eventType
+            self.document = document
+            self.retry = retry
+            self.isOrdered = isOrdered
+            self.hasAuthContext = hasAuthContext
+        }
+
+        /// `google.cloud.firestore.document.v1.created`, or with `.withAuthContext` behind it.
+        package var cloudEventType: String {
+            "google.cloud.firestore.document.v1." + eventType.rawValue + (hasAuthContext ? ".withAuthContext" : "")
+        }
+    }
+
+    package struct ScheduleTrigger: Codable, Equatable, Sendable {
+        package var schedule: String
+        package var timeZone: String
+        package var retryCount: Int
+        package var maxRetrySeconds: Int
+        package var minBackoffSeconds: Int
+        package var maxBackoffSeconds: Int
+        package var maxDoublings: Int
+        package var missedRuns: MissedRunsManifest
+        /// Whether a run may begin while the one before goes on.
+        package var overlaps: Bool
+
+        package init(
+            schedule: String, timeZone: String, retryCount: Int, maxRetrySeconds: Int, minBackoffSeconds: Int,
+            maxBackoffSeconds: Int, maxDoublings: Int, missedRuns: MissedRunsManifest = .once, overlaps: Bool = false
+        ) {
+            self.schedule = schedule
+            self.timeZone = timeZone
+            self.retryCount = retryCount
+            self.maxRetrySeconds = maxRetrySeconds
+            self.minBackoffSeconds = minBackoffSeconds
+            self.maxBackoffSeconds = maxBackoffSeconds
+            self.maxDoublings = maxDoublings
+            self.missedRuns = missedRuns
+            self.overlaps = overlaps
+        }
+    }
+
+    /// A queue of tasks.
+    package struct TaskTrigger: Codable, Equatable, Sendable {
+        /// Tries in all; -1 for no bound.
+        package var maxAttempts: Int
+        /// The time in which to try; 0 for no bound.
+        package var maxRetrySeconds: Int
+        package var minBackoffSeconds: Double
+        package var maxBackoffSeconds: Double
+        package var maxDoublings: Int
+        package var maxConcurrentDispatches: Int
+        package var maxDispatchesPerSecond: Double
+
+        package init(
+            maxAttempts: Int = 3, maxRetrySeconds: Int = 0, minBackoffSeconds: Double = 0.1,
+            maxBackoffSeconds: Double = 3600, maxDoublings: Int = 16, maxConcurrentDispatches: Int = 1000,
+            maxDispatchesPerSecond: Double = 500
+        ) {
+            self.maxAttempts = maxAttempts
+            self.maxRetrySeconds = maxRetrySeconds
+            self.minBackoffSeconds = minBackoffSeconds
+            self.maxBackoffSeconds = maxBackoffSeconds
+            self.maxDoublings = maxDoublings
+            self.maxConcurrentDispatches = maxConcurrentDispatches
+            self.maxDispatchesPerSecond = maxDispatchesPerSecond
+        }
+    }
+
+    /// Events by type, and by attributes that must be equal.
+    package struct EventTrigger: Codable, Equatable, Sendable {
+        package var eventType: String
+        package var filters: [String: String]
+        package var retry: EventRetryManifest?
+
+        package init(eventType: String, filters: [String: String] = [:], retry: EventRetryManifest? = nil) {
+            self.eventType = eventType
+            self.filters = filters
+            self.retry = retry
+        }
+    }
+}
+
+/// How an event whose handler fails is tried again: with pauses that double, until it is too old.
+package struct EventRetryManifest: Codable, Equatable, Sendable {
+    package var minBackoffSeconds: Double
+    package var maxBackoffSeconds: Double
+    /// Counted from the event; then it becomes a dead letter.
+    package var maxAgeSeconds: Int
+    /// Nil for as many as the age allows.
+    package var maxAttempts: Int?
+
+    package init(
+        minBackoffSeconds: Double = 10, maxBackoffSeconds: Double = 600, maxAgeSeconds: Int = 86_400,
+        maxAttempts: Int? = nil
+    ) {
+        self.minBackoffSeconds = minBackoffSeconds
+        self.maxBackoffSeconds = maxBackoffSeconds
+        self.maxAgeSeconds = maxAgeSeconds
+        self.maxAttempts = maxAttempts
+    }
+}
+
+/// What becomes of a job's runs that were due while the host was down, or while the run before went on.
+package enum MissedRunsManifest: Codable, Hashable, Sendable {
+    /// One run, for the last of them.
+    case once
+    case skip
+    /// Each of them, the latest so many at most.
+    case all(max: Int)
+}
+
+/// Which origins' pages may call a function from a browser.
+package enum CORSPolicy: Codable, Equatable, Sendable {
+    case off
+    case any
+    case origins([String])
+
+    /// Whether a page of this origin may read the answer.
+    package func allows(_ origin: String) -> Bool {
+        switch self {
+        case .off: false
+        case .any: true
+        case .origins(let origins): origins.contains(origin)
+        }
+    }
+}

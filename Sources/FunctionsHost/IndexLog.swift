@@ -1,0 +1,66 @@
+import DocumentModel
+import DocumentStore
+import HostConfiguration
+import Logging
+
+extension DocumentStore {
+    /// Takes on what a project's file of indexes says. The host doesn't wait for it: it serves without them, slower.
+    func configure(_ file: IndexFile, logger: Logger) {
+        if !file.expiring.isEmpty {
+            logger.warning(
+                "documents don't expire on this host: the ttl of these fields has no effect",
+                metadata: ["indexes.ttl": .array(file.expiring.map { "\($0)" })])
+        }
+        for skipped in file.skipped { logger.warning("\(skipped)") }
+        configureIndexes(file.configuration) { result in
+            guard case .failure(let error) = result else { return }
+            logger.error(
+                "the indexes can't be changed; those of the last start are used",
+                metadata: ["error": "\(error.message)"])
+        }
+    }
+}
+
+extension IndexEvent {
+    func log(to logger: Logger) {
+        switch self {
+        case .building(let index): logger.info("index is being built", metadata: index.logMetadata)
+        case .ready(let index): logger.info("index is ready", metadata: index.logMetadata)
+        case .dropping(let index): logger.info("index is being dropped", metadata: index.logMetadata)
+        case .dropped(let index): logger.info("index is dropped", metadata: index.logMetadata)
+        case .changingFields(let id):
+            logger.info("fields' own indexes are being changed", metadata: ["index.collection": "\(id)"])
+        case .changedFields(let id):
+            logger.info("fields' own indexes are changed", metadata: ["index.collection": "\(id)"])
+        case .rebuilding: logger.info("all indexes are being made anew")
+        case .rebuilt: logger.info("all indexes are made anew")
+        case .progress(let id, let documents):
+            logger.info(
+                "indexes are being worked on",
+                metadata: ["index.collection": "\(id ?? "*")", "index.documents": "\(documents)"])
+        case .skipped(let error):
+            logger.error(
+                "a document can't be read, and is left out of indexes; check the store",
+                metadata: ["error": "\(error.message)"])
+        case .failed(let error):
+            logger.error("the work on indexes stopped, and is tried again", metadata: ["error": "\(error.message)"])
+        }
+    }
+}
+
+extension IndexDefinition {
+    fileprivate var logMetadata: Logger.Metadata {
+        let fields = fields.map { field in
+            switch field.kind {
+            case .ascending: "\(field.path) ASCENDING"
+            case .descending: "\(field.path) DESCENDING"
+            case .contains: "\(field.path) CONTAINS"
+            }
+        }
+        return [
+            "index.collection": "\(collectionID)",
+            "index.scope": scope == .collection ? "COLLECTION" : "COLLECTION_GROUP",
+            "index.fields": .array(fields.map { "\($0)" }),
+        ]
+    }
+}

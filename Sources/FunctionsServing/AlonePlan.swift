@@ -1,0 +1,47 @@
+import FunctionManifest
+import HostProcess
+import Logging
+
+/// Which of a bundle's functions are served alone, and what they may read.
+struct AlonePlan {
+    let functions: [FunctionManifest]
+    let params: EnvironmentParams
+    /// Those that nobody would tell of anything, without a host.
+    private let unserved: [FunctionManifest]
+
+    /// - Throws: all that keeps the bundle from being served, a line each.
+    init(_ manifest: Manifest, of bundle: String, in environment: ServingEnvironment) throws(HostError) {
+        let servable = manifest.functions.filter { !$0.trigger.isForEvents }
+        unserved = manifest.functions.filter(\.trigger.isForEvents)
+        var problems: [String] = []
+        if let target = environment.target {
+            functions = servable.filter { $0.name == target }
+            if let other = unserved.first(where: { $0.name == target }) {
+                problems.append(
+                    "FUNCTION_TARGET is \"\(target)\", which is \(other.trigger.kindName); alone, callables and HTTP "
+                        + "functions are served. Serve it with functions-host")
+            } else if functions.isEmpty {
+                let names = servable.map(\.name).joined(separator: ", ")
+                problems.append(
+                    "FUNCTION_TARGET is \"\(target)\", and \(bundle) has no such function; it has \(names)")
+            }
+        } else {
+            functions = servable
+            if servable.isEmpty {
+                problems.append(
+                    "\(bundle) has no callable and no HTTP function, and alone only these are served. Serve it with "
+                        + "functions-host")
+            }
+        }
+        params = EnvironmentParams(manifest, of: functions, from: environment.variables)
+        problems += params.problems
+        guard problems.isEmpty else { throw HostError(problems.joined(separator: "\n")) }
+    }
+
+    /// For the log; nil where all are served.
+    var unservedReason: Logger.Metadata? {
+        guard !unserved.isEmpty else { return nil }
+        let names = unserved.map { "\($0.name) (\($0.trigger.kindName))" }.joined(separator: ", ")
+        return ["functions": "\(names)", "reason": "nothing tells them of events without functions-host"]
+    }
+}

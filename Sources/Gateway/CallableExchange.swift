@@ -1,0 +1,193 @@
+import DocumentModel
+import FunctionManifest
+import TokenVerification
+import WorkerProtocol
+import Workers
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// A call of a callable function: the protocol's checks in their order, then the invocation, then its answer.
+final class CallableExchange: Exchange, InvocationClient {
+    private let request: GatewayRequest
+    private let trigger: TriggerManifest.CallableTrigger
+    private let loop: GatewayLoop
+    private unowned let connection: GatewayHandler
+    private var invocation: Invocation?
+    private var hasLeft = false
+    private let stream: EventStream?
+
+    private var function: ServedFunction { request.match.function }
+    private var headers: HTTPHeaders { request.head.headers }
+
+    init(
+        _ request: GatewayRequest, _ trigger: TriggerManifest.CallableTrigger, loop: GatewayLoop,
+        connection: GatewayHandler
+    ) {
+        self.request = request
+        self.trigger = trigger
+        self.loop = loop
+        self.connection = connection
+        // Exactly this value: a browser's list of accepted types doesn't ask for a stream.
+        stream =
+            request.head.headers.first(name: "Accept") == "text/event-stream"
+            ? EventStream(connection: connection, loop: loop.eventLoop) : nil
+    }
+
+    func begin() {
+        if request.head.method == .OPTIONS {
+            let answer = CORSHeaders.preflight(headers, policy: trigger.cors, methods: "POST")
+            return connection.send(.noContent, answer, body: ByteBuffer())
+        }
+        let data: ByteBuffer
+        do throws(EnvelopeScanner.Failure) {
+            guard request.head.method == .POST, isJSON else {
+                log("a request is no call", reason: "it must be a POST of application/json")
+                return fail(.badRequest)
+            }
+            guard (headers.first(name: "Idempotency-Key")?.utf8.count ?? 0) <= 256 else {
+                log("a request is no call", reason: "its Idempotency-Key is longer than 256 bytes")
+                return fail(.badRequest)
+            }
+            data = try EnvelopeScanner.data(in: request.body)
+        } catch {
+            log("a request is no call", reason: error.description)
+            return fail(.badRequest)
+        }
+        TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in
+            admit(data, result)
+        }
+    }
+
+    func clientLeft() {
+        hasLeft = true
+        stream?.stop()
+        if let invocation { loop.invocations.clientLeft(invocation) }
+    }
+
+    // MARK: Admission
+
+    private var isJSON: Bool {
+        guard let type = headers.first(name: "Content-Type") else { return false }
+        if type == "application/json" { return true }
+        let essence = type.prefix { $0 != ";" }.lowercased()
+        return essence.split(whereSeparator: \.isWhitespace) == ["application/json"]
+    }
+
+    private func admit(_ data: ByteBuffer, _ tokens: TokenCheck.Result) {
+        guard !hasLeft else { return }
+        var identities: (auth: InvocationHead.VerifiedIdentity?, app: InvocationHead.VerifiedIdentity?)
+        var isConsumed = false
+        switch tokens.idToken {
+        case .absent: identities.auth = nil
+        case .valid(let identity, _): identities.auth = identity
+        case .invalid(let reason):
+            log("an ID token was refused", reason: reason)
+            return fail(.unauthenticated)
+        case .unavailable:
+            return fail(.keysUnavailable)
+        }
+        switch tokens.appCheck {
+        case .valid(let identity, let expires):
+            identities.app = identity
+            if trigger.consumeAppCheckToken, let token = headers.first(name: "X-Firebase-AppCheck") {
+                isConsumed = loop.consumedTokens.consume(token, expires: expires)
+            }
+        case .absent where trigger.enforceAppCheck:
+            log("a call was refused", reason: "it has no App Check token")
+            return fail(.unauthenticated)
+        case .invalid(let reason):
+            log("an App Check token was refused", reason: reason)
+            if trigger.enforceAppCheck { return fail(.unauthenticated) }
+        case .unavailable where trigger.enforceAppCheck:
+            return fail(.keysUnavailable)
+        case .absent, .unavailable: break
+        }
+        submit(data, identities.auth, identities.app, isConsumed: isConsumed)
+    }
+
+    private func submit(
+        _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?,
+        isConsumed: Bool
+    ) {
+        if let limiter = function.limiter,
+            let refusal = limiter.refuse(user: auth?.id, address: request.address, now: .now())
+        {
+            return fail(.rateLimited(refusal, function.manifest.name), retryAfter: refusal.retryAfter)
+        }
+        if let refusal = function.gate.admit() { return fail(.refused(refusal, function.manifest.name)) }
+        let executionID = ExecutionID.next()
+        var head = InvocationHead(
+            executionID: executionID, timeLeft: 0, auth: auth, app: app, streams: stream != nil,
+            headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
+        head.appTokenConsumed = isConsumed
+        let invocation = Invocation(
+            id: loop.invocations.nextID(), pool: function.pool, head: head, body: data,
+            deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)),
+            completionKey: completionKey(data, uid: auth?.id), client: self)
+        invocation.address = request.address
+        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate) }
+        self.invocation = invocation
+        stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
+        loop.invocations.submit(invocation)
+    }
+
+    /// A transactional function's answer is kept under the key, for this caller and this data.
+    private func completionKey(_ data: ByteBuffer, uid: String?) -> CompletionKey? {
+        guard function.manifest.isTransactional, let key = headers.first(name: "Idempotency-Key"), !key.isEmpty else {
+            return nil
+        }
+        return CompletionKey(
+            scope: "\(function.manifest.name)/\(uid ?? "")", key: key, fingerprint: Fingerprint.of(data))
+    }
+
+    // MARK: Answer
+
+    func invocationSent(_ head: HTTPAnswerHead) {}
+
+    func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) {
+        guard let stream else { return taken() }
+        stream.send("message", chunk, taken: taken)
+    }
+
+    func invocationEnded(_ outcome: InvocationOutcome) {
+        switch outcome {
+        case .failure(let failure): fail(failure)
+        case .result(let result):
+            if let stream { return stream.end("result", result) }
+            var body = ByteBuffer()
+            body.reserveCapacity(result.readableBytes + 11)
+            body.writeStaticString("{\"result\":")
+            body.writeImmutableBuffer(result)
+            body.writeStaticString("}")
+            connection.send(.ok, answerHeaders(), body: body)
+        }
+    }
+
+    /// - Parameter retryAfter: seconds after which another try makes sense.
+    private func fail(_ failure: InvocationFailure, retryAfter: Int64? = nil) {
+        var body = ByteBuffer()
+        ErrorBody.write(failure, to: &body)
+        if let stream {
+            stream.begin(headers: answerHeaders(), heartbeat: nil)
+            return stream.end(body)
+        }
+        var answer = answerHeaders()
+        if let retryAfter { answer.add(name: "Retry-After", value: "\(retryAfter)") }
+        connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
+    }
+
+    private func answerHeaders() -> HTTPHeaders {
+        var answer = HTTPHeaders()
+        answer.reserveCapacity(6)
+        answer.add(
+            name: "Content-Type", value: stream == nil ? "application/json; charset=utf-8" : "text/event-stream")
+        CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
+        return answer
+    }
+
+    private func log(_ message: StaticString, reason: String) {
+        loop.logger.info(
+            "\(message)", metadata: ["function": "\(function.manifest.name)", "reason": "\(reason)"])
+    }
+}

@@ -1,0 +1,80 @@
+import Workers
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import ServiceLifecycle
+
+/// The functions port: one server over all gateway loops.
+package final class Gateway: Service {
+    package let loops: [GatewayLoop]
+    private let channel: any Channel
+    private let grace: TimeAmount
+    private let services: InvocationServices
+
+    private static let staleCheckInterval = TimeAmount.seconds(5)
+
+    private init(
+        loops: [GatewayLoop], channel: any Channel, grace: TimeAmount, services: InvocationServices
+    ) {
+        self.loops = loops
+        self.channel = channel
+        self.grace = grace
+        self.services = services
+    }
+
+    /// The port that is listened on.
+    package var port: Int { channel.localAddress?.port ?? 0 }
+
+    static func start(
+        group: MultiThreadedEventLoopGroup, loops: [GatewayLoop], services: InvocationServices, host: String,
+        port: Int, grace: TimeAmount
+    ) async throws -> Gateway {
+        let channel = try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
+                        throw ChannelError.inappropriateOperationForState
+                    }
+                    // Answers are written as bytes, so there is no encoder.
+                    try channel.pipeline.syncOperations.addHandler(
+                        ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+                    try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: loop))
+                }
+            }
+            .bind(host: host, port: port).get()
+        return Gateway(loops: loops, channel: channel, grace: grace, services: services)
+    }
+
+    /// Serves until the graceful shutdown begins. Then: no new connections and no new work; what runs ends by itself
+    /// within the grace, and what is left then is answered UNAVAILABLE.
+    package func run() async throws {
+        let checks = loops.map { loop in
+            loop.eventLoop.scheduleRepeatedTask(
+                initialDelay: Self.staleCheckInterval, delay: Self.staleCheckInterval
+            ) { _ in loop.closeStaleConnections(now: .now()) }
+        }
+        try await gracefulShutdown()
+        for check in checks { check.cancel() }
+        services.beginStopping()
+        try? await channel.close()
+        for loop in loops { try await loop.eventLoop.submit { loop.beginStopping() }.get() }
+        let deadline = NIODeadline.now() + grace
+        while NIODeadline.now() < deadline, try await hasWork() { try await Task.sleep(for: .milliseconds(20)) }
+        for loop in loops {
+            try await loop.eventLoop.submit { loop.invocations.failAll(.stopping) }.get()
+            // What was written just now goes out before the connections close.
+            try await loop.eventLoop.scheduleTask(in: .milliseconds(50)) { loop.closeAll() }.futureResult.get()
+        }
+    }
+
+    private func hasWork() async throws -> Bool {
+        for loop in loops {
+            if try await loop.eventLoop.submit({ loop.invocations.isBusy }).get() { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,322 @@
+import DocumentModel
+import FunctionManifest
+import WorkerProtocol
+import Workers
+import DequeModule
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// One connection of a client: reads a request, hands it to an exchange, and sends what that answers.
+///
+/// Requests of one connection are answered one at a time. What a client sends ahead waits here, and beyond a bound in
+/// the client.
+final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = ByteBuffer
+
+    private enum State {
+        case idle
+        case receiving(HTTPRequestHead, ByteBuffer)
+        /// Answered already; what is left of the request is thrown away, and the connection closes with its end.
+        case discarding
+        case answering(any Exchange)
+    }
+
+    private let loop: GatewayLoop
+    private var state = State.idle
+    private var context: ChannelHandlerContext?
+    /// The other end of the connection.
+    private var peer: IPAddress?
+    private var request = AnswerRequest()
+    private var answer = AnswerWriter()
+    /// What came while an answer was still to be sent.
+    private var waiting: Deque<HTTPServerRequestPart> = []
+    private var isPaused = false
+    /// Whether the connection ends with the answer that is on its way: what comes behind isn't looked at.
+    private var isClosing = false
+    /// Bytes of the request's body, as counted by the loop.
+    private var heldBytes = 0
+    /// When the connection counts as stale in the state it is in.
+    private(set) var deadline: NIODeadline
+
+    init(loop: GatewayLoop) {
+        self.loop = loop
+        deadline = .now() + loop.limits.idleTimeout
+    }
+
+    var isIdle: Bool { if case .idle = state { true } else { false } }
+
+    func closeStale() { context?.close(promise: nil) }
+
+    /// Closes once the last answer is out: closing at once would throw away what isn't written yet.
+    func closeWhenSent() {
+        guard let context else { return }
+        isClosing = true
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        // Nothing, behind all that is still to be written.
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
+    }
+
+    // MARK: In
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.context = context
+        peer = IPAddress(context.remoteAddress)
+        guard loop.connectionCount < loop.limits.connections else {
+            loop.logger.warning("a connection was refused", metadata: ["connections": "\(loop.connectionCount)"])
+            return context.close(promise: nil)
+        }
+        loop.add(self)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        loop.remove(self)
+        self.context = nil
+        releaseBody()
+        if case .answering(let exchange) = state { exchange.clientLeft() }
+        state = .idle
+        waiting = []
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        guard !isClosing else { return }
+        guard mustWait || !waiting.isEmpty else { return handle(part) }
+        waiting.append(part)
+        if !isPaused {
+            isPaused = true
+            _ = context.channel.setOption(.autoRead, value: false)
+        }
+    }
+
+    /// A client that doesn't read its answers gets no further ones: they would pile up here.
+    private var mustWait: Bool { isAnswering || context?.channel.isWritable == false }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable && !waiting.isEmpty { handleWaiting() }
+    }
+
+    private var isAnswering: Bool { if case .answering = state { true } else { false } }
+
+    private func handle(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head): begin(head)
+        case .body(let bytes): receive(bytes)
+        case .end: finish()
+        }
+    }
+
+    /// Goes on with what came while the last answer was being made.
+    private func handleWaiting() {
+        while !isClosing, !mustWait, let part = waiting.popFirst() { handle(part) }
+        if waiting.isEmpty && isPaused, let context {
+            isPaused = false
+            _ = context.channel.setOption(.autoRead, value: true)
+        }
+    }
+
+    /// What isn't HTTP is told so, unless an answer is on its way: the client would take the one for the other.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError, !isAnswering, !isClosing else { return context.close(promise: nil) }
+        request = AnswerRequest()
+        answer.reset()
+        refuse(.notHTTP, status: .badRequest)
+        closeWhenSent()
+    }
+
+    private func begin(_ head: HTTPRequestHead) {
+        guard let context else { return }
+        request = AnswerRequest(
+            isHead: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
+            keepsAlive: head.isKeepAlive && !loop.isStopping)
+        answer.reset()
+        deadline = .now() + loop.limits.transferTimeout
+        state = .receiving(head, ByteBuffer())
+        if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
+            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
+        }
+        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+        }
+    }
+
+    private func receive(_ bytes: ByteBuffer) {
+        guard case .receiving(let head, var body) = state else { return }
+        state = .discarding
+        guard body.readableBytes + bytes.readableBytes <= loop.limits.requestBody else {
+            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
+        }
+        hold(bytes.readableBytes)
+        guard loop.bodyBytes <= loop.limits.allBodies else {
+            return refuse(.tooManyBodies, status: .serviceUnavailable)
+        }
+        if body.readableBytes == 0 { body = bytes } else { body.writeImmutableBuffer(bytes) }
+        state = .receiving(head, body)
+    }
+
+    private func finish() {
+        guard case .receiving(let head, let body) = state else {
+            if case .discarding = state { closeWhenSent() }
+            return
+        }
+        deadline = .distantFuture
+        guard !loop.isStopping else {
+            state = .idle
+            return refuse(.stopping, status: .serviceUnavailable)
+        }
+        let exchange = makeExchange(head, body)
+        state = .answering(exchange)
+        exchange.begin()
+    }
+
+    private func makeExchange(_ head: HTTPRequestHead, _ body: ByteBuffer) -> any Exchange {
+        guard let match = loop.routes.match(uri: head.uri, host: head.headers.first(name: "Host")) else {
+            return PlainExchange.notFound(head, loop: loop, connection: self)
+        }
+        let address = peer.map { loop.proxies.client($0, head.headers) }
+        let request = GatewayRequest(head: head, body: body, match: match, address: address)
+        switch match.function.manifest.trigger {
+        case .callable(let trigger):
+            return CallableExchange(request, trigger, loop: loop, connection: self)
+        case .http(let trigger):
+            return HTTPExchange(request, trigger, loop: loop, connection: self)
+        case .document, .schedule, .task, .event:
+            return PlainExchange.notFound(head, loop: loop, connection: self)
+        }
+    }
+
+    /// Answers, and closes. In the middle of a request what is still to come is read and thrown away first: a
+    /// connection closed with unread bytes is reset, and the client would lose the answer.
+    private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus) {
+        if case .receiving = state { state = .discarding }
+        request.keepsAlive = false
+        var body = ByteBuffer()
+        ErrorBody.write(failure, to: &body)
+        send(status, ["Content-Type": "application/json; charset=utf-8"], body: body)
+    }
+
+    // MARK: Out
+
+    /// Sends a whole answer.
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) {
+        guard let context, !answer.hasHead else { return }
+        var bytes = context.channel.allocator.buffer(capacity: 512 + body.readableBytes)
+        answer.head(
+            status, headers, length: body.readableBytes, request: request, date: loop.date(), into: &bytes)
+        answer.part(body, into: &bytes)
+        finish(with: bytes)
+    }
+
+    /// Begins an answer that is sent in parts.
+    func sendHead(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
+        guard let context, !answer.hasHead else { return }
+        var bytes = ByteBuffer()
+        answer.head(status, headers, length: nil, request: request, date: loop.date(), into: &bytes)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    /// - Parameter taken: called once the bytes are out, or never will be.
+    func sendChunk(_ part: ByteBuffer, taken: @escaping () -> Void) {
+        guard let context else { return taken() }
+        var bytes = ByteBuffer()
+        answer.part(part, into: &bytes)
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { _ in taken() }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+    }
+
+    /// Ends an answer that was sent in parts.
+    /// - Parameter last: its last part.
+    func sendEnd(_ last: ByteBuffer = ByteBuffer()) {
+        var bytes = ByteBuffer()
+        answer.part(last, into: &bytes)
+        answer.end(into: &bytes)
+        finish(with: bytes)
+    }
+
+    private func finish(with bytes: ByteBuffer) {
+        guard let context else { return }
+        releaseBody()
+        guard write(bytes, context) else { return breakOff() }
+        if case .discarding = state {
+            deadline = .now() + loop.limits.discardTimeout
+            return
+        }
+        state = .idle
+        deadline = .now() + loop.limits.idleTimeout
+        if !request.keepsAlive || answer.endsByClosing {
+            closeWhenSent()
+        } else if !waiting.isEmpty {
+            // Not at once: an answer that is made at once would bring the next one in here, and so on.
+            context.eventLoop.assumeIsolated().execute { [self] in handleWaiting() }
+        }
+    }
+
+    /// Writes the rest of an answer. A large one counts until its client has taken it.
+    /// - Returns: false where so many wait for their clients already that this one isn't kept.
+    private func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> Bool {
+        let size = bytes.readableBytes
+        guard size > Self.largeAnswer else {
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            return true
+        }
+        guard loop.answerBytes + size <= loop.limits.allAnswers else {
+            loop.logger.warning(
+                "an answer was dropped: too many wait for clients that don't read them",
+                metadata: ["answer.bytes": "\(size)", "answers.waiting": "\(loop.answerBytes)"])
+            return false
+        }
+        loop.answerBytes += size
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { [loop] _ in loop.answerBytes -= size }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: sent)
+        return true
+    }
+
+    /// What is smaller is on its way at once, mostly.
+    private static let largeAnswer = 65_536
+
+    /// Ends an answer that can't be completed: the client sees it cut off.
+    func breakOff() { context?.close(promise: nil) }
+
+    /// Body bytes count from when they come until the request is answered or its connection is gone.
+    private func hold(_ count: Int) {
+        heldBytes += count
+        loop.bodyBytes += count
+    }
+
+    private func releaseBody() {
+        loop.bodyBytes -= heldBytes
+        heldBytes = 0
+    }
+}
+
+/// A request with the function it is for.
+struct GatewayRequest {
+    let head: HTTPRequestHead
+    let body: ByteBuffer
+    let match: RouteTable.Match
+    /// Where it comes from, as far as the connection and trusted proxies tell.
+    let address: IPAddress?
+}
+
+/// One request and its answer.
+protocol Exchange: AnyObject {
+    func begin()
+    /// The connection is gone: nobody waits for the answer.
+    func clientLeft()
+}
+
+extension InvocationFailure {
+    static func bodyTooLarge(limit: Int) -> InvocationFailure {
+        InvocationFailure(
+            code: .invalidArgument, message: "The request body is larger than the limit of \(limit) bytes.")
+    }
+
+    static let notHTTP = InvocationFailure(code: .invalidArgument, message: "The request isn't valid HTTP.")
+
+    static let tooManyBodies = InvocationFailure(
+        code: .unavailable, message: "The server holds too many request bodies at the moment.")
+}

@@ -1,0 +1,110 @@
+package import TokenVerification
+package import Workers
+import Logging
+package import NIOCore
+import NIOHTTP1
+
+/// What the connections of one event loop share.
+///
+/// `@unchecked Sendable`: every member but the constants is touched on the loop only.
+package final class GatewayLoop: @unchecked Sendable {
+    package let invocations: InvocationLoop
+    let verifiers: TokenVerifiers
+    let consumedTokens: ConsumedTokens
+    let limits: GatewayLimits
+    let proxies: TrustedProxies
+    let logger: Logger
+    package var routes: RouteTable
+    /// Bytes of request bodies held by the loop's connections.
+    var bodyBytes = 0
+    /// Bytes of large answers that clients haven't taken yet.
+    var answerBytes = 0
+    var isStopping = false
+    private var connections: [ObjectIdentifier: GatewayHandler] = [:]
+    private var dateText = ""
+    private var dateSecond: Int64 = 0
+
+    package var eventLoop: any EventLoop { invocations.eventLoop }
+
+    init(
+        invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
+        proxies: TrustedProxies = TrustedProxies(), logger: Logger, routes: RouteTable
+    ) {
+        self.invocations = invocations
+        self.verifiers = verifiers
+        self.consumedTokens = consumedTokens
+        self.limits = limits
+        self.proxies = proxies
+        self.logger = logger
+        self.routes = routes
+    }
+
+    var connectionCount: Int { connections.count }
+
+    func add(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = handler }
+
+    func remove(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = nil }
+
+    /// Closes connections that have been silent in the middle of something, or idle, for too long.
+    func closeStaleConnections(now: NIODeadline) {
+        for handler in Array(connections.values) where handler.deadline <= now { handler.closeStale() }
+    }
+
+    /// Closes idle connections; the others close with their answer.
+    func beginStopping() {
+        isStopping = true
+        for handler in Array(connections.values) where handler.isIdle { handler.closeWhenSent() }
+    }
+
+    func closeAll() { for handler in Array(connections.values) { handler.closeStale() } }
+
+    /// The `Date` header, written once a second.
+    func date() -> String {
+        let now = WallClockDate.now
+        if now != dateSecond {
+            dateSecond = now
+            dateText = WallClockDate.http(now)
+        }
+        return dateText
+    }
+}
+
+/// Bounds of the gateway.
+struct GatewayLimits: Sendable {
+    /// Bytes of one body.
+    var requestBody: Int
+    /// Bytes of all bodies that are held on one loop.
+    var allBodies: Int
+    /// Bytes of all large answers that wait on one loop for their clients.
+    var allAnswers: Int
+    /// Connections on one loop.
+    var connections: Int
+    /// How long a request may take to arrive, and an answer to be read.
+    var transferTimeout: TimeAmount
+    /// How long a connection without a request is kept.
+    var idleTimeout: TimeAmount
+    /// How long the rest of a request that was refused is read and thrown away.
+    var discardTimeout: TimeAmount
+
+    init(
+        requestBody: Int = 10 * 1024 * 1024, allBodies: Int = 256 * 1024 * 1024, allAnswers: Int = 256 * 1024 * 1024,
+        connections: Int = 10_000,
+        transferTimeout: TimeAmount = .seconds(60), idleTimeout: TimeAmount = .seconds(75),
+        discardTimeout: TimeAmount = .seconds(10)
+    ) {
+        self.requestBody = requestBody
+        self.allBodies = allBodies
+        self.allAnswers = allAnswers
+        self.connections = connections
+        self.transferTimeout = transferTimeout
+        self.idleTimeout = idleTimeout
+        self.discardTimeout = discardTimeout
+    }
+}
+
+/// Verifies the tokens a request may bring.
+package struct TokenVerifiers: Sendable {
+    package var idToken: TokenVerifier
+    var sessionCookie: TokenVerifier
+    var appCheck: TokenVerifier
+}

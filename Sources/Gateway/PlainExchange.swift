@@ -1,0 +1,52 @@
+import DocumentModel
+import WorkerProtocol
+import NIOCore
+import NIOHTTP1
+
+/// A request that the gateway answers by itself.
+final class PlainExchange: Exchange {
+    private let status: HTTPResponseStatus
+    private let headers: HTTPHeaders
+    private let body: ByteBuffer
+    private unowned let connection: GatewayHandler
+
+    init(
+        _ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer, connection: GatewayHandler
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.connection = connection
+    }
+
+    func begin() {
+        connection.send(status, headers, body: body)
+    }
+
+    func clientLeft() {}
+
+    /// The manifest for tools, whether the host serves, or 404: there is no such function.
+    static func notFound(
+        _ head: HTTPRequestHead, loop: GatewayLoop, connection: GatewayHandler
+    ) -> PlainExchange {
+        if head.method == .GET && head.uri == "/__/functions.yaml" {
+            return PlainExchange(
+                .ok, ["Content-Type": "text/yaml; charset=utf-8"],
+                body: ByteBuffer(string: FunctionsDocument.yaml(loop.routes.functions.map(\.manifest))),
+                connection: connection)
+        }
+        if head.method == .GET, head.uri == "/__/health" {
+            return PlainExchange(
+                loop.isStopping ? .serviceUnavailable : .ok, ["Content-Type": "application/json; charset=utf-8"],
+                body: ByteBuffer(string: #"{"status":"\#(loop.isStopping ? "STOPPING" : "SERVING")"}"#),
+                connection: connection)
+        }
+        var body = ByteBuffer()
+        let path = head.uri.prefix { $0 != "?" }
+        ErrorBody.write(
+            InvocationFailure(code: .notFound, message: "There is no function at \(path)."), to: &body)
+        return PlainExchange(
+            .notFound, ["Content-Type": "application/json; charset=utf-8"], body: body,
+            connection: connection)
+    }
+}

@@ -1,0 +1,133 @@
+package import FunctionManifest
+package import TokenVerification
+package import Workers
+package import Logging
+import NIOCore
+package import NIOPosix
+package import ServiceLifecycle
+
+/// What serving functions rests on, with a host around them or without: the keys of tokens, event loops, and who looks
+/// after workers.
+package struct ServingParts: Sendable {
+    package let verifiers: TokenVerifiers
+    package let keyCaches: [any Service]
+    package let supervisor: WorkerSupervisor
+    /// Says whether workers have cgroups, and why not. For when they are served: what ends at its start says why, and no
+    /// more.
+    package let logCgroups: @Sendable () -> Void
+    package let group: MultiThreadedEventLoopGroup
+    let invocationServices: InvocationServices
+    package let invocationLoops: [InvocationLoop]
+    private let limits: HostLimits
+
+    /// - Parameter adoptsOrphans: as ``WorkerSupervisor/init(cgroups:adoptsOrphans:)`` has it.
+    package init(
+        _ services: InvocationServices, tokens: TokenSources, limits: HostLimits,
+        adoptsOrphans: Bool = false, logger: Logger
+    ) {
+        self.limits = limits
+        invocationServices = services
+        verifiers = TokenVerifiers(tokens)
+        keyCaches = [tokens.idTokenKeys, tokens.appCheckKeys].compactMap { $0 }
+        let cgroups = limits.cgroupHome(logger)
+        supervisor = WorkerSupervisor(cgroups: cgroups.home, adoptsOrphans: adoptsOrphans)
+        logCgroups = cgroups.log
+        // Workers need the cores more than the gateway does: one of its loops carries tens of thousands of calls a
+        // second.
+        group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
+        let ids = InvocationIDSource()
+        invocationLoops = group.makeIterator().enumerated().map { index, loop in
+            InvocationLoop(index: index, eventLoop: loop, idSource: ids)
+        }
+    }
+
+    /// - Returns: a function's workers, of which none is started yet.
+    package func pool(
+        _ manifest: FunctionManifest, executable: String, environment: [String: String], params: ParamValues
+    ) -> WorkerPool {
+        WorkerPool(
+            name: manifest.name,
+            limits: WorkerPoolState.Limits(
+                concurrency: manifest.concurrency, minInstances: manifest.minInstances,
+                maxInstances: manifest.maxInstances,
+                // Events come no faster than they are taken; none is refused for want of a place to wait.
+                queue: manifest.trigger.isForEvents ? manifest.maxConcurrentDeliveries : limits.queue,
+                maxStarting: 2 * System.coreCount),
+            launch: WorkerLaunch(
+                executable: executable, environment: environment, params: params,
+                limits: WorkerLimits(manifest, limits)),
+            services: invocationServices, supervisor: supervisor, loops: invocationLoops)
+    }
+
+    /// Takes the functions port.
+    package func gateway(
+        host: String, port: Int, proxies: TrustedProxies, routes: RouteTable, logger: Logger
+    ) async throws -> Gateway {
+        let gatewayLimits = GatewayLimits(
+            requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count))
+        let consumedTokens = ConsumedTokens()
+        let loops = invocationLoops.map {
+            GatewayLoop(
+                invocations: $0, verifiers: verifiers, consumedTokens: consumedTokens, limits: gatewayLimits,
+                proxies: proxies, logger: logger, routes: routes)
+        }
+        return try await Gateway.start(
+            group: group, loops: loops, services: invocationServices, host: host, port: port,
+            grace: .seconds(Int64(limits.shutdownGrace)))
+    }
+
+    /// No worker may be left.
+    package func close() async {
+        await supervisor.shutdown()
+        try? await group.shutdownGracefully()
+    }
+}
+
+/// Whose tokens count, and how they are taken.
+package struct TokenSources: Sendable {
+    package var project: String
+    package var policy: TokenPolicy
+    /// The host's own.
+    package var localKeys = KeySet()
+    /// Nil where only the host's own count.
+    package var idTokenKeys: KeyCache?
+    package var appCheckKeys: KeyCache?
+
+    package init(
+        project: String, policy: TokenPolicy, localKeys: KeySet = KeySet(), idTokenKeys: KeyCache? = nil,
+        appCheckKeys: KeyCache? = nil
+    ) {
+        self.project = project
+        self.policy = policy
+        self.localKeys = localKeys
+        self.idTokenKeys = idTokenKeys
+        self.appCheckKeys = appCheckKeys
+    }
+}
+
+extension TokenVerifiers {
+    init(_ sources: TokenSources) {
+        let (project, policy) = (sources.project, sources.policy)
+        idToken = TokenVerifier(
+            kind: .idToken(project: project), policy: policy, localKeys: sources.localKeys,
+            remoteKeys: sources.idTokenKeys)
+        sessionCookie = TokenVerifier(
+            kind: .sessionCookie(project: project), policy: policy, remoteKeys: sources.idTokenKeys)
+        appCheck = TokenVerifier(kind: .appCheck(project: project), policy: policy, remoteKeys: sources.appCheckKeys)
+    }
+}
+
+extension HostLimits {
+    /// Where workers get cgroups, if they are to have any and the host may make them.
+    fileprivate func cgroupHome(_ logger: Logger) -> (home: CgroupHome?, log: @Sendable () -> Void) {
+        guard cgroups == .auto else { return (nil, {}) }
+        do throws(CgroupHome.Refusal) {
+            let home = try CgroupHome.own()
+            return (home, { logger.info("workers have cgroups of their own", metadata: ["cgroup": "\(home.path)"]) })
+        } catch {
+            return (
+                nil, { logger.info("workers have no cgroups of their own", metadata: ["reason": "\(error)"]) }
+            )
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package import Workers
+import NIOHTTP1
+
+/// The proxies whose word counts on where a request comes from.
+package struct TrustedProxies: Hashable, Sendable {
+    private let prefixes: [AddressPrefix]
+    /// Whether the other end of a connection is a proxy whatever its address.
+    private let isBehindProxy: Bool
+
+    package init(_ prefixes: [AddressPrefix] = [], isBehindProxy: Bool = false) {
+        self.prefixes = prefixes
+        self.isBehindProxy = isBehindProxy
+    }
+
+    /// Those of Cloud Run and Knative: whoever connects, and what stands before it on the same machine. Private addresses
+    /// may be clients' there, who write what they like before their own.
+    package static func platform(beside others: [AddressPrefix]) -> TrustedProxies {
+        let near = ["127.0.0.0/8", "169.254.0.0/16", "::1", "fe80::/10"].compactMap { AddressPrefix($0) }
+        return TrustedProxies(near + others, isBehindProxy: true)
+    }
+
+    func contains(_ address: IPAddress) -> Bool { prefixes.contains { $0.contains(address) } }
+
+    /// Where a request comes from: the last address on its way that is no trusted proxy.
+    ///
+    /// `X-Forwarded-For` is read from its end. What stands before the first address that isn't trusted was written by
+    /// the client, and may be anything.
+    /// - Parameter peer: the other end of the connection.
+    func client(_ peer: IPAddress, _ headers: HTTPHeaders) -> IPAddress {
+        guard isBehindProxy || (!prefixes.isEmpty && contains(peer)) else { return peer }
+        var client = peer
+        for header in headers["X-Forwarded-For"].reversed() {
+            for part in header.split(separator: ",").reversed() {
+                guard let address = Self.address(part) else { return client }
+                client = address
+                if !contains(address) { return client }
+            }
+        }
+        return client
+    }
+
+    /// Some proxies write the port behind the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+    private static func address(_ part: Substring) -> IPAddress? {
+        let text = part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+        if text.first == "[" { return IPAddress(text.dropFirst().prefix { $0 != "]" }) }
+        if let address = IPAddress(text) { return address }
+        return text.count { $0 == ":" } == 1 ? IPAddress(text.prefix { $0 != ":" }) : nil
+    }
+}

@@ -1,0 +1,62 @@
+package import DocumentModel
+package import HostJSON
+
+extension JSONText {
+    package mutating func error(_ error: DocumentError) {
+        raw("{\"error\":{\"code\":")
+        integer(error.code.httpStatus)
+        raw(",\"message\":")
+        string(error.message)
+        raw(",\"status\":")
+        string(error.code.wireName)
+        raw("}}")
+    }
+}
+
+extension JSONNode {
+    /// The error that an answer is, or an element of one; nil where it is none. A stream's stands in an array.
+    package var error: DocumentError? {
+        if case .array(let elements) = kind { return elements.first?.error }
+        guard let error = self["error"] else { return nil }
+        let message = if case .string(let text)? = error["message"]?.kind { text } else { "the service says no more" }
+        if case .string(let name)? = error["status"]?.kind, let code = StatusCode(wireName: name) {
+            return DocumentError(code, message)
+        }
+        guard case .integer(let status)? = error["code"]?.kind else { return DocumentError(.unknown, message) }
+        return DocumentError(StatusCode(httpStatus: Int(truncatingIfNeeded: status)), message)
+    }
+}
+
+extension JSONNode {
+    /// Reads a `google.rpc.Status`; nil where all went well.
+    package func status() throws(JSONProblem) -> DocumentError? {
+        guard let code = try self["code"]?.integer(), code != 0 else { return nil }
+        return DocumentError(
+            UInt8(exactly: code).flatMap(StatusCode.init(rawValue:)) ?? .unknown, try self["message"]?.string() ?? "")
+    }
+}
+
+extension StatusCode {
+    init?(wireName: String) {
+        guard let code = Self.allCases.first(where: { $0.wireName == wireName }), code != .ok else { return nil }
+        self = code
+    }
+
+    /// What an HTTP status stands for where nothing says more, as gRPC maps them.
+    package init(httpStatus: Int) {
+        switch httpStatus {
+        case 400, 413: self = .invalidArgument
+        case 401: self = .unauthenticated
+        case 403: self = .permissionDenied
+        case 404: self = .notFound
+        case 409: self = .aborted
+        case 429: self = .resourceExhausted
+        case 499: self = .cancelled
+        case 500: self = .internal
+        case 501: self = .unimplemented
+        case 502, 503: self = .unavailable
+        case 504: self = .deadlineExceeded
+        default: self = .unknown
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package import DocumentModel
+import TextFormats
+
+/// A URL's query parameters, read strictly: what no route asks for is refused.
+package struct RESTParameters: Sendable {
+    private let values: [(name: String, value: String)]
+
+    /// What any request to Google's APIs may carry, and what changes nothing here.
+    private static let ignored: Set<String> = ["key", "alt", "prettyPrint", "$alt", "$prettyPrint"]
+
+    /// - Parameter known: the names that the route reads.
+    /// - Throws: `invalidArgument` that names an unknown parameter.
+    package init(_ query: String?, known: Set<String>) throws(DocumentError) {
+        var values: [(name: String, value: String)] = []
+        for pair in (query ?? "").split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
+                PercentEncoding.decoded(
+                    part.split(separator: "+", omittingEmptySubsequences: false).joined(separator: " "))
+            }
+            guard let name = parts[0], let value = parts.count == 2 ? parts[1] : "" else {
+                throw .invalidArgument("the query parameter \"\(pair)\" is not well encoded")
+            }
+            guard !Self.ignored.contains(name) else { continue }
+            guard known.contains(name) else { throw .invalidArgument("unknown query parameter \"\(name)\"") }
+            values.append((name, value))
+        }
+        self.values = values
+    }
+
+    /// The last one of this name.
+    package subscript(_ name: String) -> String? { values.last { $0.name == name }?.value }
+
+    package func boolean(_ name: String) throws(DocumentError) -> Bool? {
+        switch self[name] {
+        case nil: return nil
+        case "true"?: return true
+        case "false"?: return false
+        case let text?: throw .invalidArgument("\(name): \"\(text)\" is neither true nor false")
+        }
+    }
+
+    /// All of this name.
+    package func all(_ name: String) -> [String] { values.filter { $0.name == name }.map(\.value) }
+}

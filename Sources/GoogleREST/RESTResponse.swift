@@ -1,0 +1,27 @@
+package import DocumentModel
+package import HTTPTypes
+package import Hummingbird
+import NIOCore
+
+/// The responses of Google's REST APIs.
+package enum RESTResponse {
+    package static func json(_ bytes: [UInt8], status: HTTPResponse.Status) -> Response {
+        Response(
+            status: status, headers: [.contentType: "application/json; charset=UTF-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    package static func error(_ error: DocumentError) -> Response {
+        var text = JSONText()
+        text.error(error)
+        return json(text.bytes, status: .init(code: error.code.httpStatus))
+    }
+}
+
+extension JSONText {
+    package static let emptyObject: JSONText = {
+        var text = JSONText()
+        text.raw("{}")
+        return text
+    }()
+}

@@ -1,0 +1,46 @@
+import FunctionManifest
+import HostJSON
+import Workers
+
+extension ConfigurationReader {
+    mutating func trustedProxies(_ node: JSONNode) -> [String] {
+        var proxies: [String] = []
+        for element in list(node, "addresses") ?? [] {
+            guard let text = string(element) else { continue }
+            if AddressPrefix(text) == nil {
+                report(
+                    "\(element.summary) is no address; write one such as 10.0.0.7, or many such as 10.0.0.0/8",
+                    at: element.offset)
+            }
+            proxies.append(text)
+        }
+        return proxies
+    }
+
+    mutating func rateLimits(_ node: JSONNode, key: String) -> [RateLimitManifest]? {
+        guard let elements = list(node, "rate limits, which may be empty") else { return nil }
+        if elements.count > RateLimitManifest.maxLimits {
+            report(
+                "there are \(elements.count) rate limits; \(RateLimitManifest.maxLimits) are possible", at: node.offset)
+        }
+        var limits: [RateLimitManifest] = []
+        for (index, element) in elements.enumerated() {
+            guard let object = object(element, key: "\(key)[\(index)]", known: ConfigurationKeys.rateLimit) else {
+                continue
+            }
+            let per = required("per", of: object, element, "\"user\" or \"address\"").flatMap {
+                choice($0, RateLimitManifest.Subject.self)
+            }
+            let count = required("count", of: object, element, "how many calls").flatMap {
+                integer($0, RateLimitManifest.counts, "a number of calls")
+            }
+            let seconds = required("seconds", of: object, element, "in what time").flatMap {
+                integer($0, RateLimitManifest.times, "a time in seconds")
+            }
+            if let per, let count, let seconds {
+                limits.append(RateLimitManifest(per: per, count: count, seconds: seconds))
+            }
+        }
+        return limits
+    }
+}

@@ -1,0 +1,43 @@
+import FunctionManifest
+import HostJSON
+
+extension ConfigurationReader {
+    mutating func params(_ node: JSONNode) -> [String: ParamValue] {
+        guard case .object(let members) = node.kind else {
+            report("\(node.summary) is no object of params", at: node.offset)
+            return [:]
+        }
+        var params: [String: ParamValue] = [:]
+        for member in members {
+            note("params.\(member.key)", member.offset)
+            guard ParamManifest.isValidName(member.key) else {
+                report(
+                    "\"\(member.key)\" is no param's name; a name has capital letters, digits and _, and no digit first",
+                    at: member.offset)
+                continue
+            }
+            params[member.key] = paramValue(member.value)
+        }
+        return params
+    }
+
+    private mutating func paramValue(_ node: JSONNode) -> ParamValue? {
+        switch node.kind {
+        case .string(let text): return .string(text)
+        case .integer(let number): return .int(Int(number))
+        case .boolean(let flag): return .boolean(flag)
+        case .array(let elements):
+            var texts: [String] = []
+            for element in elements {
+                guard let text = string(element) else { return nil }
+                texts.append(text)
+            }
+            return .list(texts)
+        case .null, .double, .object:
+            report(
+                "\(node.summary) is no param's value; write a text, an integer, true, false or a list of texts",
+                at: node.offset)
+            return nil
+        }
+    }
+}

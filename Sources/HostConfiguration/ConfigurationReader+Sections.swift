@@ -1,0 +1,190 @@
+import Workers
+import HostJSON
+
+extension ConfigurationReader {
+    mutating func listen(_ node: JSONNode) -> HostConfiguration.Listen {
+        var listen = HostConfiguration.Listen()
+        guard let object = object(node, key: "listen", known: ConfigurationKeys.listen) else { return listen }
+        if let node = object["host"], let host = string(node) {
+            if ConfigurationFile.isAddress(host) {
+                listen.host = host
+            } else {
+                report(
+                    "\(node.summary) is no address; write 127.0.0.1 for this machine alone or 0.0.0.0 for all",
+                    at: node.offset)
+            }
+        }
+        if let node = object["trustedProxies"] { listen.trustedProxies = trustedProxies(node) }
+        let ports: [(String, WritableKeyPath<HostConfiguration.Listen, Int>)] = [
+            ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth), ("events", \.events),
+        ]
+        for (key, field) in ports {
+            if let node = object[key], let port = integer(node, 0...65535, "a port") { listen[keyPath: field] = port }
+        }
+        for (index, (key, field)) in ports.enumerated() where listen[keyPath: field] != 0 {
+            for (other, otherField) in ports[..<index] where listen[keyPath: otherField] == listen[keyPath: field] {
+                let culprit = object[key] ?? object[other] ?? node
+                let taken = object[key] == nil ? key : other
+                report(
+                    "\(listen[keyPath: field]) is the port of \"\(taken)\" too; give each its own, or 0 for any free",
+                    at: culprit.offset)
+            }
+        }
+        return listen
+    }
+
+    mutating func store(_ node: JSONNode) -> HostConfiguration.Store {
+        var store = HostConfiguration.Store()
+        guard let object = object(node, key: "store", known: ConfigurationKeys.store) else { return store }
+        if let engine = object["engine"].flatMap({ choice($0, HostConfiguration.Store.Engine.self) }) {
+            store.engine = engine
+        }
+        if let node = object["historySeconds"], let seconds = integer(node, 60...604_800, "a time in seconds") {
+            store.historySeconds = seconds
+        }
+        if let node = object["historyMiB"], let size = integer(node, 16...1_048_576, "a size in MiB") {
+            store.historyMiB = size
+        }
+        return store
+    }
+
+    mutating func bundles(_ node: JSONNode) -> [HostConfiguration.Bundle] {
+        guard case .array(let elements) = node.kind else {
+            report("\(node.summary) is no list of bundles; write [ { \"name\": …, \"product\": … } ]", at: node.offset)
+            return []
+        }
+        var bundles: [HostConfiguration.Bundle] = []
+        for (index, element) in elements.enumerated() {
+            guard let object = object(element, key: "bundles[\(index)]", known: ConfigurationKeys.bundle) else {
+                continue
+            }
+            guard let nameNode = object["name"] else {
+                report("\"name\" is missing; write what the bundle is called", at: element.offset)
+                continue
+            }
+            guard let name = name(nameNode), let source = source(object, of: element) else { continue }
+            if bundles.contains(where: { $0.name == name }) {
+                report("another bundle is called \"\(name)\" too; names must differ", at: nameNode.offset)
+            }
+            bundles.append(.init(name: name, source: source))
+        }
+        return bundles
+    }
+
+    private mutating func source(_ object: [String: JSONNode], of bundle: JSONNode)
+        -> HostConfiguration.Bundle.Source?
+    {
+        switch (object["product"], object["executable"]) {
+        case (let product?, nil):
+            guard let name = string(product) else { return nil }
+            guard !name.isEmpty else {
+                report("the name of a product must not be empty", at: product.offset)
+                return nil
+            }
+            return .product(name, package: directory)
+        case (nil, let executable?):
+            guard let path = path(executable) else { return nil }
+            let file = ConfigurationFile.resolve(path, in: directory)
+            if isSelected, !ConfigurationFile.isExecutable(file) {
+                report("there is no executable file \(path)", at: executable.offset)
+            }
+            return .executable(file)
+        case (nil, nil):
+            report(
+                "write \"product\" with a product of the Swift package, or \"executable\" with a file's path",
+                at: bundle.offset)
+        case (_?, let executable?):
+            report("\"product\" and \"executable\" exclude each other; keep one", at: executable.offset)
+        }
+        return nil
+    }
+
+    mutating func functions(_ node: JSONNode) -> [String: HostConfiguration.FunctionOverrides] {
+        guard case .object(let members) = node.kind else {
+            report("\(node.summary) is no object of functions", at: node.offset)
+            return [:]
+        }
+        var functions: [String: HostConfiguration.FunctionOverrides] = [:]
+        for member in members {
+            note("functions.\(member.key)", member.offset)
+            guard Self.isName(member.key) else {
+                report(
+                    "\"\(member.key)\" is no function's name; a name begins with a letter and goes on with letters, "
+                        + "digits, _ and -, 63 at most", at: member.offset)
+                continue
+            }
+            functions[member.key] = overrides(member.value, key: "functions.\(member.key)")
+        }
+        return functions
+    }
+
+    private mutating func overrides(_ node: JSONNode, key: String) -> HostConfiguration.FunctionOverrides {
+        var overrides = HostConfiguration.FunctionOverrides()
+        guard let object = object(node, key: key, known: ConfigurationKeys.function) else { return overrides }
+        if let node = object["region"], let region = string(node) {
+            let isValid =
+                !region.isEmpty && region.utf8.count <= 63
+                && region.utf8.allSatisfy {
+                    (97...122).contains($0) || (48...57).contains($0) || $0 == UInt8(ascii: "-")
+                }
+            if isValid {
+                overrides.region = region
+            } else {
+                report("\(node.summary) is no region; write one such as us-central1", at: node.offset)
+            }
+        }
+        if let node = object["memory"] {
+            if case .string(let text) = node.kind, let size = MemorySize(text) {
+                overrides.memory = size
+            } else {
+                report(
+                    "\(node.summary) is no memory size; write 128MiB, 256MiB, 512MiB, 1GiB, 2GiB, 4GiB, 8GiB, 16GiB "
+                        + "or 32GiB", at: node.offset)
+            }
+        }
+        overrides.timeout = object["timeout"].flatMap { integer($0, 1...3600, "a timeout in seconds") }
+        overrides.minInstances = object["minInstances"].flatMap { integer($0, 0...1000, "a number of instances") }
+        overrides.maxInstances = object["maxInstances"].flatMap { integer($0, 1...1000, "a number of instances") }
+        overrides.concurrency = object["concurrency"].flatMap { integer($0, 1...1000, "a number of invocations") }
+        overrides.cpu = object["cpu"].flatMap { integer($0, 1...8, "a number of processors") }
+        overrides.budget = object["budget"].flatMap { budget($0, key: "\(key).budget") }
+        overrides.rateLimits = object["rateLimits"].flatMap { rateLimits($0, key: "\(key).rateLimits") }
+        if let least = overrides.minInstances, let most = overrides.maxInstances, least > most,
+            let node = object["minInstances"]
+        {
+            report("\(least) is more than maxInstances, \(most)", at: node.offset)
+        }
+        return overrides
+    }
+
+    mutating func limits(_ node: JSONNode) -> HostLimits {
+        var limits = HostLimits()
+        guard let object = object(node, key: "limits", known: ConfigurationKeys.limits) else { return limits }
+        if let node = object["requestBody"], let bytes = byteCount(node, most: 10) { limits.requestBody = bytes }
+        if let node = object["responseBody"], let bytes = byteCount(node, most: 32) { limits.responseBody = bytes }
+        if let node = object["cgroups"], let choice = choice(node, HostLimits.Cgroups.self) {
+            limits.cgroups = choice
+        }
+        let numbers: [(String, WritableKeyPath<HostLimits, Int>, ClosedRange<Int>, String)] = [
+            ("queue", \.queue, 1...1_000_000, "a number of invocations"),
+            ("connections", \.connections, 1...1_000_000, "a number of connections"),
+            ("shutdownGrace", \.shutdownGrace, 0...3600, "a time in seconds"),
+            ("eventDepth", \.eventDepth, 1...1000, "a number of events"),
+            ("openFiles", \.openFiles, 64...1_000_000, "a number of files"),
+            ("processes", \.processes, 1...10_000, "a number of processes"),
+        ]
+        for (key, field, range, what) in numbers {
+            if let node = object[key], let value = integer(node, range, what) { limits[keyPath: field] = value }
+        }
+        return limits
+    }
+
+    mutating func releases(_ node: JSONNode) -> HostConfiguration.Releases {
+        var releases = HostConfiguration.Releases()
+        guard let object = object(node, key: "releases", known: ConfigurationKeys.releases) else { return releases }
+        if let node = object["keep"], let count = integer(node, 2...1000, "a number of releases") {
+            releases.keep = count
+        }
+        return releases
+    }
+}

@@ -1,0 +1,137 @@
+import HostJSON
+
+extension ConfigurationReader {
+    /// Notes a problem under the key that stands, or whose value stands, at this offset.
+    mutating func report(_ message: String, at offset: Int) {
+        problems.insert(problem(message, at: offset))
+    }
+
+    /// Leaves out what is right and can't be had on this host.
+    mutating func skip(_ message: String, at offset: Int) { skipped.append(problem(message, at: offset)) }
+
+    private func problem(_ message: String, at offset: Int) -> ConfigurationError.Problem {
+        let place = ConfigurationPlaces.Place(JSONPosition(of: offset, in: bytes))
+        return .init(place: place, key: root.path(to: offset) ?? "", message: message)
+    }
+
+    /// Notes where a key stands, for problems that show only later.
+    mutating func note(_ key: String, _ offset: Int) {
+        places.byKey[key] = ConfigurationPlaces.Place(JSONPosition(of: offset, in: bytes))
+    }
+
+    /// An object's known members; what is unknown in it is reported.
+    mutating func object(_ node: JSONNode, key: String, known: [String]) -> [String: JSONNode]? {
+        guard case .object(let members) = node.kind else {
+            report("\(node.summary) is no object; write { … }", at: node.offset)
+            return nil
+        }
+        var object: [String: JSONNode] = [:]
+        for member in members {
+            note(key.isEmpty ? member.key : "\(key).\(member.key)", member.offset)
+            guard known.contains(member.key) else {
+                let nearest = ConfigurationKeys.nearest(to: member.key, in: known)
+                report(
+                    "unknown key; "
+                        + (nearest.map { "did you mean \"\($0)\"?" }
+                            ?? "known are \(known.map { "\"\($0)\"" }.joined(separator: ", "))"),
+                    at: member.offset)
+                continue
+            }
+            object[member.key] = member.value
+        }
+        return object
+    }
+
+    mutating func string(_ node: JSONNode) -> String? {
+        guard case .string(let text) = node.kind else {
+            report("\(node.summary) is no string; write it in quotes", at: node.offset)
+            return nil
+        }
+        return text
+    }
+
+    mutating func path(_ node: JSONNode) -> String? {
+        guard let path = string(node) else { return nil }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            report("\(node.summary) is no path", at: node.offset)
+            return nil
+        }
+        return path
+    }
+
+    /// A name of a bundle, formed as function names are.
+    mutating func name(_ node: JSONNode) -> String? {
+        guard let name = string(node) else { return nil }
+        guard Self.isName(name) else {
+            report(
+                "\(node.summary) is no name; a name begins with a letter and goes on with letters, digits, _ and -, "
+                    + "63 at most", at: node.offset)
+            return nil
+        }
+        return name
+    }
+
+    package static func isName(_ name: String) -> Bool {
+        func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
+        guard let first = name.utf8.first, isLetter(first), name.utf8.count <= 63 else { return false }
+        return name.utf8.allSatisfy {
+            isLetter($0) || (48...57).contains($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+        }
+    }
+
+    mutating func integer(_ node: JSONNode, _ range: ClosedRange<Int>, _ what: String) -> Int? {
+        guard case .integer(let value) = node.kind, let integer = Int(exactly: value), range.contains(integer) else {
+            report("\(node.summary) is not \(what); write \(range.lowerBound) … \(range.upperBound)", at: node.offset)
+            return nil
+        }
+        return integer
+    }
+
+    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(_ node: JSONNode, _: Choice.Type) -> Choice? {
+        if case .string(let text) = node.kind, let choice = Choice(rawValue: text) { return choice }
+        let choices = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+        report("\(node.summary) is not possible here; write \(choices)", at: node.offset)
+        return nil
+    }
+
+    /// `512KiB` or `10MiB`, between 1 KiB and what a frame has room for.
+    /// - Parameter most: MiB.
+    mutating func byteCount(_ node: JSONNode, most: Int) -> Int? {
+        if case .string(let text) = node.kind, text.hasSuffix("KiB") || text.hasSuffix("MiB"),
+            text.utf8.first.map({ (49...57).contains($0) }) == true, let number = Int(text.dropLast(3)),
+            (1...most << 10).contains(number)
+        {
+            let bytes = number * (text.hasSuffix("MiB") ? 1024 * 1024 : 1024)
+            if bytes <= most << 20 { return bytes }
+        }
+        report("\(node.summary) is no size of a body; write 1KiB … \(most)MiB", at: node.offset)
+        return nil
+    }
+}
+
+extension JSONNode {
+    /// This with what the overlay says: objects member by member, anything else replaced as a whole.
+    func overlaid(with overlay: JSONNode) -> JSONNode {
+        guard case .object(var members) = kind, case .object(let changes) = overlay.kind else { return overlay }
+        for change in changes {
+            if let index = members.firstIndex(where: { $0.key == change.key }) {
+                members[index].value = members[index].value.overlaid(with: change.value)
+                members[index].offset = change.offset
+            } else {
+                members.append(change)
+            }
+        }
+        return JSONNode(kind: .object(members), offset: offset)
+    }
+
+    func without(_ keys: [String]) -> JSONNode {
+        guard case .object(let members) = kind else { return self }
+        return JSONNode(kind: .object(members.filter { !keys.contains($0.key) }), offset: offset)
+    }
+
+    /// Where a member's key stands; this node's own place where there is no such member.
+    func memberOffset(_ key: String) -> Int {
+        guard case .object(let members) = kind else { return offset }
+        return members.first { $0.key == key }?.offset ?? offset
+    }
+}

@@ -1,0 +1,100 @@
+import DocumentModel
+import WorkerProtocol
+package import Logging
+
+/// One line of JSON a message, as Google's cloud takes them apart: severity, message, and metadata as labels.
+package struct CloudLogHandler: LogHandler {
+    private let label: String
+    private let writer: LogWriter
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .info
+
+    package init(label: String, writer: LogWriter) {
+        self.label = label
+        self.writer = writer
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var all = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        if let error = event.error { all["error"] = "\(error)" }
+        writer.write(
+            Self.line(
+                event.level, "\(event.message)", all.mapValues { "\($0)" }, logger: label, time: Timestamp.now()))
+    }
+
+    /// - Parameter logger: the part of the program that writes it, or the function.
+    static func line(
+        _ level: Logger.Level, _ message: String, _ metadata: [String: String], logger: String, time: Timestamp
+    ) -> String {
+        var text = JSONText()
+        text.raw("{")
+        text.key("severity")
+        text.string(severity(level))
+        text.raw(",")
+        text.key("time")
+        text.string("\(time)")
+        text.raw(",")
+        text.key("message")
+        text.string(LogLine.cut(message))
+        text.raw(",")
+        text.key("logging.googleapis.com/labels")
+        text.raw("{")
+        text.list(labels(metadata, logger: logger, within: maxEntry - text.bytes.count)) { text, label in
+            text.key(label.key)
+            text.string(label.value)
+        }
+        text.raw("}}\n")
+        return String(decoding: text.bytes, as: UTF8.self)
+    }
+
+    /// A line of its own by the host, for where there is no logger: before the start and where lines are lost.
+    package static func line(_ level: Logger.Level, _ message: String) -> String {
+        line(level, message, [:], logger: "host", time: Timestamp.now())
+    }
+
+    /// Cloud Logging takes 256 KiB, in which it counts what it adds itself. A line that is longer it cuts in two, and
+    /// neither is JSON.
+    private static let maxEntry = 240 * 1024
+    /// It takes no more.
+    private static let maxLabels = 64
+
+    /// The logger and as much of the metadata as may be, by the order of keys.
+    private static func labels(
+        _ metadata: [String: String], logger: String, within limit: Int
+    ) -> [(key: String, value: String)] {
+        var labels = [(key: "logger", value: LogLine.cut(metadata["logger"] ?? logger))]
+        var bytes = length(labels[0].key, labels[0].value)
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) where key != "logger" {
+            let label = (key: LogLine.cut(key), value: LogLine.cut(value))
+            bytes += length(label.key, label.value)
+            guard labels.count < maxLabels, bytes <= limit else { break }
+            labels.append(label)
+        }
+        return labels
+    }
+
+    /// Bytes of a label in JSON, with what stands around it.
+    private static func length(_ key: String, _ value: String) -> Int {
+        [key, value].reduce(6) { sum, text in
+            text.utf8.reduce(sum) { sum, byte in
+                sum + (byte < 0x20 ? 6 : byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 2 : 1)
+            }
+        }
+    }
+
+    private static func severity(_ level: Logger.Level) -> String {
+        switch level {
+        case .trace, .debug: "DEBUG"
+        case .info: "INFO"
+        case .notice: "NOTICE"
+        case .warning: "WARNING"
+        case .error: "ERROR"
+        case .critical: "CRITICAL"
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import DocumentModel
+package import Logging
+
+/// One line a message on standard error: time, level, part, message, metadata.
+package struct ConsoleLogHandler: LogHandler {
+    private let label: String
+    private let writer: LogWriter
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .info
+
+    package init(label: String, writer: LogWriter) {
+        self.label = label
+        self.writer = writer
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var all = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        if let error = event.error { all["error"] = "\(error)" }
+        // To the millisecond, whatever the clock gives.
+        let now = Timestamp.now().microseconds
+        let time = Timestamp(microseconds: now - now % 1000)
+        var text = "\(time) \(event.level) \(label): \(Self.line("\(event.message)"))"
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(Self.line("\(value)"))" }
+        writer.write(text + "\n")
+    }
+
+    /// Without line breaks or other control characters: what a function or a client says stays on its line.
+    private static func line(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
+        return String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+    }
+}

@@ -1,0 +1,47 @@
+import TextFormats
+import Crypto
+import Foundation
+import SwiftASN1
+import X509
+package import _CryptoExtras
+
+/// The host's own RSA key, with which it signs the tokens of local sign-in.
+///
+/// Its certificate is served as Google serves its own, so that these tokens are verified the same way.
+package struct SigningKey: Sendable {
+    /// Names the key in tokens: 40 hexadecimal digits derived from the public key, as Google's are.
+    package let keyID: String
+    /// The self-signed certificate, PEM.
+    package let certificate: String
+    private let key: _RSA.Signing.PrivateKey
+
+    /// - Parameter issued: When the certificate begins to be valid, seconds since 1970; it stays so for ten years.
+    /// - Throws: where no certificate can be made for the key.
+    package init(_ key: _RSA.Signing.PrivateKey, issued: Int64) throws {
+        self.key = key
+        let digest = SHA256.hash(data: key.publicKey.derRepresentation)
+        keyID = digest.prefix(20).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let name = try DistinguishedName { CommonName("securetoken.functions-host.local") }
+        let start = Date(timeIntervalSince1970: TimeInterval(issued - 24 * 3600))
+        certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(bytes: Array(digest.prefix(16))),
+            publicKey: .init(key.publicKey), notValidBefore: start,
+            notValidAfter: start.addingTimeInterval(10 * 365 * 24 * 3600), issuer: name, subject: name,
+            signatureAlgorithm: .sha256WithRSAEncryption, extensions: .init(), issuerPrivateKey: .init(key)
+        ).serializeAsPEM().pemString
+    }
+
+    /// The public half, for a ``TokenVerifier``.
+    package var keys: KeySet { KeySet([keyID: PublicKey(key.publicKey)]) }
+
+    /// A token with these claims, signed RS256.
+    ///
+    /// - Parameter claims: A JSON object.
+    package func sign(claims: some Collection<UInt8>) throws -> String {
+        let header = #"{"alg":"RS256","kid":"\#(keyID)","typ":"JWT"}"#
+        let signed = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims)
+        let signature = try key.signature(
+            for: SHA256.hash(data: Data(signed.utf8)), padding: .insecurePKCS1v1_5)
+        return signed + "." + Base64URL.encode(signature.rawRepresentation)
+    }
+}

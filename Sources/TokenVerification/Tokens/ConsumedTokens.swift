@@ -1,0 +1,35 @@
+import Crypto
+import Synchronization
+
+/// The App Check tokens that were used up, until they expire.
+///
+/// Held in memory, by digest: a token lives for an hour or so, and a host that starts anew has forgotten them.
+package final class ConsumedTokens: Sendable {
+    private struct State {
+        var expiries: [SHA256.Digest: Int64] = [:]
+        var sweptAt: Int64 = 0
+    }
+
+    private let now: WallClock
+    private let state = Mutex(State())
+
+    /// Between two removals of what has expired, in seconds.
+    private static let sweepInterval: Int64 = 60
+
+    package init(now: @escaping WallClock = systemWallClock) { self.now = now }
+
+    /// Uses a verified token up.
+    /// - Parameter expires: seconds since 1970.
+    /// - Returns: whether it had been used before.
+    package func consume(_ token: some StringProtocol, expires: Int64) -> Bool {
+        let digest = SHA256.hash(data: Array(token.utf8))
+        let now = now()
+        return state.withLock { state in
+            if now - state.sweptAt >= Self.sweepInterval {
+                state.sweptAt = now
+                state.expiries = state.expiries.filter { $0.value > now }
+            }
+            return state.expiries.updateValue(expires, forKey: digest) != nil
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import HostJSON
+import TextFormats
+
+/// A JSON Web Token taken apart; nothing in it is known to be true yet.
+struct JSONWebToken {
+    /// `alg`, such as RS256.
+    var algorithm: String
+    /// `kid`.
+    var keyID: String?
+    var claims: JSONNode
+    /// The claims as the token has them: JSON.
+    var payload: [UInt8]
+    /// Empty for an unsigned token.
+    var signature: [UInt8]
+    /// The number of leading bytes of the text that are signed: header, dot, payload.
+    var signedCount: Int
+
+    /// Google's tokens are about 1 KiB; with many custom claims 3.
+    static let maxBytes = 16 * 1024
+
+    /// - Throws: `oversized` or `malformed`.
+    init(_ text: UnsafeBufferPointer<UInt8>) throws(TokenRejection) {
+        guard text.count <= Self.maxBytes else { throw .oversized }
+        let dot = UInt8(ascii: ".")
+        guard let first = text.firstIndex(of: dot), let second = text[(first + 1)...].firstIndex(of: dot),
+            let header = Base64URL.decode(text[..<first]),
+            let payload = Base64URL.decode(text[(first + 1)..<second]),
+            let signature = Base64URL.decode(text[(second + 1)...]),
+            let headerNode = try? JSONParser.parse(header), let claims = try? JSONParser.parse(payload),
+            case .object = claims.kind, let algorithm = headerNode["alg"]?.text,
+            // "crit" names extensions that must be understood, and none is.
+            headerNode["crit"] == nil
+        else { throw .malformed }
+        self.algorithm = algorithm
+        self.keyID = headerNode["kid"]?.text
+        self.claims = claims
+        self.payload = payload
+        self.signature = signature
+        self.signedCount = second
+    }
+}
+
+extension JSONNode {
+    /// The string, where this is one.
+    package var text: String? {
+        guard case .string(let text) = kind else { return nil }
+        return text
+    }
+
+    /// The number in whole seconds, where this is one that can be a time: `exp` may have a fraction, which is cut off.
+    var seconds: Int64? {
+        switch kind {
+        case .integer(let seconds): seconds
+        case .double(let seconds) where abs(seconds) < 1e15: Int64(seconds)
+        default: nil
+        }
+    }
+
+    /// Whether this is exactly that string, byte by byte: Swift's == would take canonically equivalent texts for one.
+    func isText(_ expected: String) -> Bool { text?.utf8.elementsEqual(expected.utf8) ?? false }
+}

@@ -1,0 +1,72 @@
+import HostJSON
+
+/// Which claims make a token one of ours.
+package enum TokenKind: Hashable, Sendable {
+    /// A user's ID token for a project.
+    case idToken(project: String)
+    /// A session cookie: an ID token's longer-lived kin, of another issuer.
+    case sessionCookie(project: String)
+    /// An app's App Check token for a project, which the token may name by id or by number.
+    case appCheck(project: String, projectNumber: String? = nil)
+
+    /// Seconds that a time of issue may lie ahead of this machine's clock. Google's libraries differ here (none in
+    /// Node checks it, Python allows up to 60 s on request); a host whose clock is behind should not lock users out,
+    /// and `exp`, which is what ends a token, gets no such grace.
+    static let clockSkew: Int64 = 300
+
+    private static let customTokenAudience =
+        "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+
+    /// Checks all claims but times.
+    ///
+    /// - Throws: the first thing that is wrong.
+    /// - Returns: the subject.
+    func checkIdentity(_ claims: JSONNode) throws(TokenRejection) -> String {
+        switch self {
+        case .idToken(let project):
+            guard !isCustomToken(claims) else { throw .customToken }
+            guard claims["aud"]?.isText(project) == true else { throw .audience }
+            guard claims["iss"]?.isText(Self.issuer(of: project)) == true else { throw .issuer }
+        case .sessionCookie(let project):
+            guard claims["aud"]?.isText(project) == true else { throw .audience }
+            guard claims["iss"]?.isText("https://session.firebase.google.com/\(project)") == true else { throw .issuer }
+        case .appCheck(let project, let number):
+            guard let audience = claims["aud"], case .array(let audiences) = audience.kind else { throw .audience }
+            let accepted = [project, number].compactMap { $0 }.map { "projects/\($0)" }
+            guard audiences.contains(where: { audience in accepted.contains { audience.isText($0) } }) else {
+                throw .audience
+            }
+            guard claims["iss"]?.text?.utf8.starts(with: "https://firebaseappcheck.googleapis.com/".utf8) == true else {
+                throw .issuer
+            }
+        }
+        guard let subject = claims["sub"]?.text, !subject.isEmpty, subject.utf16.count <= 128 else { throw .subject }
+        return subject
+    }
+
+    /// Checks that the token is of now.
+    ///
+    /// - Throws: the first time that is wrong.
+    /// - Returns: when the token expires.
+    func checkTimes(_ claims: JSONNode, now: Int64) throws(TokenRejection) -> Int64 {
+        guard let expires = claims["exp"]?.seconds, expires > now else { throw .expired }
+        guard let issued = claims["iat"]?.seconds, issued <= now + Self.clockSkew else { throw .issuedInFuture }
+        switch self {
+        case .appCheck: break
+        case .idToken, .sessionCookie:
+            guard let signedIn = claims["auth_time"]?.seconds, signedIn <= now + Self.clockSkew else {
+                throw .authenticatedInFuture
+            }
+        }
+        return expires
+    }
+
+    /// Whether an ID token was expected and these are the claims of a custom token, the common mistake.
+    func isCustomToken(_ claims: JSONNode) -> Bool {
+        guard case .idToken = self else { return false }
+        return claims["aud"]?.isText(Self.customTokenAudience) == true
+    }
+
+    /// `iss` of a project's ID tokens.
+    package static func issuer(of project: String) -> String { "https://securetoken.google.com/\(project)" }
+}

@@ -1,0 +1,144 @@
+import DocumentModel
+
+/// What a function has used of its budget today, as a pure state machine.
+package struct BudgetState: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
+        case warn(Use)
+        /// Nothing of the function is started any more today.
+        case pause(Use)
+        /// A new day: what was paused goes on.
+        case resume
+    }
+
+    /// How much of a bound is used.
+    package struct Use: Equatable, Sendable {
+        package enum Kind: String, Sendable {
+            case invocations
+            case computeSeconds
+        }
+
+        package var kind: Kind
+        package var used: Int
+        package var limit: Int
+    }
+
+    private enum Phase: UInt8 {
+        case within = 0
+        case warned = 1
+        case over = 2
+        /// The operator has let it go on for the rest of the day.
+        case lifted = 3
+    }
+
+    let budget: FunctionBudget
+    private(set) var day: Int64
+    private(set) var invocations = 0
+    private(set) var microseconds: Int64 = 0
+    private var phase = Phase.within
+
+    init(_ budget: FunctionBudget, now: Timestamp) {
+        self.budget = budget
+        day = now.day
+    }
+
+    var isOver: Bool { phase == .over }
+
+    /// An invocation is about to begin.
+    ///
+    /// - Returns: whether it may; then it counts.
+    mutating func admit(now: Timestamp) -> (isAdmitted: Bool, actions: [Action]) {
+        let actions = refresh(now: now)
+        guard phase != .over else { return (false, actions) }
+        if phase != .lifted, let limit = budget.invocationsPerDay, invocations >= limit {
+            // Nothing is left of the bound, though nobody has come for it since it was set.
+            return (false, actions + settle())
+        }
+        invocations += 1
+        return (true, actions + settle())
+    }
+
+    /// An invocation that was admitted hasn't begun after all. What was told of it stays.
+    mutating func giveBack() { invocations = max(0, invocations - 1) }
+
+    /// A handler has run for so long.
+    mutating func spent(microseconds: Int64, now: Timestamp) -> [Action] {
+        let actions = refresh(now: now)
+        self.microseconds += microseconds
+        return actions + settle()
+    }
+
+    /// Begins a new day, where it is one.
+    mutating func refresh(now: Timestamp) -> [Action] {
+        // A clock that was put back doesn't give the day's budget again, unless it showed a wrong day before.
+        guard now.day > day || now.day < day - 1 else { return [] }
+        let wasOver = isOver
+        self = BudgetState(budget, now: now)
+        return wasOver ? [.resume] : []
+    }
+
+    /// The operator lets the function go on for the rest of the day.
+    mutating func lift() { if phase == .over { phase = .lifted } }
+
+    /// Whether a bound, or the share at which is warned, is reached by now.
+    private mutating func settle() -> [Action] {
+        guard phase == .within || phase == .warned else { return [] }
+        let uses = self.uses
+        if let use = uses.first(where: { $0.used >= $0.limit }) {
+            phase = .over
+            return [.pause(use)]
+        }
+        guard phase == .within,
+            let use = uses.first(where: { Double($0.used) >= budget.warnAt * Double($0.limit) })
+        else { return [] }
+        phase = .warned
+        return [.warn(use)]
+    }
+
+    private var uses: [Use] {
+        var uses: [Use] = []
+        if let limit = budget.invocationsPerDay {
+            uses.append(Use(kind: .invocations, used: invocations, limit: limit))
+        }
+        if let limit = budget.computeSecondsPerDay {
+            uses.append(Use(kind: .computeSeconds, used: Int(microseconds / 1_000_000), limit: limit))
+        }
+        return uses
+    }
+}
+
+// MARK: As a record
+
+extension BudgetState {
+    private static let format: UInt8 = 1
+
+    var record: [UInt8] {
+        var writer = ByteWriter(reservingCapacity: 24)
+        writer.write(byte: Self.format)
+        writer.write(signed: day)
+        writer.write(count: invocations)
+        writer.write(signed: microseconds)
+        writer.write(byte: phase.rawValue)
+        return writer.bytes
+    }
+
+    /// What was used until the host ended, under what the budget is now.
+    ///
+    /// - Throws: `DecodingFailure` for a record that this program didn't write.
+    init(_ budget: FunctionBudget, record: [UInt8]) throws(DecodingFailure) {
+        var reader = ByteReader(record)
+        guard try reader.byte() == Self.format else { throw DecodingFailure("a budget's record has an unknown format") }
+        self.budget = budget
+        day = try reader.signed()
+        invocations = Int(truncatingIfNeeded: try reader.varint())
+        microseconds = try reader.signed()
+        let phase = Phase(rawValue: try reader.byte())
+        try reader.finish()
+        // A budget that was raised since is no longer used up, and one that was lowered may be.
+        self.phase = phase == .lifted ? .lifted : .within
+        if self.phase == .within, uses.contains(where: { $0.used >= $0.limit }) {
+            self.phase = .over
+        } else if phase != .lifted, phase != .within {
+            self.phase = .warned
+        }
+    }
+}

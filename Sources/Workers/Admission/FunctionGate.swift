@@ -1,0 +1,92 @@
+package import DocumentModel
+package import Logging
+import Synchronization
+
+/// Whether a function's invocations may begin: it isn't paused, and something is left of its budget.
+///
+/// Asked for each invocation, so it takes a lock only where the function has a budget.
+package final class FunctionGate: Sendable {
+    package enum Refusal: Equatable, Sendable {
+        case paused
+        case budgetUsedUp
+    }
+
+    private let pausedFlag = Atomic(false)
+    /// Whether the time of its handlers counts.
+    package let hasBudget: Bool
+    private let budget: Mutex<BudgetState?>
+    private let observer = Mutex<(@Sendable ([BudgetState.Action]) -> Void)?>(nil)
+    private let now: @Sendable () -> Timestamp
+
+    package init(budget: BudgetState? = nil, now: @escaping @Sendable () -> Timestamp) {
+        hasBudget = budget != nil
+        self.budget = Mutex(budget)
+        self.now = now
+    }
+
+    /// - Parameter observer: told on any thread what the budget asks for.
+    package func onBudget(_ observer: @escaping @Sendable ([BudgetState.Action]) -> Void) {
+        self.observer.withLock { $0 = observer }
+    }
+
+    /// Whether the operator has paused it.
+    package var isPaused: Bool {
+        get { pausedFlag.load(ordering: .relaxed) }
+        set { pausedFlag.store(newValue, ordering: .relaxed) }
+    }
+
+    package var isBudgetUsedUp: Bool { hasBudget && budget.withLock { $0?.isOver } == true }
+
+    package var isClosed: Bool { isPaused || isBudgetUsedUp }
+
+    /// An invocation is about to begin; where it may, it counts.
+    package func admit() -> Refusal? {
+        if isPaused { return .paused }
+        guard hasBudget else { return nil }
+        let answer = budget.withLock { $0?.admit(now: now()) }
+        tell(answer?.actions)
+        return answer?.isAdmitted == false ? .budgetUsedUp : nil
+    }
+
+    /// What was admitted hasn't begun after all.
+    package func giveBack() { if hasBudget { budget.withLock { $0?.giveBack() } } }
+
+    /// A handler has run for so long.
+    package func spent(microseconds: Int64) {
+        tell(budget.withLock { $0?.spent(microseconds: microseconds, now: now()) })
+    }
+
+    /// Looks whether a new day has begun.
+    package func refresh() { if hasBudget { tell(budget.withLock { $0?.refresh(now: now()) }) } }
+
+    package func liftBudget() { budget.withLock { $0?.lift() } }
+
+    /// What is to be remembered of the budget; nil without one.
+    package var budgetRecord: [UInt8]? { budget.withLock { $0?.record } }
+
+    private func tell(_ actions: [BudgetState.Action]?) {
+        guard let actions, !actions.isEmpty else { return }
+        observer.withLock { $0 }?(actions)
+    }
+}
+
+extension FunctionGate {
+    /// A gate as the operator's configuration and what is remembered have it. Where that can't be read the day begins
+    /// anew: a damaged number must not keep the host from starting.
+    package convenience init(
+        _ function: String, budget: FunctionBudget?, record: [UInt8]?,
+        now: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        var state = budget.map { BudgetState($0, now: now()) }
+        if let budget, let record {
+            do {
+                state = try BudgetState(budget, record: record)
+            } catch {
+                logger.error(
+                    "what a function has used of its budget can't be read; its day begins anew",
+                    metadata: ["function": "\(function)", "error": "\(error.reason)"])
+            }
+        }
+        self.init(budget: state, now: now)
+    }
+}

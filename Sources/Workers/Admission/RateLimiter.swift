@@ -1,0 +1,79 @@
+import DocumentModel
+package import FunctionManifest
+package import WorkerProtocol
+package import NIOCore
+import Synchronization
+
+/// The rate limits of one function. All gateway loops share it, so that a limit holds exactly.
+package final class RateLimiter: Sendable {
+    package struct Refusal: Equatable {
+        var limit: RateLimitManifest
+        /// Whole seconds after which a call is admitted.
+        package var retryAfter: Int64
+    }
+
+    let limits: [RateLimitManifest]
+    private let tables: Mutex<[RateTable]>
+
+    /// - Returns: nil where there are no limits, and so nothing to ask for each call.
+    package init?(_ limits: [RateLimitManifest], now: NIODeadline = .now()) {
+        guard !limits.isEmpty else { return nil }
+        self.limits = limits
+        tables = Mutex(limits.map { RateTable($0, now: now.nanoseconds) })
+    }
+
+    /// A call is about to be made; where it may be, it counts for every limit, and else for none.
+    /// - Parameters:
+    ///   - user: the verified user; nil where there is none.
+    ///   - address: where the call comes from; nil where that is no address.
+    package func refuse(user: String?, address: IPAddress?, now: NIODeadline) -> Refusal? {
+        let now = now.nanoseconds
+        func caller(_ limit: RateLimitManifest) -> Caller? {
+            if limit.per == .user, let user { return .user(user) }
+            return address.map { .address($0.holder) }
+        }
+        return tables.withLock { tables in
+            var worst: (wait: Int64, limit: RateLimitManifest)?
+            for table in tables {
+                guard let caller = caller(table.limit) else { continue }
+                let wait = table.wait(caller, now: now)
+                if wait > worst?.wait ?? 0 { worst = (wait, table.limit) }
+            }
+            if let worst { return Refusal(limit: worst.limit, retryAfter: (worst.wait + 999_999_999) / 1_000_000_000) }
+            for index in tables.indices {
+                if let caller = caller(tables[index].limit) { tables[index].take(caller, now: now) }
+            }
+            return nil
+        }
+    }
+}
+
+extension RateLimiter {
+    /// The limiter of a function whose limits these are from now on. As long as they stay the same it does too: a switch
+    /// forgives nobody.
+    ///
+    /// - Parameter before: the function's until then.
+    package static func going(on before: RateLimiter?, with limits: [RateLimitManifest]) -> RateLimiter? {
+        if let before, before.limits == limits { return before }
+        return RateLimiter(limits)
+    }
+}
+
+extension NIODeadline {
+    fileprivate var nanoseconds: Int64 { Int64(clamping: uptimeNanoseconds) }
+}
+
+extension InvocationFailure {
+    /// What a caller is told who calls too often, with the wait as Google's APIs tell it.
+    package static func rateLimited(_ refusal: RateLimiter.Refusal, _ function: String) -> InvocationFailure {
+        let limit = refusal.limit
+        let calls = limit.count == 1 ? "1 call" : "\(limit.count) calls"
+        let details =
+            #"[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#(refusal.retryAfter)s"}]"#
+        return InvocationFailure(
+            code: .resourceExhausted,
+            message: "\(function) takes \(calls) in \(limit.seconds) s from one \(limit.per.rawValue). "
+                + "Try again in \(refusal.retryAfter) s.",
+            details: ByteBuffer(string: details))
+    }
+}

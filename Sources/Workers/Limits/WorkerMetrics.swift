@@ -1,0 +1,48 @@
+import Synchronization
+
+/// How workers end and what they use, by function, whatever release they are of.
+package final class WorkerMetrics: Sendable {
+    private struct State {
+        var ends: [String: [String: Int]] = [:]
+        /// By process, the bytes that were seen last.
+        var memory: [String: [Int32: Int]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func began(_ function: String, pid: Int32) { state.withLock { $0.memory[function, default: [:]][pid] = 0 } }
+
+    func uses(_ function: String, pid: Int32, memory: Int) {
+        state.withLock { $0.memory[function]?[pid] = memory }
+    }
+
+    func ended(_ function: String, pid: Int32, _ end: WorkerEnd) {
+        state.withLock {
+            $0.memory[function]?[pid] = nil
+            $0.ends[function, default: [:]][end.kind, default: 0] += 1
+        }
+    }
+
+    /// As Prometheus reads them.
+    package var text: String {
+        let (ends, memory) = state.withLock { ($0.ends, $0.memory) }
+        var text = ""
+        func family(_ name: String, _ type: String, _ help: String) {
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+        }
+        let functions = memory.sorted { $0.key < $1.key }
+        family("functions_workers", "gauge", "Processes that run the function.")
+        for (function, uses) in functions { text += "functions_workers{function=\"\(function)\"} \(uses.count)\n" }
+        family("functions_memory_bytes", "gauge", "Memory that these processes have for themselves.")
+        for (function, uses) in functions {
+            text += "functions_memory_bytes{function=\"\(function)\"} \(uses.values.reduce(0, +))\n"
+        }
+        family("functions_worker_ends_total", "counter", "Processes that have ended, by why.")
+        for (function, counts) in ends.sorted(by: { $0.key < $1.key }) {
+            for (kind, count) in counts.sorted(by: { $0.key < $1.key }) {
+                text += "functions_worker_ends_total{function=\"\(function)\",end=\"\(kind)\"} \(count)\n"
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,163 @@
+package import CFunctionsSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Starts a program with exactly the descriptors it is meant to have.
+package struct ProcessSpawn {
+    package var executable: String
+    package var arguments: [String]
+    package var environment: [String: String]
+    package var standardOutput: Int32
+    package var standardError: Int32
+    /// Become descriptors 3, 4, … of the new process.
+    package var links: [Int32]
+
+    package init(
+        executable: String, arguments: [String], environment: [String: String], standardOutput: Int32,
+        standardError: Int32, links: [Int32]
+    ) {
+        self.executable = executable
+        self.arguments = arguments
+        self.environment = environment
+        self.standardOutput = standardOutput
+        self.standardError = standardError
+        self.links = links
+    }
+
+    package struct Failure: Error, CustomStringConvertible {
+        var executable: String
+        var code: Int32
+
+        package var description: String { "\(executable) can't be started: \(String(cString: strerror(code)))" }
+    }
+
+    /// - Returns: the process id, which is also that of its process group.
+    package func start() throws(Failure) -> pid_t {
+        #if os(Linux)
+            var actions = posix_spawn_file_actions_t()
+            var attributes = posix_spawnattr_t()
+        #else
+            var actions: posix_spawn_file_actions_t? = nil
+            var attributes: posix_spawnattr_t? = nil
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        // Descriptors are first moved out of the way: a link may have a number that another one is to get.
+        let base = (links + [standardOutput, standardError]).reduce(3 + Int32(links.count)) { max($0, $1 + 1) }
+        let sources = [standardOutput, standardError] + links
+        for (offset, source) in sources.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, source, base + Int32(offset))
+        }
+        for offset in sources.indices {
+            posix_spawn_file_actions_adddup2(&actions, base + Int32(offset), Int32(offset) + 1)
+        }
+        var flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
+        #if os(Linux)
+            _ = functions_spawn_close_from(&actions, 3 + Int32(links.count))
+        #else
+            // Everything but what the actions name is closed.
+            flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
+        #endif
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        sigdelset(&signals, SIGKILL)
+        sigdelset(&signals, SIGSTOP)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+
+        let argumentList = ([executable] + arguments).map { strdup($0) } + [nil]
+        let environmentList = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in argumentList + environmentList { free(text) } }
+        var pid: pid_t = 0
+        let code = posix_spawn(&pid, executable, &actions, &attributes, argumentList, environmentList)
+        guard code == 0 else { throw Failure(executable: executable, code: code) }
+        return pid
+    }
+}
+
+extension ProcessSpawn {
+    /// Kills a started process with all processes of its group.
+    package static func killGroup(_ pid: pid_t) { _ = kill(-pid, SIGKILL) }
+}
+
+extension ProcessStatus {
+    /// The status of a child that has ended; nil while it runs. What it had started is killed with it.
+    package static func reap(_ pid: pid_t) -> ProcessStatus? {
+        // First without reaping: as long as the child is a zombie its number, and so its group's, is nobody else's.
+        var info = siginfo_t()
+        guard waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info.si_signo == SIGCHLD else {
+            return nil
+        }
+        ProcessSpawn.killGroup(pid)
+        var status: Int32 = 0
+        var usage = rusage()
+        guard wait4(pid, &status, WNOHANG, &usage) == pid else { return nil }
+        func microseconds(_ time: timeval) -> Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_usec) }
+        let signal = status & 0x7F
+        return ProcessStatus(
+            outcome: signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal),
+            cpuMicroseconds: microseconds(usage.ru_utime) + microseconds(usage.ru_stime),
+            maxResidentKiB: Int64(usage.ru_maxrss))
+    }
+}
+
+/// A pair of descriptors, closed on exec in this process: a child gets only what it is given.
+package enum DescriptorPair {
+    /// Both ends of a connected stream socket.
+    static func socket() throws(ProcessSpawn.Failure) -> (Int32, Int32) {
+        var pair: [Int32] = [0, 0]
+        #if os(Linux)
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        #else
+            let type = SOCK_STREAM
+        #endif
+        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else {
+            throw ProcessSpawn.Failure(executable: "socketpair", code: errno)
+        }
+        closeOnExec(pair)
+        return (pair[0], pair[1])
+    }
+
+    /// The reading and the writing end of a pipe.
+    package static func pipe() throws(ProcessSpawn.Failure) -> (read: Int32, write: Int32) {
+        var pair: [Int32] = [0, 0]
+        #if os(Linux)
+            let result = functions_pipe(&pair)
+        #else
+            let result = Darwin.pipe(&pair)
+        #endif
+        guard result == 0 else { throw ProcessSpawn.Failure(executable: "pipe", code: errno) }
+        closeOnExec(pair)
+        return (pair[0], pair[1])
+    }
+
+    package static func close(_ descriptor: Int32) {
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #elseif canImport(Musl)
+            _ = Musl.close(descriptor)
+        #else
+            _ = Darwin.close(descriptor)
+        #endif
+    }
+
+    private static func closeOnExec(_ descriptors: [Int32]) {
+        #if !os(Linux)
+            for descriptor in descriptors { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        #endif
+    }
+}

@@ -1,0 +1,58 @@
+import WorkerProtocol
+import Logging
+import NIOCore
+import Synchronization
+
+/// What a function logs and prints, within its bounds.
+extension Worker {
+    /// Warns once of a function that leaks files: beyond its limit opening one fails, in the function and nowhere else.
+    func hasOpen(_ files: Int) {
+        guard files >= limits.openFiles * 9 / 10, !hasWarnedOfFiles.exchange(true, ordering: .relaxed) else { return }
+        logger.warning(
+            "the function has nearly as many files open as it may",
+            metadata: ["files.open": "\(files)", "files.limit": "\(limits.openFiles)"])
+    }
+
+    /// Whether another line is within what a worker may log; beyond it a flood costs its own lines and nothing else.
+    func mayWriteLine() -> Bool {
+        let verdict = lines.withLock { $0.take(now: .now()) }
+        if verdict == .drop(isFirst: true) {
+            supervisor.schedule(in: .seconds(1)) { [self] in
+                let dropped = lines.withLock { $0.report() }
+                logger.warning(
+                    "output was dropped",
+                    metadata: [
+                        "output.dropped": "\(dropped)", "output.limit": "\(LineBudget.linesPerSecond) lines a second",
+                    ])
+            }
+        }
+        return verdict == .write
+    }
+
+    /// - Returns: how long no more is to be read of what it prints; nil where more may be.
+    func pause(afterReading bytes: Int) -> TimeAmount? {
+        guard let pause = lines.withLock({ $0.read(bytes, now: .now()) }) else { return nil }
+        if !hasWarnedOfOutput.exchange(true, ordering: .relaxed) {
+            logger.warning(
+                "the function prints more than is read of it, and waits",
+                metadata: ["output.limit": "\(LineBudget.bytesPerSecond) bytes a second"])
+        }
+        return pause
+    }
+
+    /// Writes a line that ``mayWriteLine()`` has let through.
+    func log(_ line: LogLine, execution: String?) {
+        var metadata = Logger.Metadata()
+        for (key, value) in line.metadata { metadata[shown(key)] = "\(shown(value))" }
+        if let execution { metadata["execution.id"] = "\(execution)" }
+        let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
+        logger.log(level: level, "\(shown(line.message))", metadata: metadata)
+    }
+
+    /// A logged text without secrets, as long as it may be.
+    private func shown(_ text: String) -> String {
+        let text = LogLine.cut(text)
+        let filter = pool.launch.secretFilter
+        return LogLine.beginning(ofCut: text).map { filter.filtered(beginning: $0) + "…" } ?? filter.filtered(text)
+    }
+}

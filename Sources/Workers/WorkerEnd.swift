@@ -1,0 +1,106 @@
+/// Why a worker's process has ended. Every end carries exactly one.
+package enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
+    /// It had nothing to do for long enough.
+    case idle
+    /// Another release has taken over, and it had nothing left to do.
+    case release
+    /// A handler ran on after its deadline or its cancellation.
+    case overdue
+    /// It and what it had started used more memory than the function may; in bytes.
+    case memory(used: Int, limit: Int)
+    /// It had started more processes than the function may.
+    case processes(count: Int, limit: Int)
+    /// It ended by itself: a trap, an exit, a kill from elsewhere.
+    case crash(ProcessStatus)
+    /// It broke the link's protocol.
+    case violation(String)
+    /// It wasn't ready in time.
+    case slowStart
+    /// The host stops.
+    case shutdown
+
+    var isCrash: Bool {
+        switch self {
+        case .memory, .processes, .crash, .violation, .slowStart: true
+        case .idle, .release, .overdue, .shutdown: false
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .idle: "idle"
+        case .release: "release"
+        case .overdue: "overdue"
+        case .memory(let used, let limit):
+            // Rounded up, so that it never reads as within the limit.
+            "memory, \((used + (1 << 20) - 1) >> 20) MiB used of \(limit >> 20) MiB"
+        case .processes(let count, let limit): "processes, \(count) of \(limit)"
+        case .crash(let status): "crash, \(status)"
+        case .violation(let reason): "protocol violation, \(reason)"
+        case .slowStart: "not ready in time"
+        case .shutdown: "shutdown"
+        }
+    }
+
+    /// The reason alone, for counting.
+    var kind: String {
+        switch self {
+        case .idle: "idle"
+        case .release: "release"
+        case .overdue: "overdue"
+        case .memory: "memory"
+        case .processes: "processes"
+        case .crash: "crash"
+        case .violation: "violation"
+        case .slowStart: "slow_start"
+        case .shutdown: "shutdown"
+        }
+    }
+}
+
+extension WorkerEnd {
+    /// What programs, their libraries and mapped files take of a resident size that isn't counted as a function's memory.
+    private static let shared = 128 << 20
+
+    /// How it is told that a process ended which nobody killed.
+    ///
+    /// One that takes memory faster than it is looked at comes to the bound on what it may map, and traps there: that is
+    /// its memory's end and no other mistake's.
+    ///
+    /// - Parameter hostResidentKiB: the host's own largest size when it started the process, with which the kernel begins
+    ///   to count the process's.
+    static func byItself(_ status: ProcessStatus, limits: WorkerLimits, hostResidentKiB: Int64) -> WorkerEnd {
+        let used = Int(status.maxResidentKiB) << 10
+        guard case .signalled = status.outcome, status.maxResidentKiB > hostResidentKiB,
+            used > limits.memory + shared
+        else { return .crash(status) }
+        return .memory(used: used, limit: limits.memory)
+    }
+}
+
+/// How a process ended and what it used.
+package struct ProcessStatus: Equatable, Sendable, CustomStringConvertible {
+    package enum Outcome: Equatable, Sendable {
+        case exited(Int32)
+        case signalled(Int32)
+    }
+
+    package var outcome: Outcome
+    /// CPU time, user and system, in microseconds.
+    var cpuMicroseconds: Int64
+    /// The largest resident size it ever had, in KiB.
+    var maxResidentKiB: Int64
+
+    init(outcome: Outcome, cpuMicroseconds: Int64, maxResidentKiB: Int64) {
+        self.outcome = outcome
+        self.cpuMicroseconds = cpuMicroseconds
+        self.maxResidentKiB = maxResidentKiB
+    }
+
+    package var description: String {
+        switch outcome {
+        case .exited(let code): "exit status \(code)"
+        case .signalled(let signal): "signal \(signal)"
+        }
+    }
+}

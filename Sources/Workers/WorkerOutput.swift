@@ -1,0 +1,63 @@
+import WorkerProtocol
+import Logging
+import NIOCore
+
+/// Turns what a worker prints into log lines, each of a bounded length.
+final class WorkerOutput: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let worker: Worker
+    private let level: Logger.Level
+    private var line: [UInt8] = []
+    private var isTruncated = false
+
+    init(_ worker: Worker, level: Logger.Level) {
+        self.worker = worker
+        self.level = level
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        if let pause = worker.pause(afterReading: bytes.readableBytes) { rest(for: pause, context.channel) }
+        var rest = bytes.readableBytesView[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            append(rest[..<end])
+            finishLine()
+            rest = rest[rest.index(after: end)...]
+        }
+        append(rest)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        // The process ended in the middle of a line.
+        if !line.isEmpty { finishLine(isBeginning: true) }
+    }
+
+    /// Reads nothing for some time: who prints more waits meanwhile, and nobody else does.
+    private func rest(for time: TimeAmount, _ channel: any Channel) {
+        try? channel.syncOptions?.setOption(.autoRead, value: false)
+        channel.eventLoop.scheduleTask(in: time) { channel.setOption(.autoRead, value: true) }
+    }
+
+    private func append(_ bytes: ByteBufferView) {
+        let room = LogLine.maxText - line.count
+        if bytes.count > room { isTruncated = true }
+        line.append(contentsOf: bytes.prefix(room))
+    }
+
+    private func finishLine(isBeginning: Bool = false) {
+        defer {
+            line.removeAll(keepingCapacity: true)
+            isTruncated = false
+        }
+        guard worker.mayWriteLine() else { return }
+        var metadata: Logger.Metadata = [:]
+        if let execution = worker.soleExecution { metadata["execution.id"] = "\(execution)" }
+        if isTruncated { metadata["output.truncated"] = "true" }
+        let filter = worker.pool.launch.secretFilter
+        let text =
+            isTruncated || isBeginning
+            ? filter.filtered(beginning: line) : filter.filtered(String(decoding: line, as: UTF8.self))
+        worker.logger.log(level: level, "\(text)", metadata: metadata)
+    }
+}

@@ -1,0 +1,218 @@
+package import FunctionManifest
+import WorkerProtocol
+import Logging
+import NIOCore
+import Synchronization
+
+/// The workers of one function: does what ``WorkerPoolState`` decides.
+package final class WorkerPool: Sendable {
+    private struct State {
+        var machine: WorkerPoolState
+        var workers: [WorkerPoolState.WorkerID: Worker] = [:]
+        var onEmpty: [@Sendable () -> Void] = []
+        /// Who waits for workers to be ready, or for one to end instead.
+        var probes: [CheckedContinuation<WorkerEnd?, Never>] = []
+    }
+
+    package let name: String
+    let launch: WorkerLaunch
+    package let services: InvocationServices
+    let logger: Logger
+    private let supervisor: WorkerSupervisor
+    private let loops: [InvocationLoop]
+    private let state: Mutex<State>
+
+    package init(
+        name: String, limits: WorkerPoolState.Limits, launch: WorkerLaunch, services: InvocationServices,
+        supervisor: WorkerSupervisor, loops: [InvocationLoop]
+    ) {
+        self.name = name
+        self.launch = launch
+        self.services = services
+        self.supervisor = supervisor
+        self.loops = loops
+        logger = Logger(label: name)
+        state = Mutex(State(machine: WorkerPoolState(limits: limits)))
+    }
+
+    /// Starts what shall be kept warm.
+    package func begin() { perform(on: nil) { $0.began(now: .now()) } }
+
+    func submit(_ invocation: Invocation, on loop: InvocationLoop) {
+        let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
+        perform(on: loop) { $0.arrived(ticket, of: invocation.caller, now: .now()) }
+    }
+
+    func withdraw(_ invocation: Invocation, on loop: InvocationLoop) {
+        let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
+        let caller = invocation.caller
+        state.withLock { _ = $0.machine.withdrew(ticket, of: caller) }
+    }
+
+    func ended(in worker: WorkerPoolState.WorkerID, wasAbandoned: Bool, on loop: InvocationLoop) {
+        perform(on: loop) { $0.ended(in: worker, wasAbandoned: wasAbandoned, now: .now()) }
+    }
+
+    func abandoned(in worker: WorkerPoolState.WorkerID, on loop: InvocationLoop) {
+        perform(on: loop) { $0.abandoned(in: worker, now: .now()) }
+    }
+
+    /// A worker gave an invocation back.
+    /// - Parameter ticket: nil where nobody waits for it any more.
+    func recalled(
+        _ ticket: WorkerPoolState.Ticket?, from worker: WorkerPoolState.WorkerID, wasAbandoned: Bool,
+        on loop: InvocationLoop
+    ) {
+        perform(on: loop) { $0.recalled(ticket, from: worker, wasAbandoned: wasAbandoned, now: .now()) }
+    }
+
+    func workerBecameReady(_ worker: Worker) {
+        perform(on: nil) { $0.workerBecameReady(worker.id, now: .now()) }
+        if isProbed { answerProbes(nil) }
+    }
+
+    /// Called before the link counts as closed, so that nothing is dispatched to it afterwards.
+    func workerBroke(_ worker: Worker) { state.withLock { $0.machine.workerBroke(worker.id) } }
+
+    func workerGone(_ worker: Worker, end: WorkerEnd) {
+        let onEmpty = state.withLock { state in
+            state.workers[worker.id] = nil
+            guard state.workers.isEmpty else { return [@Sendable () -> Void]() }
+            defer { state.onEmpty = [] }
+            return state.onEmpty
+        }
+        perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: .now()) }
+        // One that had nothing to do says nothing of whether others start.
+        if end.isCrash || hasStopped { answerProbes(end) }
+        for action in onEmpty { action() }
+    }
+
+    /// Starts workers to see whether the release can be served, before it is; they are kept as any other.
+    ///
+    /// - Parameter count: how many shall be ready.
+    /// - Returns: how one ended in place of becoming ready; nil where all are ready.
+    package func probe(_ count: Int) async -> WorkerEnd? {
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.probes.append(continuation) }
+            perform(on: nil) { $0.probe(count, now: .now()) }
+            if hasStopped { answerProbes(.shutdown) } else if isProbed { answerProbes(nil) }
+        }
+    }
+
+    private var isProbed: Bool { state.withLock { $0.machine.isProbed } }
+
+    /// How many workers take calls.
+    package var readyWorkers: Int { state.withLock { $0.machine.readyWorkers } }
+
+    /// Ends workers that have nothing to do and needn't be kept warm.
+    package func cool() { perform(on: nil) { $0.cool() } }
+
+    private func answerProbes(_ end: WorkerEnd?) {
+        let probes = state.withLock { state in
+            defer { state.probes = [] }
+            return state.probes
+        }
+        for probe in probes { probe.resume(returning: end) }
+    }
+
+    /// Whether no process is there, and nothing waits for one.
+    package var isEmpty: Bool { state.withLock { $0.workers.isEmpty && $0.machine.queued == 0 } }
+
+    /// Another release has taken over: workers end as soon as what was routed to them is done.
+    package func drain() { perform(on: nil) { $0.drain() } }
+
+    /// Takes no more work; workers end as soon as they have nothing to do.
+    package func stop() {
+        perform(on: nil) { $0.stop() }
+        if hasStopped { answerProbes(.shutdown) }
+    }
+
+    /// Whether there is no process, and none will be.
+    private var hasStopped: Bool { state.withLock { $0.machine.isStopping && $0.workers.isEmpty } }
+
+    /// Ends what is left, and returns when no process is.
+    package func kill() async {
+        await withCheckedContinuation { continuation in
+            let workers: [Worker]? = state.withLock { state in
+                guard !state.workers.isEmpty else { return nil }
+                state.onEmpty.append { continuation.resume() }
+                return Array(state.workers.values)
+            }
+            guard let workers else { return continuation.resume() }
+            for worker in workers { worker.kill(.shutdown) }
+        }
+    }
+
+    /// Asks the machine under the lock, and acts outside of it.
+    /// - Parameter loop: the loop this is called on; nil where it is none of the gateway's.
+    private func perform(
+        on loop: InvocationLoop?, _ event: (inout WorkerPoolState) -> [WorkerPoolState.Action]
+    ) {
+        typealias Step = (action: WorkerPoolState.Action, worker: Worker?)
+        let (steps, isDraining): ([Step], Bool) = state.withLock { state in
+            let steps: [Step] = event(&state.machine).map { action in
+                switch action {
+                case .start(let id):
+                    let worker = Worker(id: id, pool: self, supervisor: supervisor, loops: loops)
+                    state.workers[id] = worker
+                    return (action, worker)
+                case .dispatch(_, let id), .end(let id), .kill(let id), .recall(let id):
+                    return (action, state.workers[id])
+                case .refuse, .fail, .wake:
+                    return (action, nil)
+                }
+            }
+            return (steps, state.machine.isDraining)
+        }
+        for step in steps {
+            switch step.action {
+            case .start:
+                if let worker = step.worker { supervisor.start(worker) }
+            case .dispatch(let ticket, _):
+                guard let worker = step.worker else { continue }
+                at(ticket, from: loop) { $0.dispatch(ticket.invocation, to: worker) }
+            case .refuse(let ticket):
+                let failure = services.isStopping ? InvocationFailure.stopping : .queueFull
+                at(ticket, from: loop) { $0.fail(ticket.invocation, failure) }
+            case .fail(let ticket):
+                at(ticket, from: loop) { $0.fail(ticket.invocation, .internal) }
+            case .end:
+                step.worker?.end(services.isStopping ? .shutdown : isDraining ? .release : .idle)
+            case .kill:
+                step.worker?.kill(.overdue)
+            case .recall:
+                step.worker?.recallAll()
+            case .wake(let time):
+                supervisor.schedule(in: max(time - .now(), .zero)) { [weak self] in
+                    self?.perform(on: nil) { $0.tick(now: .now()) }
+                }
+            }
+        }
+    }
+
+    private func at(
+        _ ticket: WorkerPoolState.Ticket, from loop: InvocationLoop?,
+        _ action: @escaping @Sendable (InvocationLoop) -> Void
+    ) {
+        let target = loops[ticket.loop]
+        if target === loop { action(target) } else { target.eventLoop.execute { action(target) } }
+    }
+}
+
+/// What starts a worker of a release.
+package struct WorkerLaunch: Sendable {
+    var executable: String
+    var environment: [String: String]
+    /// Sent over the link: the environment of a process can be read by others.
+    var params: ParamValues
+    let secretFilter: SecretFilter
+    var limits: WorkerLimits
+
+    package init(executable: String, environment: [String: String], params: ParamValues, limits: WorkerLimits) {
+        self.executable = executable
+        self.environment = environment
+        self.params = params
+        secretFilter = SecretFilter(params)
+        self.limits = limits
+    }
+}

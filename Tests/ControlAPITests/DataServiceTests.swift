@@ -1,0 +1,176 @@
+import TestSupport
+import DocumentModel
+import DocumentStore
+@testable import ControlProtocol
+@testable import ControlAPI
+import Synchronization
+import Testing
+
+struct DataServiceTests {
+    private struct Stopped: Error {}
+
+    /// Pieces that are there already.
+    private struct Pieces: AsyncSequence, Sendable {
+        typealias Failure = any Error
+        var pieces: [[UInt8]] = []
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            var rest: ArraySlice<[UInt8]>
+            mutating func next() async throws -> [UInt8]? { rest.popFirst() }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: pieces[...]) }
+    }
+
+    private func store() throws -> DocumentStore {
+        let store = try DocumentStore(engine: MemoryEngine(), now: Timestamp.now)
+        try store.start()
+        return store
+    }
+
+    private func set(_ path: String, _ fields: [String: Value], in store: DocumentStore) async throws {
+        let write = Write(path: try DocumentPath(path), operation: .set(fields))
+        guard case .committed = await store.perform(.commit([write], transaction: nil, completing: nil)) else {
+            throw Stopped()
+        }
+    }
+
+    private func export(_ store: DocumentStore, _ collections: [String] = []) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        _ = try await DataService(store, database: DatabaseID(project: "p")).perform(
+            .export(try collections.map { try CollectionPath($0) }), input: Pieces()
+        ) { event in
+            if case .lines(let lines) = event { bytes += lines }
+        }
+        return bytes
+    }
+
+    private func documents(_ store: DocumentStore) throws -> [DocumentPath: [String: Value]] {
+        var documents: [DocumentPath: [String: Value]] = [:]
+        try store.export(begin: { _ in }, document: { documents[$0.path] = $0.fields })
+        return documents
+    }
+
+    @Test func anImportThatFailsAfterClearingSaysSo() async throws {
+        let store = try store()
+        try await set("a/b", ["n": .integer(1)], in: store)
+        let header = "{\"format\":\"functions-host documents\",\"version\":1,\"project\":\"p\","
+        let text = header + "\"readTime\":\"2026-01-01T00:00:00Z\"}\n{\"path\":1}\n"
+        var told: [DataEvent] = []
+        do {
+            _ = try await DataService(store, database: DatabaseID(project: "p")).perform(
+                .importDocuments(clearing: true), input: Pieces(pieces: [Array(text.utf8)])
+            ) { told.append($0) }
+            Issue.record("a wrong line was imported")
+        } catch let error as DocumentError {
+            #expect(error.message.hasPrefix("line 2"))
+            #expect(error.message.contains("what was there before is deleted"))
+        }
+        #expect(told == [.progress(done: 1, total: nil)])
+        #expect(try documents(store).isEmpty)
+        await store.shutdown()
+    }
+
+    @Test func anExportImportedElsewhereIsTheSameToTheBit() async throws {
+        let store = try store()
+        let values: [Value] = [
+            .null, .boolean(false), .integer(.min), .integer(.max), .double(-0.0), .double(.nan), .double(.infinity),
+            .double(-.infinity), .double(.leastNonzeroMagnitude), .double(0.1), .double(.greatestFiniteMagnitude),
+            .timestamp(Timestamp(microseconds: -62_135_596_800_000_000)), .timestamp(Timestamp(microseconds: 1)),
+            .string("\u{0}\u{1F}\"\\\u{2028}é\u{65}\u{301}😀"), .bytes(Array(0...255)), .bytes([]),
+            .reference(DocumentName(database: DatabaseID(project: "p"), path: try DocumentPath("a/b"))),
+            .geoPoint(GeoPoint(latitude: -90, longitude: 179.999_999)), .array([]), .map([:]),
+            .map(["__type__": .string("__vector__"), "value": .array([.double(1), .double(-0.0)])]),
+            .map(["a.b": .array([.map(["`": .integer(1)])])]),
+        ]
+        for (i, value) in values.enumerated() { try await set("c/d\(i)", ["v": value, "ü/": value], in: store) }
+        try await set("c/d0/sub/\u{1}x", [:], in: store)
+        let bytes = try await export(store)
+        let copy = try self.store()
+        // In pieces that end anywhere.
+        let pieces = stride(from: 0, to: bytes.count, by: 77).map { Array(bytes[$0..<min($0 + 77, bytes.count)]) }
+        let service = DataService(copy, database: DatabaseID(project: "p"))
+        for _ in 1...2 {
+            let outcome = try await service.perform(
+                .importDocuments(clearing: false), input: Pieces(pieces: pieces)
+            ) { _ in }
+            #expect(outcome["documents"] == values.count + 1)
+        }
+        let (original, imported) = (try documents(store), try documents(copy))
+        #expect(imported == original)
+        let sign = imported[try DocumentPath("c/d4")]?["v"]
+        if case .double(let zero)? = sign { #expect(zero.sign == .minus) } else { Issue.record("\(sign as Any)") }
+        // Twice the same changes nothing: the log has each document once.
+        let check = try copy.check(report: { Issue.record("\($0)") }, progress: { _ in })
+        #expect(check.changes == values.count + 1)
+        await store.shutdown()
+        await copy.shutdown()
+    }
+
+    @Test func someCollectionsAreExportedOnceWithWhatIsBelow() async throws {
+        let store = try store()
+        for path in ["a/1", "a/1/x/1", "ab/1", "b/1/x/1", "b/1/y/1"] { try await set(path, [:], in: store) }
+        let lines = String(decoding: try await export(store, ["b/1/x", "a/1/x", "a"]), as: UTF8.self).split(
+            separator: "\n")
+        let paths = lines.dropFirst().dropLast().map { $0.split(separator: "\"")[3] }
+        #expect(paths == ["a/1", "a/1/x/1", "b/1/x/1"])
+        #expect(lines.last == #"{"count":3}"#)
+        await store.shutdown()
+    }
+
+    @Test func aReaderThatGivesUpEndsTheExport() async throws {
+        let store = try store()
+        let text = Value.string(String(repeating: "x", count: 100_000))
+        for i in 0..<40 { try await set("c/d\(i)", ["t": text], in: store) }
+        let service = DataService(store, database: DatabaseID(project: "p"))
+        await #expect(throws: Stopped.self) {
+            _ = try await service.perform(.export([]), input: Pieces()) { _ in throw Stopped() }
+        }
+        await store.shutdown()
+    }
+
+    @Test func aFullPipeWaitsForItsReaderAndNotForever() async throws {
+        let pipe = WorkPipe<Int>(limit: 2, patience: 0.05)
+        try pipe.send(1)
+        try pipe.send(2)
+        #expect(throws: DocumentError.self) { try pipe.send(3) }
+        #expect(await pipe.next() == 1)
+        try pipe.send(4)
+        pipe.finish()
+        #expect(await pipe.next() == 2)
+        #expect(await pipe.next() == 4)
+        #expect(await pipe.next() == nil)
+        pipe.abandon()
+    }
+
+    @Test(arguments: [DataRequest.check(repairing: false), .compact(whole: true)])
+    func workEndsThatTellsNothing(request: DataRequest) async throws {
+        let directory = try TemporaryDirectory()
+        let engine = try SQLiteEngine(file: directory.path + "/documents.sqlite")
+        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        try store.start()
+        let service = DataService(store, database: DatabaseID(project: "p"))
+        let cancellation = BlockingWork.Cancellation()
+        cancellation.cancel()
+        await #expect(throws: CancellationError.self) {
+            _ = try await service.perform(request, input: Pieces(), until: cancellation) { event in
+                Issue.record("\(event)")
+            }
+        }
+        _ = try await service.perform(request, input: Pieces()) { _ in }
+        await store.shutdown()
+        try engine.close()
+    }
+
+    @Test func anEngineWithoutAFileSaysSo() async throws {
+        let store = try store()
+        let service = DataService(store, database: DatabaseID(project: "p"))
+        for request in [DataRequest.backUp(file: "/tmp/x", replacing: false), .compact(whole: false)] {
+            let error = await #expect(throws: DocumentError.self) {
+                _ = try await service.perform(request, input: Pieces()) { _ in }
+            }
+            #expect(error?.code == .unimplemented)
+        }
+        await store.shutdown()
+    }
+}

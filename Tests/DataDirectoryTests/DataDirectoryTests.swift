@@ -1,0 +1,114 @@
+import TestSupport
+@testable import DataDirectory
+import Foundation
+import Synchronization
+import Testing
+
+struct DataDirectoryTests {
+    private func refusal(_ path: String, migrations: [DataDirectory.Migration] = []) -> String? {
+        do throws(DataDirectoryError) {
+            _ = try DataDirectory.open(path, migrations: migrations)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    private func permissions(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func aNewDirectoryIsMadeForItsOwnerAlone() throws {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.file("a/b")
+        let directory = try DataDirectory.open(path)
+        defer { directory.close() }
+        #expect(try permissions(path) == 0o700)
+        #expect(try String(contentsOfFile: directory.file("version"), encoding: .utf8) == "1\n")
+    }
+
+    @Test func anOpenDirectoryIsClosedToOthers() throws {
+        let temporary = try TemporaryDirectory()
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: temporary.path)
+        let directory = try DataDirectory.open(temporary.path)
+        defer { directory.close() }
+        #expect(try permissions(temporary.path) == 0o700)
+    }
+
+    @Test func aSecondHostIsRefusedUntilTheFirstCloses() throws {
+        let temporary = try TemporaryDirectory()
+        let first = try DataDirectory.open(temporary.path)
+        let pid = ProcessInfo.processInfo.processIdentifier
+        #expect(
+            refusal(temporary.path)
+                == "another host, process \(pid), has the data directory \(temporary.path); "
+                + "stop it or name another directory")
+        first.close()
+        first.close()
+        #expect(refusal(temporary.path) == nil)
+    }
+
+    @Test func aNewerFormatIsRefused() throws {
+        let temporary = try TemporaryDirectory()
+        try temporary.write("version", "7\n")
+        #expect(
+            refusal(temporary.path)
+                == "the data directory \(temporary.path) is of format 7, written by a newer functions-host; this one "
+                + "knows format 1 and older")
+        #expect(try String(contentsOfFile: temporary.file("version"), encoding: .utf8) == "7\n")
+    }
+
+    @Test(arguments: ["", "x", "0", "-1", "1 2"])
+    func aVersionThatIsNoNumberIsRefused(text: String) throws {
+        let temporary = try TemporaryDirectory()
+        try temporary.write("version", text)
+        #expect(refusal(temporary.path)?.contains("holds no format number") == true)
+    }
+
+    @Test func anOlderFormatIsMigratedStepByStepAndGoesOnAfterAFailure() throws {
+        struct Refused: Error {}
+        let temporary = try TemporaryDirectory()
+        try DataDirectory.open(temporary.path).close()
+        let steps = Mutex<[String]>([])
+        let first = DataDirectory.Migration("first") { _ in steps.withLock { $0.append("first") } }
+        let failing = DataDirectory.Migration("second") { _ in throw Refused() }
+        let second = DataDirectory.Migration("second") { _ in steps.withLock { $0.append("second") } }
+        #expect(refusal(temporary.path, migrations: [first, failing])?.contains("to format 3 (second)") == true)
+        #expect(try String(contentsOfFile: temporary.file("version"), encoding: .utf8) == "2\n")
+        #expect(refusal(temporary.path, migrations: [first, second]) == nil)
+        #expect(steps.withLock { $0 } == ["first", "second"])
+        #expect(try String(contentsOfFile: temporary.file("version"), encoding: .utf8) == "3\n")
+    }
+
+    @Test func aDirectoryOfSomethingElseIsRefused() throws {
+        let temporary = try TemporaryDirectory()
+        try temporary.write("holiday.jpg", "")
+        try temporary.write(".gitignore", "*")
+        #expect(refusal(temporary.path)?.contains("it holds \"holiday.jpg\" and no version") == true)
+    }
+
+    @Test func aFileIsNoDataDirectory() throws {
+        let temporary = try TemporaryDirectory()
+        let file = try temporary.write("data", "")
+        #expect(refusal(file) == "\(file) is a file; name a directory for the data")
+        #expect(refusal(file + "/below")?.hasSuffix("Not a directory") == true)
+    }
+
+    @Test func aSymbolicLinkInPlaceOfTheLockIsNotFollowed() throws {
+        let temporary = try TemporaryDirectory()
+        let data = temporary.file("data")
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+        let target = try temporary.write("target", "precious")
+        try FileManager.default.createSymbolicLink(atPath: data + "/lock", withDestinationPath: target)
+        #expect(refusal(data)?.contains("lock can't be opened") == true)
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
+    }
+
+    @Test func anEphemeralDirectoryGoesWhenItIsClosed() throws {
+        let directory = try DataDirectory.ephemeral()
+        #expect(try permissions(directory.path) == 0o700)
+        try Data("x".utf8).write(to: URL(fileURLWithPath: directory.file("x")))
+        directory.close()
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+    }
+}

@@ -1,0 +1,123 @@
+import HostTesting
+import FunctionManifest
+@testable import ControlProtocol
+@testable import Deployments
+import Testing
+
+@Suite struct ReleaseIndexTests {
+    private func index(_ events: (ReleaseEvent.Action, String?)...) -> ReleaseIndex {
+        var index = ReleaseIndex()
+        for (action, release) in events {
+            index.note(
+                ReleaseEvent(
+                    action: action, bundle: "shop", release: release, before: index.current["shop"], time: "", user: "")
+            )
+        }
+        return index
+    }
+
+    private func target(_ index: ReleaseIndex, _ bundle: String? = nil, to id: String? = nil) -> String {
+        do throws(ReleaseError) {
+            return try index.rollback(of: bundle, to: id).release
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func oneRollbackAfterTheOtherLeadsBackFurther() {
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"))) == "b")
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.rollback, "b"))) == "a")
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "a"))) == "b")
+        #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.deploy, "b"))) == "c")
+        #expect(
+            target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.deploy, "b"), (.rollback, "c"))) == "b")
+        #expect(
+            target(index((.deploy, "a"), (.deploy, "b"), (.rollback, "a")))
+                == "before the release that shop serves there was none")
+    }
+
+    @Test func aReleaseIsNamedAmongThoseServed() {
+        let index = index((.deploy, "a"), (.deploy, "b"))
+        #expect(target(index, "shop", to: "a") == "a")
+        #expect(target(index, "shop", to: "b") == "the release b of shop is the one that is served")
+        #expect(target(index, "shop", to: "x") == "no release x of shop was ever served; there are a, b")
+        #expect(target(index, "cart") == "no release of a bundle cart was ever served; deployed are shop")
+        #expect(target(ReleaseIndex()) == "name the bundle to roll back; nothing was deployed to this data directory")
+    }
+
+    @Test func theHistoryIsBoundedForEachBundle() {
+        var index = index((.deploy, "a"))
+        index.note(ReleaseEvent(action: .deploy, bundle: "cart", release: "c", before: nil, time: "", user: ""))
+        index.history.removeFirst()
+        for number in 0..<(ReleaseIndex.maxHistory + 5) {
+            index.note(
+                ReleaseEvent(action: .deploy, bundle: "shop", release: "r\(number)", before: nil, time: "", user: ""))
+        }
+        #expect(index.history.count == ReleaseIndex.maxHistory + 1)
+        #expect(index.history.prefix(2).map(\.release) == ["c", "r5"])
+        #expect(index.current["shop"] == "r\(ReleaseIndex.maxHistory + 4)")
+    }
+}
+
+@Suite struct ReleaseDifferenceTests {
+    @Test func addedRemovedAndChangedOptionsAreTold() {
+        var before = FunctionManifest.test("job", .schedule(.test("every day 03:00")))
+        var after = before
+        after.memoryMiB = 512
+        after.trigger = .schedule(.test("every day 04:00"))
+        let gone = FunctionManifest.created("gone")
+        let difference = ReleaseDifference(
+            from: Manifest(functions: [before, gone]), to: Manifest(functions: [after, .created("new")]),
+            pending: { $0 == "gone" ? 3 : 0 })
+        #expect(difference.added.map(\.name) == ["new"])
+        #expect(
+            difference.changed == [
+                .init(
+                    name: "job",
+                    changes: [
+                        .init(option: "memoryMiB", before: "256", after: "512"),
+                        .init(
+                            option: "trigger.schedule.schedule", before: "\"every day 03:00\"",
+                            after: "\"every day 04:00\""),
+                    ])
+            ])
+        #expect(difference.removed.map(\.name) == ["gone"])
+        #expect(
+            difference.removed.first?.consequences.first?.hasPrefix("3 deliveries wait for it: kept for 7 days") == true
+        )
+        let other = ReleaseDifference(
+            from: Manifest(functions: [gone]), to: Manifest(functions: [.test("gone", .task(.init()))]),
+            pending: { _ in 1 })
+        #expect(
+            other.changed.first?.consequences.first?.hasPrefix("1 delivery waits for it that its new trigger") == true)
+        before = after
+        #expect(
+            ReleaseDifference(
+                from: Manifest(functions: [before]), to: Manifest(functions: [after]), pending: { _ in 0 }
+            ).isEmpty)
+    }
+
+    @Test func paramsAndSecretsThatComeGoOrChangeAreTold() {
+        let before = Manifest(
+            functions: [], params: [.init("A", .int), .init("B", .secret), .init("SAME", .list)])
+        let after = Manifest(
+            functions: [],
+            params: [.init("A", .int, defaultValue: .int(7)), .init("C", .secret), .init("SAME", .list)])
+        let difference = ReleaseDifference(from: before, to: after, pending: { _ in 0 })
+        #expect(
+            difference.params == [
+                .init(name: "A", before: "an integer", after: "an integer, by default 7"),
+                .init(name: "B", before: "a secret", after: nil), .init(name: "C", before: nil, after: "a secret"),
+            ])
+        #expect(!difference.isEmpty)
+        #expect(ReleaseDifference(from: nil, to: after, pending: { _ in 0 }).params.count == 3)
+    }
+}
+
+extension TriggerManifest.ScheduleTrigger {
+    fileprivate static func test(_ schedule: String) -> Self {
+        .init(
+            schedule: schedule, timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0, minBackoffSeconds: 5,
+            maxBackoffSeconds: 3600, maxDoublings: 5)
+    }
+}

@@ -1,0 +1,292 @@
+import HostTesting
+import DocumentModel
+import FunctionManifest
+import DocumentStore
+@testable import EventDispatch
+import Testing
+
+@Suite(.timeLimit(.minutes(30))) struct EventServiceTests {
+    private let quick = EventRetryManifest(minBackoffSeconds: 10, maxBackoffSeconds: 600, maxAttempts: 3)
+
+    @Test func aCommitStartsItsTriggerAndSuccessEndsTheDelivery() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let start = await launcher.next()
+        #expect(try start.subject == "1")
+        #expect(ring.service.isInFlight(start.id))
+        launcher.end(start)
+        #expect(try await ring.pending("f").isEmpty)
+        #expect(try await ring.dead("f").isEmpty)
+        #expect(!ring.service.isInFlight(start.id))
+        #expect(try ring.counters("f").tries == 1)
+        #expect(try ring.counters("f").latency.count == 1)
+    }
+
+    @Test func deliveriesOfBeforeAreStartedAtTheStart() async throws {
+        let first = try await DispatcherRing([.created("f")], begins: false)
+        for number in 1...3 { try await first.set("items/\(number)") }
+        let second = try await DispatcherRing([.created("f")], after: first)
+        let launcher = try second.launcher("f")
+        var subjects: [String] = []
+        for _ in 1...3 { subjects.append(try await launcher.next().subject) }
+        #expect(subjects == ["1", "2", "3"])
+    }
+
+    @Test func withoutRetryAFailureDropsTheEvent() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await ring.pending("f").isEmpty)
+        #expect(try await ring.dead("f").isEmpty)
+        #expect(try ring.counters("f").dropped == 1)
+    }
+
+    @Test func aTryThatHasCommittedBeforeItWasLostIsNoFailure() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let start = await launcher.next()
+        let done = await ring.store.perform(
+            .commit([], transaction: nil, completing: [], effects: []), in: OperationContext(delivery: start.lease))
+        guard case .committed = done else { throw DocumentError(.unknown, "\(done)") }
+        launcher.end(start, .failed(.broken))
+        #expect(try await ring.pending("f").isEmpty)
+        let counters = try ring.counters("f")
+        #expect((counters.tries, counters.failures, counters.dropped) == (1, 0, 0))
+    }
+
+    @Test func aFunctionThatComesBackKnowsWhatOfItStillRuns() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let first = await launcher.next()
+        let function = EventService.Function(
+            manifest: .created("f"), gate: try #require(ring.gates["f"]), launcher: launcher)
+        try ring.service.serve([])
+        // Nobody is told of this.
+        try await ring.set("items/2")
+        try ring.service.serve([function])
+        try await ring.set("items/3")
+        let second = await launcher.next()
+        #expect(try second.subject == "3")
+        launcher.end(first)
+        launcher.end(second)
+        #expect(try await ring.pending("f").isEmpty)
+        #expect(launcher.count == 2)
+    }
+
+    @Test func whatWaitsForAFunctionThatIsGoneIsToldWhenItIsBack() async throws {
+        let ring = try await DispatcherRing([.created("f", concurrency: 1)])
+        for id in 1...2 { try await ring.set("items/\(id)") }
+        let launcher = try ring.launcher("f")
+        let first = await launcher.next()
+        try ring.service.serve([])
+        launcher.end(first)
+        try await ring.written()
+        #expect(launcher.count == 1)
+        try ring.service.serve([
+            EventService.Function(
+                manifest: .created("f"), gate: try #require(ring.gates["f"]), launcher: launcher)
+        ])
+        #expect(try await launcher.next().subject == "2")
+    }
+
+    @Test func anEventThatCannotBeReadIsADeadLetter() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .unreadable("the event can't be read"))
+        #expect(try await ring.dead("f").first?.lastError == "the event can't be read")
+    }
+
+    @Test func whatCannotBeStartedWaitsUncounted() async throws {
+        let ring = try await DispatcherRing([.created("f")])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .notStarted("no process could be started"))
+        #expect(try await ring.pending("f").first?.tries == 0)
+        ring.clock.advance(seconds: 1)
+        launcher.end(await launcher.next())
+        #expect(try await ring.pending("f").isEmpty)
+        #expect(try ring.counters("f").failures == 0)
+    }
+
+    @Test func aFailureIsTriedAgainAfterItsPauseAndThenADeadLetter() async throws {
+        let ring = try await DispatcherRing([.created("f", retry: quick)])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await ring.pending("f").first?.tries == 1)
+        ring.clock.advance(seconds: 9.9)
+        #expect(launcher.count == 1)
+        ring.clock.advance(seconds: 0.1)
+        let second = await launcher.next()
+        #expect(second.stored.delivery.tries == 1)
+        #expect(second.stored.delivery.lastError == "INTERNAL: it broke")
+        launcher.end(second, .failed(.broken))
+        try await ring.written()
+        ring.clock.advance(seconds: 20)
+        launcher.end(await launcher.next(), .failed(.broken))
+        let dead = try #require(try await ring.dead("f").first)
+        #expect(dead.tries == 3)
+        #expect(dead.lastError == "INTERNAL: it broke")
+        #expect(try ring.counters("f").deadLetters == 1)
+        #expect(try ring.counters("f").failures == 3)
+        // By hand it begins again.
+        #expect(try await ring.store.retry([dead.id]) == 1)
+        let again = await launcher.next()
+        #expect(again.stored.delivery.tries == 0)
+        launcher.end(again)
+        #expect(try await ring.dead("f").isEmpty)
+    }
+
+    @Test func aDeadLetterThatIsBroughtBackIsAsOldAsThatOnly() async throws {
+        let ring = try await DispatcherRing([.created("f", retry: quick)])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        ring.clock.advance(seconds: 86_400)
+        launcher.end(await launcher.next(), .failed(.broken))
+        let dead = try #require(try await ring.dead("f").first)
+        #expect(try await ring.store.retry([dead.id]) == 1)
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await ring.pending("f").map(\.tries) == [1])
+        #expect(try await ring.dead("f").isEmpty)
+        // Too late for a try after this one.
+        ring.clock.advance(seconds: 86_400)
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await ring.dead("f").map(\.tries) == [2])
+    }
+
+    @Test func aTryThatSaysNothingLeavesTheDeliveryAsItWas() async throws {
+        let ring = try await DispatcherRing([.created("f", retry: quick)])
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let start = await launcher.next()
+        ring.service.stop()
+        launcher.end(start, .givenBack)
+        #expect(try await ring.pending("f").first?.tries == 0)
+        let next = try await DispatcherRing([.created("f", retry: quick)], after: ring)
+        #expect(try await next.launcher("f").next().stored.delivery.tries == 0)
+    }
+
+    @Test func whatIsDroppedByHandIsNotRunThoughItWaitsInMemory() async throws {
+        let ring = try await DispatcherRing([.created("f", concurrency: 1)])
+        for number in 1...3 { try await ring.set("items/\(number)") }
+        let launcher = try ring.launcher("f")
+        let first = await launcher.next()
+        let ids = try await ring.pending("f").map(\.id)
+        // The first is worked on, and left alone.
+        #expect(try await ring.store.drop(Array(ids.prefix(2))) == 1)
+        launcher.end(first)
+        #expect(try await launcher.next().subject == "3")
+    }
+
+    @Test func oneDocumentsChangesAreToldInOrderAndOthersBeside() async throws {
+        let ring = try await DispatcherRing([.created("f", isOrdered: true)])
+        for number in 1...3 {
+            try await ring.set("items/a", ["n": .integer(Int64(number))])
+            try await ring.set("items/b", ["n": .integer(Int64(number))])
+        }
+        let launcher = try ring.launcher("f")
+        var seen: [String: [EventID]] = [:]
+        for _ in 1...3 {
+            let pair = [await launcher.next(), await launcher.next()]
+            #expect(Set(try pair.map { try $0.subject }) == ["a", "b"])
+            for start in pair {
+                seen[try start.subject, default: []].append(start.id.event)
+                launcher.end(start)
+            }
+        }
+        #expect(launcher.mostAtOnce == 2)
+        for (_, events) in seen { #expect(events == events.sorted()) }
+    }
+
+    @Test func aQueuesConcurrencyAndRateHold() async throws {
+        let ring = try await DispatcherRing(
+            [.test("mail", .task(.init(maxConcurrentDispatches: 3, maxDispatchesPerSecond: 5)))])
+        try await ring.commit([], (1...6).map { .enqueue(TaskDraft(queue: "mail", name: "t\($0)", body: [])) })
+        let launcher = try ring.launcher("mail")
+        var running = [await launcher.next()]
+        #expect(launcher.count == 1)
+        for _ in 2...3 {
+            ring.clock.advance(seconds: 0.2)
+            running.append(await launcher.next())
+        }
+        ring.clock.advance(seconds: 5)
+        #expect(launcher.count == 3)
+        #expect(try running.map { try $0.subject } == ["t1", "t2", "t3"])
+        launcher.end(running[0])
+        #expect(try await launcher.next().subject == "t4")
+    }
+
+    @Test func aTaskWithATimeWaitsForIt() async throws {
+        let ring = try await DispatcherRing([.test("mail", .task(.init()))])
+        let due = ring.clock.now().after(seconds: 3600)
+        try await ring.commit([], [.enqueue(TaskDraft(queue: "mail", name: "late", body: [], scheduleTime: due))])
+        let launcher = try ring.launcher("mail")
+        ring.clock.advance(seconds: 3599)
+        #expect(launcher.count == 0)
+        ring.clock.advance(seconds: 1)
+        #expect(try await launcher.next().subject == "late")
+    }
+
+    @Test func aRunOfAJobIsStarted() async throws {
+        let ring = try await DispatcherRing([
+            .test(
+                "nightly",
+                .schedule(
+                    .init(
+                        schedule: "0 3 * * *", timeZone: "UTC", retryCount: 1, maxRetrySeconds: 0,
+                        minBackoffSeconds: 5, maxBackoffSeconds: 60, maxDoublings: 5)))
+        ])
+        try await ring.store.keep([], runs: [ScheduledRun(function: "nightly", due: ring.clock.now())])
+        let launcher = try ring.launcher("nightly")
+        launcher.end(await launcher.next(), .failed(.broken))
+        try await ring.written()
+        ring.clock.advance(seconds: 5)
+        launcher.end(await launcher.next(), .failed(.broken))
+        #expect(try await ring.dead("nightly").count == 1)
+    }
+
+    @Test func aFloodIsDrainedOnceEachWithoutFillingTheMemory() async throws {
+        let ring = try await DispatcherRing([
+            .created("flooded", concurrency: 4), .created("calm", "calm/{id}"),
+        ])
+        let count = 3000
+        for start in stride(from: 0, to: count, by: 250) {
+            let writes = try (start..<start + 250).map {
+                Write(path: try DocumentPath("items/\($0)"), operation: .set([:]))
+            }
+            try await ring.commit(writes)
+        }
+        let flooded = try ring.launcher("flooded")
+        var seen: Set<String> = []
+        for number in 0..<count {
+            if number == 100 {
+                try await ring.set("calm/1")
+                #expect(try await ring.launcher("calm").next().subject == "1")
+            }
+            let start = await flooded.next()
+            #expect(seen.insert(try start.subject).inserted)
+            flooded.end(start)
+        }
+        #expect(seen.count == count)
+        #expect(flooded.mostAtOnce <= 4)
+        #expect(try await ring.pending("flooded").isEmpty)
+    }
+
+    @Test func metricsTellOfWhatIsServedAndWhatIsLeft() async throws {
+        let first = try await DispatcherRing([.created("f"), .created("gone")])
+        let begun = first.clock.now()
+        try await first.set("items/1")
+        let second = try await DispatcherRing([.created("f", concurrency: 1)], after: first)
+        second.clock.advance(seconds: 30)
+        let metrics = try await second.service.metrics()
+        #expect(metrics.map(\.function) == ["f", "gone"])
+        #expect(metrics.map(\.isServed) == [true, false])
+        #expect(metrics.map(\.pending) == [1, 1])
+        #expect(metrics[1].oldest.map { abs($0.seconds(since: begun)) < 0.001 } == true)
+    }
+}

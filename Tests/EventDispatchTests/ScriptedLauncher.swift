@@ -1,0 +1,70 @@
+import DocumentModel
+import DocumentStore
+@testable import EventDispatch
+import Synchronization
+
+/// Handlers that start and end when the test says so.
+final class ScriptedLauncher: DeliveryLauncher {
+    private struct State {
+        var starts: [DeliveryStart] = []
+        var waiting: [CheckedContinuation<DeliveryStart, Never>] = []
+        var running = 0
+        var mostAtOnce = 0
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+
+    func launch(_ starts: [DeliveryStart]) {
+        for start in starts {
+            start.onStart()
+            let waiter: CheckedContinuation<DeliveryStart, Never>? = state.withLock { state in
+                state.count += 1
+                state.running += 1
+                state.mostAtOnce = max(state.mostAtOnce, state.running)
+                guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+                state.starts.append(start)
+                return nil
+            }
+            waiter?.resume(returning: start)
+        }
+    }
+
+    /// The next handler that starts.
+    func next() async -> DeliveryStart {
+        await withCheckedContinuation { continuation in
+            let start: DeliveryStart? = state.withLock { state in
+                guard state.starts.isEmpty else { return state.starts.removeFirst() }
+                state.waiting.append(continuation)
+                return nil
+            }
+            if let start { continuation.resume(returning: start) }
+        }
+    }
+
+    /// Ends a handler that runs.
+    func end(_ start: DeliveryStart, _ end: TryEnd = .succeeded) {
+        state.withLock { $0.running -= 1 }
+        start.onEnd(end)
+    }
+
+    /// How many were ever started, and how many at once at most.
+    var count: Int { state.withLock { $0.count } }
+    var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
+}
+
+extension DeliveryStart {
+    var id: DeliveryID { stored.delivery.id }
+
+    /// The last segment of the document that changed, or the task's name.
+    var subject: String {
+        get throws {
+            switch try Event(decoding: stored.event).content {
+            case .document(let path, _, _): String(path.segments.last ?? "")
+            case .task(let task): task.name ?? ""
+            case .schedule(let job, _): job
+            case .custom(let event): event.subject ?? ""
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import HostTesting
+@testable import TextFormats
+import DocumentModel
+import DocumentStore
+import HTTPTypes
+import Testing
+
+/// Cloud Tasks' REST, as the Firebase libraries and Google's speak it.
+struct TaskRESTTests {
+    private static let queue = "/projects/demo-shop/locations/us-central1/queues/receipts/tasks"
+    private static let name = "projects/demo-shop/locations/us-central1/queues/receipts/tasks"
+    private static let body = RESTBase64.text(Array(#"{"data":{"order":1}}"#.utf8))
+    private static let start = "2026-01-02T03:04:05.000001Z"
+
+    /// What firebase-admin sends to an emulator.
+    private static func task(_ more: String = "") -> String {
+        #"{"task":{"httpRequest":{"url":"","oidcToken":{"serviceAccountEmail":"emulated-service-acct@email.com"},"#
+            + #""body":"\#(body)","headers":{"Content-Type":"application/json"}}\#(more)}}"#
+    }
+
+    @Test func aTaskIsAnsweredAsTheEmulatorDoesAndStandsInTheOutbox() async throws {
+        let port = try EventExchanges()
+        let answer = try await port.send(
+            .post, Self.queue, Self.task(), headers: ["Authorization": "Bearer owner"])
+        #expect(answer.status == 200)
+        let delivery = try #require(try await port.store.deliveries(areDead: false, limit: 2).first)
+        #expect(
+            answer.body
+                == #"{"task":{"name":"/\#(Self.name)/\#(delivery.id.event)","httpRequest":{"httpMethod":"POST","#
+                + #""headers":{"Content-Type":"application/json"}},"createTime":"\#(Self.start)","#
+                + #""scheduleTime":"\#(Self.start)","dispatchCount":0,"responseCount":0,"view":"BASIC"}}"#)
+        let event = try #require(try await port.events(of: "receipts").first)
+        #expect(event.auth == EventAuth(.serviceAccount) && event.chain.isEmpty)
+        guard case .task(let task) = event.content else { throw Unexpected() }
+        #expect(task.body == Array(#"{"data":{"order":1}}"#.utf8) && task.name == nil && task.scheduleTime == nil)
+        #expect(task.headers == ["Content-Type": "application/json"] && task.queue == "receipts")
+        await port.shutdown()
+    }
+
+    @Test func aTaskOfTheCloudsPathIsAnsweredAsTheCloudDoes() async throws {
+        let port = try EventExchanges()
+        let more =
+            #","name":"\#(Self.name)/order-1","scheduleTime":"2026-01-02T04:00:00.5Z","dispatchDeadline":"30.5s""#
+        let answer = try await port.send(.post, "/v2" + Self.queue, Self.task(more))
+        let resource =
+            #"{"name":"\#(Self.name)/order-1","httpRequest":{"httpMethod":"POST","#
+            + #""headers":{"Content-Type":"application/json"}},"createTime":"\#(Self.start)","#
+            + #""scheduleTime":"2026-01-02T04:00:00.500Z","dispatchDeadline":"31s","dispatchCount":0,"#
+            + #""responseCount":0,"view":"BASIC"}"#
+        #expect(answer == RESTAnswer(status: 200, body: resource))
+        #expect(try await port.send(.get, "/v2" + Self.queue + "/order-1").body == resource)
+        let full = try await port.send(.get, "/v2" + Self.queue + "/order-1?responseView=FULL").body
+        #expect(full.contains(#""body":"\#(Self.body)""#) && full.contains(#""view":"FULL""#))
+        #expect(try await port.send(.get, "/v2" + Self.queue).body == #"{"tasks":[\#(resource)]}"#)
+
+        // The name is the queue's own; where it is asked for in another region, the answer says so.
+        #expect(
+            try await port.send(.post, "/v2" + Self.queue, Self.task(more))
+                == port.error(
+                    .alreadyExists,
+                    "the queue receipts has a task named order-1, or had one until less than a day ago; leave the name "
+                        + "out or use another"))
+        #expect(try await port.events(of: "receipts").count == 1)
+        #expect(try await port.send(.delete, Self.queue + "/order-1") == RESTAnswer(status: 200, body: "{}"))
+        #expect(try await port.events(of: "receipts").isEmpty)
+        #expect(try await port.send(.delete, Self.queue + "/order-1").status == 404)
+        #expect(try await port.send(.get, Self.queue + "/order-1").status == 404)
+        #expect(try await port.send(.post, Self.queue, Self.task(more)).status == 409)
+        await port.shutdown()
+    }
+
+    @Test func tasksWithoutANameGoByTheirEvents() async throws {
+        let port = try EventExchanges()
+        for _ in 1...3 { #expect(try await port.send(.post, Self.queue, Self.task()).status == 200) }
+        let ids = try await port.store.deliveries(areDead: false, limit: 9).map { "\($0.id.event)" }
+        let page = try await port.send(.get, Self.queue + "?pageSize=2").body
+        #expect(page.contains(#""nextPageToken":"\#(ids[1])""#) && !page.contains(ids[2]))
+        let rest = try await port.send(.get, Self.queue + "?pageSize=2&pageToken=\(ids[1])").body
+        #expect(rest.contains(ids[2]) && !rest.contains("nextPageToken") && !rest.contains(ids[1]))
+        #expect(try await port.send(.delete, Self.queue + "/" + ids[1]).status == 200)
+        #expect(try await port.store.deliveries(areDead: false, limit: 9).map { "\($0.id.event)" } == [ids[0], ids[2]])
+        await port.shutdown()
+    }
+
+    @Test func aTaskThatIsBeingRunIsDeletedForItsNextTry() async throws {
+        let port = try EventExchanges()
+        #expect(try await port.send(.post, Self.queue, Self.task()).status == 200)
+        let id = try #require(try await port.store.deliveries(areDead: false, limit: 1).first?.id)
+        let lease = try #require(port.store.lease(id))
+        #expect(try await port.send(.delete, Self.queue + "/\(id.event)") == RESTAnswer(status: 200, body: "{}"))
+        #expect(try await port.send(.get, Self.queue + "/\(id.event)").status == 404)
+        port.store.release(lease)
+        #expect(try await port.events(of: "receipts").isEmpty)
+        await port.shutdown()
+    }
+
+    @Test func aPageOfLargeTasksIsBoundedInBytes() async throws {
+        let port = try EventExchanges(maxPageBytes: 2500)
+        let body = RESTBase64.text(Array(#"{"data":"\#(String(repeating: "x", count: 990))"}"#.utf8))
+        for _ in 1...4 {
+            let task = #"{"task":{"httpRequest":{"body":"\#(body)"}}}"#
+            #expect(try await port.send(.post, Self.queue, task).status == 200)
+        }
+        func page(_ query: String) async throws -> (count: Int, next: String?) {
+            let page = try await port.send(.get, Self.queue + query).body
+            let token = page.split(separator: #""nextPageToken":""#).dropFirst().first?.prefix { $0 != "\"" }
+            return (page.split(separator: #""httpRequest""#).count - 1, token.map { String($0) })
+        }
+        let first = try await page("?responseView=FULL")
+        #expect(first.count == 3)
+        let rest = try await page("?responseView=FULL&pageToken=\(try #require(first.next))")
+        #expect(rest.count == 1 && rest.next == nil)
+        // Without bodies they are small.
+        let basic = try await page("")
+        #expect(basic.count == 4 && basic.next == nil)
+        await port.shutdown()
+    }
+
+    @Test func headersThatTheHostSetsItselfAreLeftAside() async throws {
+        let port = try EventExchanges()
+        let headers =
+            #"{"X-Trace":"a","Authorization":"Bearer secret","X-CloudTasks-TaskName":"forged","Host":"x"}"#
+        let body = #"{"task":{"httpRequest":{"body":"\#(Self.body)","headers":\#(headers)}}}"#
+        #expect(try await port.send(.post, Self.queue, body).status == 200)
+        #expect(try await port.events(of: "receipts").tasks.first?.headers == ["X-Trace": "a"])
+        await port.shutdown()
+    }
+
+    private static let refusals: [(body: String, message: String)] = [
+        ("", "a request needs its task"),
+        ("{", "the body, line 1, column 2: a key in quotes should be here"),
+        (#"{"task":{}}"#, "task: a task needs its httpRequest"),
+        (#"{"task":{"httpRequest":{}}}"#, #"task.httpRequest: a request needs its body, {"data":…} in base64"#),
+        (#"{"task":{"httpRequest":{"body":"?"}}}"#, "task.httpRequest.body: not valid base64"),
+        (
+            #"{"task":{"httpRequest":{"body":"bm90IGpzb24="}}}"#,
+            "task.httpRequest.body: the body is no JSON: a value should be here"
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"eyJvcmRlciI6MX0="}}}"#,
+            #"task.httpRequest.body: the body of a task is {"data":…} and nothing else"#
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)","url":"https://example.com/hook"}}}"#,
+            #"task.httpRequest.url: "https://example.com/hook" is not the URL of receipts; this host tells the queue's own "#
+                + "function, so leave the url out"
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)","httpMethod":"GET"}}}"#,
+            #"task.httpRequest.httpMethod: "GET" is no method of a task queue; it takes POST"#
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)","headers":{"a b":"c"}}}}"#,
+            #"task.httpRequest.headers.a b: "a b" is no header's name"#
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)"},"dispatchDeadline":"3s"}}"#,
+            "task.dispatchDeadline: the dispatch deadline of a task is 3 s; it is 15 s to 1800 s"
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)"},"dispatchDeadline":"99999999999999999999s"}}"#,
+            #"task.dispatchDeadline: "99999999999999999999s" is no deadline; write 15s … 1800s"#
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)"},"scheduleTime":"2026-02-01T03:04:06Z"}}"#,
+            "task.scheduleTime: a task can't be put off until 2026-02-01T03:04:06Z, more than 30 days ahead, the limit"
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)"},"name":"\#(name)/a.b"}}"#,
+            #"task.name: "a.b" is no task's name: 1 to 500 letters, digits, hyphens and underscores"#
+        ),
+        (
+            #"{"task":{"httpRequest":{"body":"\#(body)"},"name":"other"}}"#,
+            #"task.name: "other" names no task of this queue; write \#(name)/ID"#
+        ),
+        (#"{"task":{"httpRequest":{"body":"\#(body)"},"retries":1}}"#, "task.retries: unknown key"),
+        (
+            #"{"task":{"appEngineHttpRequest":{}}}"#,
+            "task.appEngineHttpRequest: this host has no App Engine; use httpRequest"
+        ),
+    ]
+
+    @Test(arguments: refusals) func whatIsNoTaskIsRefusedWithItsPlace(body: String, message: String) async throws {
+        let port = try EventExchanges()
+        #expect(try await port.send(.post, Self.queue, body) == port.error(.invalidArgument, message))
+        #expect(try await port.events(of: "receipts").isEmpty)
+        await port.shutdown()
+    }
+
+    @Test(arguments: [
+        (
+            "/projects/demo-shop/locations/us-central1/queues/nothing/tasks",
+            "there is no task queue nothing; there are receipts"
+        ),
+        (
+            "/projects/demo-shop/locations/europe-west1/queues/receipts/tasks",
+            "the task queue receipts is in us-central1, asia-northeast1, not in europe-west1"
+        ),
+        (
+            "/projects/other/locations/us-central1/queues/receipts/tasks",
+            "this host serves the project demo-shop, not other"
+        ),
+        (
+            "/v1/projects/demo-shop/locations/us-central1/queues/receipts/tasks",
+            "there is nothing at /v1/projects/demo-shop/locations/us-central1/queues/receipts/tasks; tasks are at "
+                + "/projects/demo-shop/locations/…/queues/…/tasks, events at /projects/demo-shop/events"
+        ),
+    ])
+    func whatIsNotThereIsNotFound(path: String, message: String) async throws {
+        let port = try EventExchanges()
+        #expect(try await port.send(.post, path, Self.task()) == port.error(.notFound, message))
+        await port.shutdown()
+    }
+
+    private struct Unexpected: Error {}
+}

@@ -1,0 +1,101 @@
+import DocumentModel
+@testable import Workers
+@testable import EventDispatch
+@testable import EventsAPI
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+struct WebhookSinkTests {
+    private static let alert = Alert(
+        kind: .budgetExhausted, function: "recordSale", message: "recordSale has used \"all\"",
+        use: .init(kind: .invocations, used: 100, limit: 100),
+        time: Timestamp(microseconds: 1_767_323_045_000_000))
+    private static let body =
+        #"{"project":"demo-shop","kind":"paused","function":"recordSale","budget":"invocations","used":100,"limit":100,"#
+        + #""day":"2026-01-02","time":"2026-01-02T03:04:05Z","message":"recordSale has used \"all\""}"#
+
+    /// What became of an alert whose tries end like this.
+    private func send(_ results: [WebhookError?], _ alerts: Int = 1) async throws -> (
+        bodies: [String], pauses: [Duration]
+    ) {
+        let left = Mutex(results)
+        let bodies = Mutex<[String]>([])
+        let pauses = Mutex<[Duration]>([])
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let sink = WebhookSink(project: "demo-shop", logger: Logger(label: "test")) { body throws(WebhookError) in
+            bodies.withLock { $0.append(String(decoding: body, as: UTF8.self)) }
+            let (error, isLast) = left.withLock { left in
+                let error = left.isEmpty ? nil : left.removeFirst()
+                return (error, left.isEmpty)
+            }
+            if isLast { end.yield() }
+            if let error { throw error }
+        } sleep: { pause in
+            pauses.withLock { $0.append(pause) }
+        }
+        for _ in 0..<alerts { sink.send(Self.alert) }
+        let task = Task { try await sink.run() }
+        for await _ in ends { break }
+        task.cancel()
+        try? await task.value
+        return (bodies.withLock { $0 }, pauses.withLock { $0 })
+    }
+
+    @Test func anAlertIsSentOnceWhereItIsTaken() async throws {
+        let (bodies, pauses) = try await send([nil])
+        #expect(bodies == [Self.body] && pauses.isEmpty)
+    }
+
+    @Test func aTryThatMayDoBetterIsRepeatedAFewTimes() async throws {
+        let down = WebhookError(message: "status 503", mayPass: true)
+        #expect(try await send([down, down, nil]).pauses == [.seconds(1), .seconds(10)])
+        let (bodies, pauses) = try await send([down, down, down, down, nil], 2)
+        #expect(bodies.count == 5 && pauses == [.seconds(1), .seconds(10), .seconds(60)])
+    }
+
+    @Test func aRefusalIsNotRepeated() async throws {
+        let refused = WebhookError(message: "status 404", mayPass: false)
+        let (bodies, pauses) = try await send([refused, nil], 2)
+        #expect(bodies.count == 2 && pauses.isEmpty)
+    }
+
+    @Test(arguments: [(200, nil), (204, nil), (302, false), (404, false), (429, true), (500, true)] as [(Int, Bool?)])
+    func theAnswersStatusCounts(status: Int, mayPass: Bool?) async throws {
+        let received = Mutex<[String]>([])
+        let router = Router()
+        router.post("hook") { request, _ in
+            let body = try await request.body.collect(upTo: 10_000)
+            received.withLock { $0.append("\(request.headers[.contentType] ?? "") \(String(buffer: body))") }
+            return Response(status: .init(code: status), headers: [.location: "/elsewhere"])
+        }
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)))
+        let error: WebhookError? = try await application.test(.live) { client in
+            let port = try #require(client.port)
+            let url = try #require(URL(string: "http://127.0.0.1:\(port)/hook"))
+            do throws(WebhookError) {
+                try await WebhookRequest.post(Array("{}".utf8), to: url)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(error?.mayPass == mayPass)
+        #expect(received.withLock { $0 } == ["application/json {}"])
+    }
+
+    @Test func aPortWhereNobodyListensMayDoBetterLater() async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        await #expect {
+            try await WebhookRequest.post([], to: url)
+        } throws: {
+            ($0 as? WebhookError)?.mayPass == true
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import HostTesting
+import DocumentModel
+@testable import FirestoreAPI
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+
+/// What a request to the REST surface of `demo-shop` over a scripted service is answered.
+protocol RESTExchanges {}
+
+extension RESTExchanges {
+    static var root: String { "/v1/projects/demo-shop/databases/(default)/documents" }
+    static var name: String { "projects/demo-shop/databases/(default)/documents" }
+    static var time: Timestamp { Timestamp(microseconds: 1_000_001) }
+    static var timeText: String { "1970-01-01T00:00:01.000001Z" }
+
+    static func path(_ path: String) throws -> DocumentPath { try DocumentPath(path) }
+
+    static func document(_ path: String, _ fields: [String: Value]) throws -> Document {
+        Document(path: try DocumentPath(path), fields: fields, createTime: time, updateTime: time)
+    }
+
+    static func json(_ path: String, _ fields: String) -> String {
+        "{\"name\":\"\(name)/\(path)\",\"fields\":\(fields),"
+            + "\"createTime\":\"\(timeText)\",\"updateTime\":\"\(timeText)\"}"
+    }
+
+    static func committed(_ results: WriteResult...) -> DocumentResponse {
+        .committed(CommitResult(commitTime: time, writeResults: results))
+    }
+
+    func exchange(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil,
+        headers: HTTPFields = [.authorization: "Bearer owner"], isDevelopment: Bool = true,
+        of service: ScriptedDocuments, check: @Sendable (TestResponse) -> Void = { _ in }
+    ) async throws -> RESTAnswer {
+        let reader = PrincipalReader(isDevelopment: isDevelopment) { token in
+            if token == "down" { throw DocumentError(.unavailable, "no keys") }
+            guard token == "ada-token" else { throw CancellationError() }
+            return ClientIdentity(uid: "ada")
+        }
+        let rest = DocumentREST(
+            database: DatabaseID(project: "demo-shop"), service: service, isDevelopment: isDevelopment,
+            principals: reader,
+            maxBodyBytes: 4096)
+        return try await Application(responder: rest).test(.router) { client in
+            let response = try await client.executeRequest(
+                uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+            check(response)
+            return RESTAnswer(status: response.status.code, body: String(buffer: response.body))
+        }
+    }
+
+    func error(_ status: StatusCode, _ message: String) -> RESTAnswer {
+        var text = JSONText()
+        text.string(message)
+        let quoted = String(decoding: text.bytes, as: UTF8.self)
+        return RESTAnswer(
+            status: status.httpStatus,
+            body: "{\"error\":{\"code\":\(status.httpStatus),\"message\":\(quoted),\"status\":\"\(status.wireName)\"}}")
+    }
+}

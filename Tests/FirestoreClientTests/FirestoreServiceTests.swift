@@ -1,0 +1,148 @@
+import DocumentModel
+@testable import GoogleREST
+@testable import FirestoreClient
+import Testing
+
+/// Which requests are sent again, in whose name, and what failures are told as.
+struct FirestoreServiceTests {
+    private typealias Step = ScriptedService.Step
+    private static let empty = #"[{"readTime":"1970-01-01T00:00:01.000001Z"}]"#
+    private static let busy = #"{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}"#
+
+    private func outcome(_ steps: [ScriptedService.Step], tokens: Bool = false) async -> (DocumentResponse, [Double]) {
+        let script = ScriptedService(steps)
+        let tokens = tokens ? AccessTokens(host: "metadata.test", transport: script, now: { 0 }) : nil
+        let scripted = ScriptedFirestore(script, tokens: tokens)
+        let response = await scripted.firestore.perform(.query(Query(collectionID: "c"), .strong), in: .init())
+        #expect(script.isDone)
+        return (response, scripted.pauses.all)
+    }
+
+    private func commit(_ steps: [ScriptedService.Step]) async throws -> DocumentResponse {
+        let scripted = ScriptedFirestore(steps)
+        let write = Write(path: try DocumentPath("c/a"), operation: .delete)
+        let response = await scripted.firestore.perform(
+            .commit([write], transaction: nil, completing: nil), in: .init())
+        #expect(scripted.script.isDone)
+        return response
+    }
+
+    private func isEmpty(_ response: DocumentResponse) -> Bool {
+        response == .results([], readTime: Timestamp(microseconds: 1_000_001))
+    }
+
+    @Test func aReadIsTriedThreeTimesWithLongerPauses() async throws {
+        let (response, pauses) = await outcome([
+            .failure(":runQuery", .lost), Step(":runQuery", status: 503, Self.busy), Step(":runQuery", Self.empty),
+        ])
+        #expect(isEmpty(response))
+        try #require(pauses.count == 2)
+        #expect((0.05...0.1).contains(pauses[0]))
+        #expect((0.1...0.2).contains(pauses[1]))
+        let (refusal, _) = await outcome(Array(repeating: Step(":runQuery", status: 503, Self.busy), count: 3))
+        #expect(refusal == .failed(DocumentError(.unavailable, "busy")))
+    }
+
+    @Test func whatIsRefusedForGoodIsAskedOnce() async throws {
+        for code in StatusCode.allCases where code != .ok && code != .unavailable {
+            var text = JSONText()
+            text.error(DocumentError(code, "no"))
+            let answer = String(decoding: text.bytes, as: UTF8.self)
+            let (response, pauses) = await outcome([Step(":runQuery", status: code.httpStatus, "[\(answer)]")])
+            #expect(response == .failed(DocumentError(code, "no")))
+            #expect(pauses.isEmpty)
+        }
+        let (plain, _) = await outcome([Step(":runQuery", status: 404, "<html>")])
+        #expect(plain == .failed(DocumentError(.notFound, "the document service answers with status 404")))
+    }
+
+    @Test func anAnswerBeyondItsBoundsIsAnError() async throws {
+        let (late, _) = await outcome([.failure(":runQuery", .timedOut)])
+        #expect(
+            late == .failed(DocumentError(.deadlineExceeded, "the document service didn't answer runQuery within 60 s"))
+        )
+        let (large, _) = await outcome([.failure(":runQuery", .tooLarge)])
+        #expect(
+            large
+                == .failed(
+                    DocumentError(
+                        .resourceExhausted,
+                        "one answer of the document service may have 16 MiB, the limit; ask for fewer documents, page by page"
+                    )))
+    }
+
+    @Test func anErrorAtTheEndOfAStreamIsTheAnswer() async throws {
+        let (response, _) = await outcome([
+            Step(
+                ":runQuery",
+                #"[{"readTime":"1970-01-01T00:00:01Z"},{"error":{"code":409,"message":"lost","status":"ABORTED"}}]"#)
+        ])
+        #expect(response == .failed(DocumentError(.aborted, "lost")))
+    }
+
+    @Test(arguments: [
+        ("<html>", "a value should be here"), ("{}", "an object is no array"),
+        (#"[{"document":{"name":"x"}}]"#, "document: a document has its name, createTime and updateTime"),
+    ])
+    func anAnswerThatIsNoneIsAnError(answer: String, message: String) async throws {
+        let (response, _) = await outcome([Step(":runQuery", answer)])
+        #expect(
+            response
+                == .failed(DocumentError(.internal, "the document service's answer can't be read: \(message)")))
+    }
+
+    @Test func aCommitWhoseAnswerIsLostIsNotSentAgain() async throws {
+        #expect(
+            try await commit([.failure(":commit", .lost)])
+                == .failed(
+                    DocumentError(
+                        .unavailable,
+                        "the document service's answer to commit was lost: why; what was asked for may have been done"))
+        )
+        #expect(
+            try await commit([Step(":commit", status: 503, Self.busy)]) == .failed(DocumentError(.unavailable, "busy")))
+        let sent = try await commit([
+            .failure(":commit", .notSent),
+            Step(":commit", #"{"writeResults":[{}],"commitTime":"1970-01-01T00:00:01Z"}"#),
+        ])
+        guard case .committed = sent else {
+            Issue.record("\(sent)")
+            return
+        }
+    }
+
+    @Test func aTokenThatIsntTakenIsReplacedOnce() async throws {
+        let refusal = #"{"error":{"code":401,"message":"expired","status":"UNAUTHENTICATED"}}"#
+        let (response, pauses) = await outcome(
+            [
+                .token("old", lifetime: 3600), Step(":runQuery", token: "old", status: 401, refusal),
+                .token("new", lifetime: 3600), Step(":runQuery", token: "new", Self.empty),
+            ], tokens: true)
+        #expect(isEmpty(response))
+        #expect(pauses.isEmpty)
+        let (refused, _) = await outcome(
+            [
+                .token("old", lifetime: 3600), Step(":runQuery", token: "old", status: 401, refusal),
+                .token("new", lifetime: 3600), Step(":runQuery", token: "new", status: 401, refusal),
+            ], tokens: true)
+        #expect(refused == .failed(DocumentError(.unauthenticated, "expired")))
+    }
+
+    @Test func withoutATokenNothingIsSent() async throws {
+        let (response, pauses) = await outcome(
+            Array(repeating: .token("", lifetime: 0, status: 500), count: 3), tokens: true)
+        #expect(
+            response
+                == .failed(
+                    DocumentError(
+                        .unavailable,
+                        "the document service can't be asked for runQuery: the metadata server answers with status 500")
+                )
+        )
+        #expect(pauses.count == 2)
+    }
+
+    @Test func anEmulatorTakesTheOwnersName() async throws {
+        _ = await outcome([Step(":runQuery", token: "owner", Self.empty)])
+    }
+}

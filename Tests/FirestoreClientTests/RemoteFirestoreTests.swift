@@ -1,0 +1,165 @@
+import DocumentModel
+@testable import HostProcess
+@testable import FirestoreClient
+import Testing
+
+/// What single operations ask of a service elsewhere, and what they make of its answers.
+struct RemoteFirestoreTests {
+    private typealias Step = ScriptedService.Step
+    private static let time = ScriptedFirestore.time
+
+    private func perform(_ request: DocumentRequest, _ steps: ScriptedService.Step...) async -> DocumentResponse {
+        let scripted = ScriptedFirestore(steps)
+        let response = await scripted.firestore.perform(request, in: OperationContext())
+        #expect(scripted.script.isDone)
+        return response
+    }
+
+    private static func found(_ path: String) -> String {
+        #"{"name":"\#(ScriptedFirestore.root)/\#(path)","createTime":"\#(time)","updateTime":"\#(time)"}"#
+    }
+
+    private static func document(_ path: String) throws -> Document {
+        let time = Timestamp(microseconds: 1_000_001)
+        return Document(path: try DocumentPath(path), fields: [:], createTime: time, updateTime: time)
+    }
+
+    @Test func documentsAreAnsweredInTheOrderOfTheRequestWhateverTheServices() async throws {
+        let paths = try ["c/a", "c/b", "c/a", "c/c"].map { try DocumentPath($0) }
+        let response = await perform(
+            .get(paths, .at(Timestamp(microseconds: 5))),
+            Step(
+                ":batchGet", with: #","readTime":"1970-01-01T00:00:00.000005Z"}"#,
+                """
+                [{"found":\(Self.found("c/c")),"readTime":"\(Self.time)"},
+                 {"missing":"\(ScriptedFirestore.root)/c/b","readTime":"\(Self.time)"},
+                 {"found":\(Self.found("c/a")),"readTime":"\(Self.time)"}]
+                """))
+        let (a, c) = (try Self.document("c/a"), try Self.document("c/c"))
+        #expect(response == .documents([a, nil, a, c], readTime: Timestamp(microseconds: 1_000_001)))
+    }
+
+    @Test func aDocumentThatTheAnswerLeavesOutIsAnError() async throws {
+        let response = await perform(.get([try DocumentPath("c/a")], .strong), Step(":batchGet", "[]"))
+        #expect(
+            response
+                == .failed(
+                    DocumentError(
+                        .internal,
+                        "the document service's answer can't be read: it tells nothing of \"c/a\", which was asked for")
+                ))
+    }
+
+    @Test func whatIsAskedForNothingIsAnsweredAtOnce() async throws {
+        let now = Timestamp(microseconds: 9_000_000)
+        #expect(await perform(.get([], .strong)) == .documents([], readTime: now))
+        #expect(await perform(.batchWrite([])) == .written([]))
+    }
+
+    @Test func aPathInTheAddressIsEncoded() async throws {
+        var query = Query(parent: try DocumentPath("a b/ü:%?#"), collectionID: "c")
+        query.limit = 1
+        _ = await perform(
+            .query(query, .strong),
+            Step("documents/a%20b/%C3%BC%3A%25%3F%23:runQuery", with: #"{"collectionId":"c"}"#, "[]"))
+    }
+
+    @Test func eachWriteOfABatchHasItsOwnEnd() async throws {
+        let writes = [
+            Write(path: try DocumentPath("c/a"), operation: .set([:])),
+            Write(path: try DocumentPath("c/b"), operation: .set([:]), precondition: .exists(false)),
+        ]
+        let response = await perform(
+            .batchWrite(writes),
+            Step(
+                ":batchWrite",
+                #"{"writeResults":[{"updateTime":"\#(Self.time)"},{}],"status":[{},{"code":6,"message":"there"}]}"#))
+        let written = WriteResult(updateTime: Timestamp(microseconds: 1_000_001), transformResults: [])
+        #expect(response == .written([.success(written), .failure(DocumentError(.alreadyExists, "there"))]))
+    }
+
+    @Test func allPagesOfAPartitionAreRead() async throws {
+        func page(_ path: String, _ token: String) -> String {
+            let value = #"{"referenceValue":"\#(ScriptedFirestore.root)/\#(path)"}"#
+            return #"{"partitions":[{"values":[\#(value)],"before":true}],"nextPageToken":"\#(token)"}"#
+        }
+        let query = Query(collectionID: "c", allDescendants: true)
+        let response = await perform(
+            .partition(query, points: 3, .strong),
+            Step(":partitionQuery", with: #""partitionCount":"3"}"#, page("c/z", "more")),
+            Step(":partitionQuery", with: #""pageToken":"more""#, page("c/b", "")))
+        let paths = [try DocumentPath("c/b"), try DocumentPath("c/z")]
+        #expect(response == .partitioned(paths, readTime: Timestamp(microseconds: 9_000_000)))
+    }
+
+    @Test func aPageWithoutPartitionsIsTheLast() async {
+        let response = await perform(
+            .partition(Query(collectionID: "c"), points: 3, .strong),
+            Step(":partitionQuery", #"{"nextPageToken":"more"}"#))
+        #expect(response == .partitioned([], readTime: Timestamp(microseconds: 9_000_000)))
+    }
+
+    @Test func aggregatesAreReadByTheirNames() async throws {
+        let fields: [AggregateField] = [.count(upTo: nil), .sum(FieldPath(segments: ["n"]))]
+        let response = await perform(
+            .aggregate(Query(collectionID: "c"), fields, .strong),
+            Step(
+                ":runAggregationQuery",
+                """
+                [{"result":{"aggregateFields":{"field_2":{"doubleValue":1.5},"field_1":{"integerValue":"2"}}},
+                  "readTime":"\(Self.time)"}]
+                """))
+        #expect(response == .aggregated([.integer(2), .double(1.5)], readTime: Timestamp(microseconds: 1_000_001)))
+    }
+
+    @Test func anExplanationComesWithTheResults() async throws {
+        let response = await perform(
+            .explain(Query(collectionID: "c"), [], analyze: true, .strong),
+            Step(
+                ":runQuery", with: #""explainOptions":{"analyze":true}}"#,
+                """
+                [{"document":\(Self.found("c/a")),"readTime":"\(Self.time)"},
+                 {"explainMetrics":{"planSummary":{"indexesUsed":[{"query_scope":"Collection",
+                  "properties":"(__name__ ASC)"}]},"executionStats":{"resultsReturned":"1","executionDuration":"0.002s",
+                  "readOperations":"1","debugStats":{"index_entries_scanned":"4","documents_scanned":"3","other":{}}}}}]
+                """))
+        let explanation = QueryExplanation(
+            indexes: [.init(scope: "Collection", properties: "(__name__ ASC)")], steps: [],
+            cost: .init(documentsReturned: 1, indexEntriesRead: 4, documentsRead: 3, microseconds: 2000))
+        #expect(
+            response
+                == .explained(
+                    explanation, results: [try Self.document("c/a")], values: [],
+                    readTime: Timestamp(microseconds: 1_000_001)))
+    }
+
+    @Test func aServiceThatExplainsNothingIsToldSo() async throws {
+        let response = await perform(
+            .explain(Query(collectionID: "c"), [], analyze: false, .strong), Step(":runQuery", "[]"))
+        #expect(response == .failed(DocumentError(.unimplemented, "the document service explains no queries")))
+    }
+
+    @Test(arguments: ["127.0.0.1:8080", "localhost:1", "[::1]:65535", "emulator_1.local:80"])
+    func anEmulatorIsNamedByHostAndPort(_ host: String) throws {
+        let firestore = try RemoteFirestore.fromEnvironment(
+            project: "p", environment: ["FIRESTORE_EMULATOR_HOST": host])
+        #expect(firestore.service.origin == "http://\(host)")
+        #expect(firestore.service.tokens == nil)
+    }
+
+    @Test(arguments: [
+        "localhost", ":8080", "localhost:", "localhost:0", "localhost:99999", "http://h:1/", "a b:1", "h:1/x",
+    ])
+    func anEmulatorThatIsNoHostAndPortStopsTheStart(_ host: String) {
+        #expect(throws: HostError.self) {
+            try RemoteFirestore.fromEnvironment(project: "p", environment: ["FIRESTORE_EMULATOR_HOST": host])
+        }
+    }
+
+    @Test func withoutAnEmulatorItIsCloudFirestore() throws {
+        let firestore = try RemoteFirestore.fromEnvironment(project: "p", environment: ["FIRESTORE_EMULATOR_HOST": ""])
+        #expect(firestore.service.origin == "https://firestore.googleapis.com")
+        #expect(firestore.service.tokens != nil)
+        #expect(firestore.database == DatabaseID(project: "p"))
+    }
+}

@@ -1,0 +1,162 @@
+import DocumentModel
+@testable import FirestoreClient
+import Synchronization
+import Testing
+
+/// What an invocation has under way at a service elsewhere, and what becomes of it when the invocation ends.
+struct RemoteOperationsTests {
+    private typealias Step = ScriptedService.Step
+
+    /// A service that answers nothing until nobody waits for it any more.
+    private final class SilentService: ServiceTransport {
+        private let continuation: AsyncStream<String>.Continuation
+        /// The bodies of what was asked.
+        let seen: AsyncStream<String>
+
+        init() { (seen, continuation) = AsyncStream.makeStream() }
+
+        func send(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+            continuation.yield(String(decoding: request.body ?? [], as: UTF8.self))
+            let (never, open) = AsyncStream<Void>.makeStream()
+            for await _ in never {}
+            open.finish()
+            throw ServiceFailure(kind: .cancelled, message: "nobody waits")
+        }
+    }
+
+    /// A service at which an invocation ends while it is asked for something.
+    private final class EndingService: ServiceTransport {
+        let script: ScriptedService
+        let verb: String
+        let firestore = Mutex<RemoteFirestore?>(nil)
+
+        init(_ script: ScriptedService, endingAt verb: String) {
+            self.script = script
+            self.verb = verb
+        }
+
+        func send(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+            if request.address.hasSuffix(verb) { firestore.withLock { $0 }?.release(owner: 7) }
+            if Task.isCancelled { throw ServiceFailure(kind: .cancelled, message: "nobody waits") }
+            return try await script.send(request)
+        }
+    }
+
+    private func firestore(_ transport: any ServiceTransport, room: Int = AnswerRoom.total) -> RemoteFirestore {
+        RemoteFirestore(
+            service: FirestoreService(
+                database: DatabaseID(project: "demo-shop"), origin: "https://firestore.test", transport: transport,
+                tokens: nil, pause: { _ in }),
+            room: room, now: { Timestamp(microseconds: 9_000_000) })
+    }
+
+    private func ending(
+        at verb: String, _ steps: [Step]
+    ) -> (firestore: RemoteFirestore, script: ScriptedService) {
+        let script = ScriptedService(steps)
+        let service = EndingService(script, endingAt: verb)
+        let firestore = firestore(service)
+        service.firestore.withLock { $0 = firestore }
+        return (firestore, script)
+    }
+
+    private static func get(_ path: String) throws -> DocumentRequest { .get([try DocumentPath(path)], .strong) }
+
+    @Test(.timeLimit(.minutes(1))) func anInvocationAsksForSoManyThingsAtATimeAndForNoneAfterItsEnd() async throws {
+        let service = SilentService()
+        let firestore = firestore(service)
+        let request = try Self.get("c/a")
+        let (answers, answered) = AsyncStream<DocumentResponse>.makeStream()
+        let count = RemoteOperations.maxRequests + 4
+        for _ in 0..<count { firestore.perform(request, in: OperationContext(owner: 7)) { answered.yield($0) } }
+        var seen = service.seen.makeAsyncIterator()
+        for _ in 0..<RemoteOperations.maxRequests { #expect(await seen.next()?.contains("c/a") == true) }
+        // Others are served meanwhile.
+        async let other = firestore.perform(try Self.get("c/b"), in: OperationContext(owner: 8))
+        #expect(await seen.next()?.contains("c/b") == true)
+        firestore.release(owner: 7)
+        var all = answers.makeAsyncIterator()
+        for _ in 0..<count { #expect(await all.next() == .failed(FirestoreService.cancelled)) }
+        firestore.release(owner: 8)
+        #expect(try await other == .failed(FirestoreService.cancelled))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whatHasNoRoomForItsAnswerWaits() async throws {
+        let service = SilentService()
+        let firestore = firestore(service, room: 2 * AnswerRoom.step)
+        let (answers, answered) = AsyncStream<DocumentResponse>.makeStream()
+        var seen = service.seen.makeAsyncIterator()
+        for owner in 1...2 as ClosedRange<UInt64> {
+            firestore.perform(try Self.get("c/a"), in: OperationContext(owner: owner)) { answered.yield($0) }
+            _ = await seen.next()
+        }
+        firestore.perform(try Self.get("c/b"), in: OperationContext(owner: 3)) { answered.yield($0) }
+        firestore.perform(try Self.get("c/c"), in: OperationContext(owner: 4)) { answered.yield($0) }
+        // Those that never were asked for end too.
+        firestore.release(owner: 3)
+        firestore.release(owner: 4)
+        var all = answers.makeAsyncIterator()
+        for _ in 0..<2 { #expect(await all.next() == .failed(FirestoreService.cancelled)) }
+        async let last = firestore.perform(try Self.get("c/d"), in: OperationContext(owner: 5))
+        firestore.release(owner: 1)
+        #expect(await seen.next()?.contains("c/d") == true)
+        firestore.release(owner: 5)
+        _ = try await last
+        firestore.release(owner: 2)
+    }
+
+    @Test func anAnswerThatHadNoRoomIsAskedForAgainWithoutAPause() async throws {
+        let scripted = ScriptedFirestore([.failure(":runQuery", .noRoom), Step(":runQuery", "[]")])
+        let response = await scripted.firestore.perform(
+            .query(Query(collectionID: "c"), .strong), in: OperationContext())
+        #expect(response == .results([], readTime: Timestamp(microseconds: 9_000_000)))
+        #expect(scripted.script.isDone)
+        #expect(scripted.pauses.all.isEmpty)
+    }
+
+    @Test func aCommitThatFailsAfterItsInvocationsEndIsRolledBack() async throws {
+        let (firestore, script) = ending(
+            at: ":commit",
+            [
+                Step(":beginTransaction", #"{"transaction":"AQID"}"#),
+                Step(":commit", status: 503, #"{"error":{"code":503,"message":"no","status":"UNAVAILABLE"}}"#),
+                Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
+            ])
+        let owner = OperationContext(owner: 7)
+        guard case .began(let id, _) = await firestore.perform(.begin(.readWrite(retrying: nil)), in: owner) else {
+            Issue.record("not begun")
+            return
+        }
+        let write = Write(path: try DocumentPath("c/a"), operation: .delete)
+        let response = await firestore.perform(.commit([write], transaction: id, completing: nil), in: owner)
+        #expect(response == .failed(DocumentError(.unavailable, "no")))
+        await firestore.shutdown()
+        #expect(script.isDone)
+    }
+
+    @Test func aTransactionThatIsBeingBegunIsKnownForItsRollback() async throws {
+        let (firestore, script) = ending(
+            at: ":beginTransaction",
+            [Step(":beginTransaction", #"{"transaction":"AQID"}"#), Step(":rollback", "{}")])
+        let response = await firestore.perform(.begin(.readOnly(at: nil)), in: OperationContext(owner: 7))
+        guard case .began = response else {
+            Issue.record("\(response)")
+            return
+        }
+        // As its link does once the answer comes.
+        firestore.release(owner: 7)
+        await firestore.shutdown()
+        #expect(script.isDone)
+    }
+
+    @Test func whatIsOpenAtTheEndOfAllIsRolledBack() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":beginTransaction", #"{"transaction":"AQID"}"#),
+            Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
+        ])
+        _ = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: OperationContext(owner: 7))
+        await scripted.firestore.shutdown()
+        #expect(scripted.script.isDone)
+        #expect(scripted.firestore.transactions.withLock { $0.count } == 0)
+    }
+}

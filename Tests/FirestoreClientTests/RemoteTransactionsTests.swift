@@ -1,0 +1,258 @@
+import DocumentModel
+@testable import FirestoreClient
+import Synchronization
+import Testing
+
+/// Transactions at a service elsewhere: ids, tries, keys and what is left behind.
+struct RemoteTransactionsTests {
+    private typealias Step = ScriptedService.Step
+    private static let committed = #"{"writeResults":[{}],"commitTime":"1970-01-01T00:00:01Z"}"#
+    private static let lost = #"{"error":{"code":409,"message":"lost","status":"ABORTED"}}"#
+    private let owner = OperationContext(owner: 7)
+
+    private static func begun(_ id: String) -> String { #"{"transaction":"\#(id)"}"# }
+
+    private func begin(
+        _ scripted: ScriptedFirestore, retrying: TransactionID? = nil, in context: OperationContext? = nil
+    ) async throws -> TransactionID {
+        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: retrying)), in: context ?? owner)
+        guard case .began(let id, prefetched: []) = response else { throw DocumentError(.unknown, "\(response)") }
+        return id
+    }
+
+    private func commit(
+        _ scripted: ScriptedFirestore, _ id: TransactionID?, completing: [UInt8]? = nil,
+        in context: OperationContext? = nil
+    ) async throws -> DocumentResponse {
+        let write = Write(path: try DocumentPath("c/a"), operation: .delete)
+        return await scripted.firestore.perform(
+            .commit([write], transaction: id, completing: completing), in: context ?? owner)
+    }
+
+    @Test func readsAndCommitCarryTheServicesOwnID() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":beginTransaction", with: #"{"options":{"readWrite":{}}}"#, Self.begun("AQID")),
+            Step(":runQuery", with: #""transaction":"AQID""#, "[]"),
+            Step(":commit", with: #""transaction":"AQID""#, Self.committed),
+        ])
+        let id = try await begin(scripted)
+        let query = DocumentRequest.query(Query(collectionID: "c"), .transaction(id))
+        #expect(
+            await scripted.firestore.perform(query, in: owner)
+                == .results([], readTime: Timestamp(microseconds: 9_000_000)))
+        let response = try await commit(scripted, id)
+        #expect(
+            response
+                == .committed(
+                    CommitResult(
+                        commitTime: Timestamp(microseconds: 1_000_000),
+                        writeResults: [WriteResult(updateTime: nil, transformResults: [])])))
+        let ended = DocumentResponse.failed(
+            .invalidArgument("this transaction is not open; it was ended, or never begun"))
+        #expect(try await commit(scripted, id) == ended)
+        #expect(await scripted.firestore.perform(query, in: owner) == ended)
+        #expect(scripted.script.isDone)
+    }
+
+    @Test func nobodyElseCanUseATransaction() async throws {
+        let scripted = ScriptedFirestore([Step(":beginTransaction", Self.begun("AQID"))])
+        let id = try await begin(scripted)
+        for context in [OperationContext(owner: 8), OperationContext()] {
+            guard case .failed(let error) = try await commit(scripted, id, in: context) else {
+                Issue.record("it was committed")
+                continue
+            }
+            #expect(error.code == .invalidArgument)
+        }
+    }
+
+    @Test func aLostTransactionIsNamedWhenItIsTriedAgainAfterAPause() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":beginTransaction", Self.begun("AQID")), Step(":commit", status: 409, Self.lost),
+            Step(":beginTransaction", with: #"{"readWrite":{"retryTransaction":"AQID"}}"#, Self.begun("BAUG")),
+            Step(":batchGet", with: #""transaction":"BAUG""#, status: 409, Self.lost),
+            // What a read lost is open still, and ends first.
+            Step(":rollback", with: #"{"transaction":"BAUG"}"#, "{}"),
+            Step(":beginTransaction", with: #"{"readWrite":{"retryTransaction":"BAUG"}}"#, Self.begun("BwgJ")),
+            Step(":commit", with: #""transaction":"BwgJ""#, Self.committed),
+        ])
+        let first = try await begin(scripted)
+        #expect(try await commit(scripted, first) == .failed(DocumentError(.aborted, "lost")))
+        let second = try await begin(scripted, retrying: first)
+        let get = DocumentRequest.get([try DocumentPath("c/a")], .transaction(second))
+        #expect(await scripted.firestore.perform(get, in: owner) == .failed(DocumentError(.aborted, "lost")))
+        let third = try await begin(scripted, retrying: second)
+        _ = try await commit(scripted, third)
+        #expect(scripted.script.isDone)
+        try #require(scripted.pauses.all.count == 2)
+        #expect((0.05...0.1).contains(scripted.pauses.all[0]))
+        #expect((0.1...0.2).contains(scripted.pauses.all[1]))
+        #expect(scripted.firestore.transactions.withLock { $0.count } == 0)
+    }
+
+    @Test func aBeginThatIsLostTooStillNamesTheFirst() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":beginTransaction", Self.begun("AQID")), Step(":commit", status: 409, Self.lost),
+            Step(":beginTransaction", with: #""retryTransaction":"AQID""#, status: 409, Self.lost),
+            Step(":beginTransaction", with: #""retryTransaction":"AQID""#, Self.begun("BAUG")),
+        ])
+        let first = try await begin(scripted)
+        _ = try await commit(scripted, first)
+        let again = DocumentRequest.begin(.readWrite(retrying: first))
+        #expect(await scripted.firestore.perform(again, in: owner) == .failed(DocumentError(.aborted, "lost")))
+        _ = try await begin(scripted, retrying: first)
+        #expect(scripted.script.isDone)
+        #expect((0.1...0.2).contains(scripted.pauses.all.last ?? 0))
+        #expect(scripted.firestore.transactions.withLock { $0.count } == 1)
+    }
+
+    @Test func whatAnInvocationLeavesOpenIsRolledBackAndForgotten() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":beginTransaction", Self.begun("AQID")), Step(":beginTransaction", Self.begun("BAUG")),
+            Step(":commit", status: 409, Self.lost), Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
+        ])
+        _ = try await begin(scripted)
+        let second = try await begin(scripted)
+        _ = try await commit(scripted, second)
+        scripted.firestore.release(owner: 8)
+        scripted.firestore.release(owner: 7)
+        await scripted.firestore.shutdown()
+        #expect(scripted.script.isDone)
+        #expect(scripted.firestore.transactions.withLock { $0.count } == 0)
+    }
+
+    @Test func aRefusedCommitCanStillBeRolledBack() async throws {
+        let refusal = #"{"error":{"code":400,"message":"no","status":"FAILED_PRECONDITION"}}"#
+        let scripted = ScriptedFirestore([
+            Step(":beginTransaction", Self.begun("AQID")), Step(":commit", status: 400, refusal),
+            Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
+        ])
+        let id = try await begin(scripted)
+        #expect(try await commit(scripted, id) == .failed(DocumentError(.failedPrecondition, "no")))
+        #expect(await scripted.firestore.perform(.rollback(id), in: owner) == .rolledBack)
+        #expect(scripted.script.isDone)
+    }
+
+    @Test func tasksAndEventsAreRefused() async throws {
+        let scripted = ScriptedFirestore([])
+        let task = TaskDraft(queue: "q", body: [])
+        let response = await scripted.firestore.perform(
+            .commit([], transaction: nil, completing: nil, effects: [.enqueue(task)]), in: owner)
+        guard case .failed(let error) = response else {
+            Issue.record("\(response)")
+            return
+        }
+        #expect(error.code == .failedPrecondition)
+        #expect(error.message.contains("served alone enqueues no tasks"))
+    }
+
+    // MARK: Keys
+
+    private static let key = CompletionKey(scope: "buy/ada", key: "k", fingerprint: [1])
+    private let keyed = OperationContext(owner: 7, completion: key)
+
+    /// What is kept under the key: the answer 5, with a fingerprint in base64.
+    private func kept(fingerprint: String = "AQ==", expires: String = "10") throws -> String {
+        let name = ScriptedFirestore.root + "/" + (try RemoteCompletion.path(of: Self.key).string)
+        return """
+            {"found":{"name":"\(name)","fields":{"fingerprint":{"bytesValue":"\(fingerprint)"},\
+            "answer":{"bytesValue":"BQ=="},"expires":{"timestampValue":"1970-01-01T00:00:\(expires)Z"}},\
+            "createTime":"\(ScriptedFirestore.time)","updateTime":"\(ScriptedFirestore.time)"},\
+            "readTime":"\(ScriptedFirestore.time)"}
+            """
+    }
+
+    private func missing() throws -> String {
+        let name = ScriptedFirestore.root + "/" + (try RemoteCompletion.path(of: Self.key).string)
+        return #"{"missing":"\#(name)","readTime":"\#(ScriptedFirestore.time)"}"#
+    }
+
+    @Test func anAnswerIsKeptUnderItsKeyInTheSameCommit() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":batchGet", with: #""newTransaction":{"readWrite":{}}"#, "[\(Self.begun("AQID")),\(try missing())]"),
+            Step(
+                ":commit", with: #""currentDocument":{"exists":false}}],"transaction":"AQID""#,
+                #"{"writeResults":[{},{"updateTime":"1970-01-01T00:00:01Z"}],"commitTime":"1970-01-01T00:00:01Z"}"#),
+        ])
+        let id = try await begin(scripted, in: keyed)
+        guard case .committed(let result) = try await commit(scripted, id, completing: [5], in: keyed) else {
+            Issue.record("not committed")
+            return
+        }
+        #expect(result.writeResults.count == 1)
+        #expect(scripted.script.isDone)
+        let body = String(decoding: scripted.script.seen.last?.body ?? [], as: UTF8.self)
+        #expect(body.contains(#""answer":{"bytesValue":"BQ=="}"#))
+        // Seven days.
+        #expect(
+            body.contains(#""expires":{"timestampValue":"1970-01-08T00:00:09.000000Z"}"#)
+                || body.contains("1970-01-08T00:00:09Z"))
+    }
+
+    @Test func workThatIsDoneIsNotDoneAgain() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":batchGet", "[\(Self.begun("AQID")),\(try kept())]"),
+            Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
+        ])
+        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: keyed)
+        #expect(response == .completed([5]))
+        #expect(scripted.script.isDone)
+    }
+
+    @Test func aKeyThatWasUsedWithOtherDataIsRefused() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":batchGet", "[\(Self.begun("AQID")),\(try kept(fingerprint: "Ag=="))]"), Step(":rollback", "{}"),
+        ])
+        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: keyed)
+        #expect(response == .failed(.invalidArgument("this Idempotency-Key was used with other data")))
+    }
+
+    @Test func anAnswerWhoseTimeIsOverIsReplaced() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":batchGet", "[\(Self.begun("AQID")),\(try kept(expires: "09"))]"),
+            Step(
+                ":commit",
+                with: #""currentDocument":{"updateTime":"\#(ScriptedFirestore.time)"}}],"transaction":"AQID""#,
+                #"{"writeResults":[{},{}],"commitTime":"1970-01-01T00:00:01Z"}"#),
+        ])
+        let id = try await begin(scripted, in: keyed)
+        _ = try await commit(scripted, id, completing: [6], in: keyed)
+        #expect(scripted.script.isDone)
+    }
+
+    @Test func whatBecameOfALostCommitIsLearntByTheRollback() async throws {
+        let scripted = ScriptedFirestore([
+            Step(":batchGet", "[\(Self.begun("AQID")),\(try missing())]"), .failure(":commit", .lost),
+            Step(
+                ":rollback", with: #"{"transaction":"AQID"}"#, status: 400,
+                #"{"error":{"code":400,"status":"INVALID_ARGUMENT"}}"#),
+            Step(":batchGet", "[\(try kept())]"),
+        ])
+        let id = try await begin(scripted, in: keyed)
+        guard case .failed(let error) = try await commit(scripted, id, completing: [5], in: keyed) else {
+            Issue.record("not lost")
+            return
+        }
+        #expect(error.code == .unavailable)
+        #expect(await scripted.firestore.perform(.rollback(id), in: keyed) == .completed([5]))
+        #expect(scripted.script.isDone)
+    }
+
+    @Test func aCallersMistakeIsOnlyThatOfTheKey() async throws {
+        let refusal = #"{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}"#
+        let scripted = ScriptedFirestore([Step(":batchGet", status: 400, refusal)])
+        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: keyed)
+        #expect(response == .failed(DocumentError(.failedPrecondition, "no")))
+    }
+
+    @Test func anAnswerThatNoDocumentHoldsIsRefused() async throws {
+        let scripted = ScriptedFirestore([Step(":batchGet", "[\(Self.begun("AQID")),\(try missing())]")])
+        let id = try await begin(scripted, in: keyed)
+        let answer = [UInt8](repeating: 0, count: 1_000_001)
+        guard case .failed(let error) = try await commit(scripted, id, completing: answer, in: keyed) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.code == .failedPrecondition)
+    }
+}

@@ -1,0 +1,103 @@
+import DocumentModel
+@testable import FirestoreClient
+import Synchronization
+import Testing
+
+/// A service that expects requests in an order, and gives each its answer.
+final class ScriptedService: ServiceTransport {
+    struct Step: Sendable {
+        /// How the address ends.
+        var address: String
+        /// What the body holds somewhere; nil for a GET.
+        var body: String?
+        var token: String?
+        var answer: Result<ServiceAnswer, ServiceFailure>
+
+        /// A request for documents, whose body holds a text somewhere.
+        init(_ verb: String, with body: String = "", token: String? = nil, status: Int = 200, _ answer: String) {
+            self.init(
+                address: verb, body: body, token: token,
+                answer: .success(ServiceAnswer(status: status, body: Array(answer.utf8))))
+        }
+
+        init(address: String, body: String?, token: String? = nil, answer: Result<ServiceAnswer, ServiceFailure>) {
+            self.address = address
+            self.body = body
+            self.token = token
+            self.answer = answer
+        }
+
+        static func failure(_ verb: String, _ kind: ServiceFailure.Kind) -> Step {
+            Step(address: verb, body: "", answer: .failure(ServiceFailure(kind: kind, message: "why")))
+        }
+
+        /// A request for an access token.
+        static func token(_ text: String, lifetime: Int, status: Int = 200) -> Step {
+            let answer = #"{"access_token":"\#(text)","expires_in":\#(lifetime),"token_type":"Bearer"}"#
+            return Step(
+                address: "/computeMetadata/v1/instance/service-accounts/default/token", body: nil,
+                answer: .success(ServiceAnswer(status: status, body: Array(answer.utf8))))
+        }
+    }
+
+    private let steps: Mutex<ArraySlice<Step>>
+    private let requests = Mutex<[ServiceRequest]>([])
+    /// Waited for before each answer.
+    private let gate: AsyncStream<Void>?
+
+    init(_ steps: [Step], gate: AsyncStream<Void>? = nil) {
+        self.steps = Mutex(steps[...])
+        self.gate = gate
+    }
+
+    var isDone: Bool { steps.withLock { $0.isEmpty } }
+    var seen: [ServiceRequest] { requests.withLock { $0 } }
+
+    func send(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+        requests.withLock { $0.append(request) }
+        if let gate { for await _ in gate {} }
+        guard let step = steps.withLock({ $0.popFirst() }) else {
+            Issue.record("nothing was to be asked any more: \(request.address)")
+            throw ServiceFailure(kind: .timedOut, message: "unexpected")
+        }
+        let body = request.body.map { String(decoding: $0, as: UTF8.self) }
+        #expect(request.address.hasSuffix(step.address))
+        #expect((body == nil) == (step.body == nil))
+        if let part = step.body, !part.isEmpty { #expect((body ?? "").contains(part), "\(body ?? "")") }
+        if let token = step.token { #expect(request.headers["Authorization"] == "Bearer \(token)") }
+        return try step.answer.get()
+    }
+}
+
+/// A remote Firestore over a script.
+struct ScriptedFirestore {
+    static let root = "projects/demo-shop/databases/(default)/documents"
+    static let time = "1970-01-01T00:00:01.000001Z"
+
+    let script: ScriptedService
+    let firestore: RemoteFirestore
+    /// The seconds waited for, in order.
+    let pauses: PauseLog
+
+    final class PauseLog: Sendable {
+        private let seconds = Mutex<[Double]>([])
+        var all: [Double] { seconds.withLock { $0 } }
+        func add(_ pause: Double) { seconds.withLock { $0.append(pause) } }
+    }
+
+    init(tokens: AccessTokens? = nil, _ steps: [ScriptedService.Step]) {
+        let script = ScriptedService(steps)
+        self.init(script, tokens: tokens)
+    }
+
+    init(_ script: ScriptedService, tokens: AccessTokens? = nil) {
+        self.script = script
+        let pauses = PauseLog()
+        self.pauses = pauses
+        firestore = RemoteFirestore(
+            service: FirestoreService(
+                database: DatabaseID(project: "demo-shop"), origin: "https://firestore.test", transport: script,
+                tokens: tokens, pause: { pauses.add($0) }),
+            now: { Timestamp(microseconds: 9_000_000) })
+    }
+}

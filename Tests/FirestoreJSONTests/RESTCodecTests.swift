@@ -1,0 +1,155 @@
+@testable import HostJSON
+import DocumentModel
+@testable import GoogleREST
+@testable import FirestoreJSON
+import Testing
+
+/// What is asked of a service elsewhere is what our own surface reads, and the other way round.
+struct RESTCodecTests {
+    private static let database = DatabaseID(project: "demo-shop")
+
+    private static func node(_ write: (inout JSONText) -> Void) throws -> JSONNode {
+        var text = JSONText()
+        write(&text)
+        return try JSONParser.parse(text.bytes)
+    }
+
+    private static func path(_ path: String) throws -> DocumentPath { try DocumentPath(path) }
+
+    static func queries() throws -> [Query] {
+        let odd = FieldPath(segments: ["a.b", "c`\\d", "0"])
+        let name = Value.reference(DocumentName(database: database, path: try path("users/ada")))
+        var all = Query(parent: try path("users/ada"), collectionID: "orders", allDescendants: true)
+        all.filter = .and([
+            .or([.field(odd, .in, .array([.integer(1), .null])), .unary(odd, .isNotNaN)]),
+            .field(.documentID, .greaterThan, name),
+        ])
+        all.orderBy = [.init(odd, descending: true), .init(.documentID, descending: true)]
+        all.start = .init(values: [.double(.nan), name], before: true)
+        all.end = .init(values: [.string("é\"")], before: false)
+        all.offset = 3
+        all.limit = 0
+        all.projection = [odd, .documentID]
+        var queries = [Query(collectionID: "c"), all]
+        for comparison in Query.Operator.allCases {
+            var query = Query(collectionID: "c")
+            query.filter = .field(odd, comparison, .array([.integer(1)]))
+            queries.append(query)
+        }
+        for test in Query.UnaryOperator.allCases {
+            var query = Query(collectionID: "c")
+            query.filter = .unary(odd, test)
+            queries.append(query)
+        }
+        return queries
+    }
+
+    @Test func queriesAreReadAsTheyWereWritten() throws {
+        for query in try Self.queries() {
+            let read = try Self.node { $0.structuredQuery(query) }.structuredQuery(parent: query.parent)
+            #expect(read == query)
+        }
+    }
+
+    @Test func aggregationsAreReadAsTheyWereWritten() throws {
+        let field = FieldPath(segments: ["a.b"])
+        let fields: [AggregateField] = [.count(upTo: nil), .count(upTo: 7), .sum(field), .average(field)]
+        for query in try Self.queries() {
+            let read = try Self.node { $0.aggregation(query, fields) }.aggregation(parent: query.parent)
+            #expect(read.query == query)
+            #expect(read.fields == fields)
+            #expect(read.aliases == fields.indices.map(RESTAggregation.alias))
+        }
+    }
+
+    @Test func writesAreReadAsTheyWereWritten() throws {
+        let odd = FieldPath(segments: ["a.b", "c"])
+        let time = Timestamp(microseconds: 1_000_001)
+        let transforms = [
+            FieldTransform(odd, .serverTimestamp), FieldTransform(odd, .increment(.integer(-1))),
+            FieldTransform(odd, .maximum(.double(1.5))), FieldTransform(odd, .minimum(.double(.infinity))),
+            FieldTransform(odd, .arrayUnion([.null, .map([:])])), FieldTransform(odd, .arrayRemove([])),
+        ]
+        let fields: [String: Value] = ["a.b": .map(["c": .bytes([0xFB])]), "": .array([])]
+        let operations: [Write.Operation] = [
+            .set(fields), .set([:]), .update(fields, mask: [odd, FieldPath(segments: ["x"])]), .update([:], mask: []),
+            .delete, .verify,
+        ]
+        let preconditions: [Write.Precondition?] = [nil, .exists(true), .exists(false), .updateTime(time)]
+        for operation in operations {
+            for precondition in preconditions {
+                for transforms in [[], transforms] {
+                    let write = Write(
+                        path: try Self.path("c/ü"), operation: operation, transforms: transforms,
+                        precondition: precondition)
+                    let node = try Self.node { $0.write(write, in: Self.database) }
+                    #expect(try RESTWriteReader(database: Self.database).write(node) == write)
+                }
+            }
+        }
+    }
+
+    @Test func documentsAndResultsAreReadAsTheyWereWritten() throws {
+        let time = Timestamp(microseconds: 1_000_001)
+        let document = Document(
+            path: try Self.path("c/ü"), fields: ["a": .geoPoint(GeoPoint(latitude: 1, longitude: 2))],
+            createTime: time, updateTime: Timestamp(microseconds: 2_000_000))
+        let node = try Self.node { $0.document(document, in: Self.database) }
+        #expect(try RESTWriteReader(database: Self.database).stored(node) == document)
+        let write = Write(path: document.path, operation: .set([:]))
+        for result in [
+            WriteResult(updateTime: time, transformResults: [.integer(3), .null]),
+            WriteResult(updateTime: nil, transformResults: []),
+        ] {
+            #expect(try Self.node { $0.writeResult(result) }.writeResult(of: write) == result)
+        }
+        let timed = try Self.node { $0.writeResult(WriteResult(updateTime: time, transformResults: [])) }
+        #expect(try timed.writeResult(of: Write(path: document.path, operation: .delete)).updateTime == nil)
+    }
+
+    @Test func explanationsAreReadAsTheyWereWritten() throws {
+        let planned = QueryExplanation(
+            indexes: [.init(scope: "Collection", properties: "(a ASC)")], steps: ["one", "two"], suggestedIndex: "{}")
+        var run = planned
+        run.cost = .init(documentsReturned: 4, indexEntriesRead: 5, documentsRead: 6, microseconds: 1_000_700)
+        for explanation in [planned, run, QueryExplanation(indexes: [], steps: [])] {
+            let node = try Self.node { $0.explainMetrics(explanation, isAggregation: false) }
+            let metrics = try #require(node["explainMetrics"])
+            #expect(try QueryExplanation(rest: metrics) == explanation)
+        }
+    }
+
+    @Test func transactionOptionsAreReadAsTheyWereWritten() throws {
+        let id = TransactionID(rawValue: 77)
+        for mode in [
+            TransactionMode.readWrite(retrying: nil), .readWrite(retrying: id), .readOnly(at: nil),
+            .readOnly(at: Timestamp(microseconds: 5)),
+        ] {
+            let retrying = if case .readWrite(let retried) = mode { retried?.restBytes } else { nil as [UInt8]? }
+            #expect(try Self.node { $0.transactionOptions(mode, retrying: retrying) }.transactionMode() == mode)
+        }
+    }
+
+    @Test func errorsAreReadAsTheyWereWritten() throws {
+        for code in StatusCode.allCases where code != .ok {
+            let error = DocumentError(code, "why")
+            #expect(try Self.node { $0.error(error) }.error == error)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"error":{"code":409}}"#, StatusCode.aborted),
+        (#"[{"error":{"code":404,"message":"no","status":"NOT_FOUND"}}]"#, .notFound),
+        (#"{"error":{"status":"NEW_ONE","code":503}}"#, .unavailable), (#"{"error":{}}"#, .unknown),
+        (#"{"error":{"code":"x"}}"#, .unknown), (#"{"error":{"code":99999999999}}"#, .unknown),
+    ])
+    func errorsThatSayLessHaveACodeToo(text: String, code: StatusCode) throws {
+        #expect(try JSONParser.parse(Array(text.utf8)).error?.code == code)
+    }
+
+    @Test func whatIsNoErrorIsNone() throws {
+        for text in ["[]", "{}", "7", #"[{"document":{}}]"#] {
+            #expect(try JSONParser.parse(Array(text.utf8)).error == nil)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+@testable import Workers
+@testable import HostJSON
+@testable import HostConfiguration
+import Foundation
+import Testing
+
+struct ConfigurationSchemaTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func schema() throws -> JSONNode {
+        try JSONParser.parse(Array(try Data(contentsOf: root.appendingPathComponent("Docs/functions.schema.json"))))
+    }
+
+    private static func keys(_ node: JSONNode?) throws -> Set<String> {
+        Set(try #require(node?["properties"]).members().map(\.key))
+    }
+
+    @Test func schemaAndReaderKnowTheSameKeys() throws {
+        let schema = try Self.schema()
+        let parts = schema["$defs"]
+        #expect(try Self.keys(schema) == Set(ConfigurationKeys.root))
+        #expect(try Self.keys(parts?["listen"]) == Set(ConfigurationKeys.listen))
+        #expect(try Self.keys(parts?["store"]) == Set(ConfigurationKeys.store))
+        #expect(try Self.keys(parts?["bundle"]) == Set(ConfigurationKeys.bundle))
+        #expect(try Self.keys(parts?["function"]) == Set(ConfigurationKeys.function))
+        #expect(try Self.keys(parts?["budget"]) == Set(ConfigurationKeys.budget))
+        #expect(try Self.keys(parts?["alerts"]) == Set(ConfigurationKeys.alerts))
+        #expect(try Self.keys(parts?["releases"]) == Set(ConfigurationKeys.releases))
+        #expect(try Self.keys(parts?["limits"]) == Set(ConfigurationKeys.limits))
+        let ofEnvironment = Set(ConfigurationKeys.root).subtracting(ConfigurationKeys.fileOnly)
+        #expect(try Self.keys(parts?["environment"]) == ofEnvironment)
+    }
+
+    @Test func schemaNamesTheReadersDefaults() throws {
+        let parts = try #require(try Self.schema()["$defs"])
+        func number(_ section: String, _ key: String) throws -> Int64? {
+            try parts[section]?["properties"]?[key]?["default"]?.integer()
+        }
+        let listen = HostConfiguration.Listen()
+        #expect(try number("listen", "functions") == Int64(listen.functions))
+        #expect(try number("listen", "firestore") == Int64(listen.firestore))
+        #expect(try number("listen", "auth") == Int64(listen.auth))
+        #expect(try number("listen", "events") == Int64(listen.events))
+        let warnAt = try parts["budget"]?["properties"]?["warnAt"]?["default"]?.double()
+        #expect(warnAt == FunctionBudget().warnAt)
+        let limits = HostLimits()
+        #expect(try number("limits", "queue") == Int64(limits.queue))
+        #expect(try number("limits", "connections") == Int64(limits.connections))
+        #expect(try number("limits", "shutdownGrace") == Int64(limits.shutdownGrace))
+        #expect(try number("limits", "eventDepth") == Int64(limits.eventDepth))
+        #expect(try number("limits", "openFiles") == Int64(limits.openFiles))
+        #expect(try number("limits", "processes") == Int64(limits.processes))
+        let sizes = try parts["function"]?["properties"]?["memory"]?["enum"]?.elements().map { try $0.string() }
+        #expect(sizes == MemorySize.offered.compactMap { MemorySize(mebibytes: $0)?.description })
+    }
+
+    @Test func everyKeyIsDescribed() throws {
+        func check(_ node: JSONNode, _ name: String) throws {
+            guard case .object(let members) = node.kind else { return }
+            for member in members where member.key == "properties" || member.key == "$defs" {
+                for property in try member.value.members() {
+                    #expect(property.value["description"] != nil || property.value["$ref"] != nil, "\(property.key)")
+                    try check(property.value, property.key)
+                }
+            }
+        }
+        try check(try Self.schema(), "")
+    }
+
+    @Test(arguments: [nil, "staging"])
+    func theShopsConfigurationIsRead(environment: String?) throws {
+        let read = try HostConfiguration.load(
+            Self.root.appendingPathComponent("functions.json").path, environment: environment)
+        #expect(read.project == (environment == nil ? "demo-shop" : "shop-staging"))
+        #expect(read.functions["purchase"]?.maxInstances == 10)
+    }
+}

@@ -1,0 +1,302 @@
+import Workers
+import TestSupport
+@testable import HostConfiguration
+import Foundation
+import Testing
+
+struct HostConfigurationTests {
+    private func errors(of text: String, environment: String? = nil) -> String {
+        do throws(ConfigurationError) {
+            _ = try ConfigurationReader.read(Array(text.utf8), file: "functions.json", environment: environment)
+            return ""
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test(arguments: [
+        ("[]", "functions.json:1:1: the file must hold an object, { … }; this is an array"),
+        ("{", "functions.json:1:2: a key in quotes should be here"),
+        ("{}", "functions.json:1:1: \"project\" is missing; write your Firebase project's id, or demo-… for none"),
+        (
+            "{\"project\": \"Shop\"}",
+            "functions.json:1:13: project: \"Shop\" is no project id; write 6 to 30 lower-case letters, digits and "
+                + "hyphens that begin with a letter, such as demo-shop"
+        ),
+        ("{\"project\": 7}", "functions.json:1:13: project: 7 is no string; write it in quotes"),
+        (
+            "{\"project\": \"demo-shop\",\n \"mode\": \"prod\"}",
+            "functions.json:2:10: mode: \"prod\" is not possible here; write \"development\" or \"production\""
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"mode\": \"production\"}",
+            "functions.json:1:13: project: \"demo-shop\" is a demo project, which is never real; production needs your "
+                + "Firebase project's id"
+        ),
+        (
+            "{\"project\": \"demo-shop\",\n \"projct\": 1}",
+            "functions.json:2:2: projct: unknown key; did you mean \"project\"?"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"store\": {\"flavour\": 1}}",
+            "functions.json:1:36: store.flavour: unknown key; known are \"engine\", "
+                + "\"historySeconds\", \"historyMiB\""
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 70000}}",
+            "functions.json:1:50: listen.functions: 70000 is not a port; write 0 … 65535"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 5001.5}}",
+            "functions.json:1:50: listen.functions: 5001.5 is not a port; write 0 … 65535"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 8080}}",
+            "functions.json:1:50: listen.functions: 8080 is the port of \"firestore\" too; give each its own, or 0 for "
+                + "any free"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"host\": \"my host\"}}",
+            "functions.json:1:45: listen.host: \"my host\" is no address; write 127.0.0.1 for this machine alone or "
+                + "0.0.0.0 for all"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"limits\": {\"queue\": 0}}",
+            "functions.json:1:46: limits.queue: 0 is not a number of invocations; write 1 … 1000000"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"trustedProxies\": [\"proxy\"]}}",
+            "functions.json:1:56: listen.trustedProxies[0]: \"proxy\" is no address; write one such as 10.0.0.7, or "
+                + "many such as 10.0.0.0/8"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"rateLimits\": [{\"per\": \"ip\", \"count\": 0}]}}}",
+            "functions.json:1:61: functions.f.rateLimits[0]: \"seconds\" is missing; write in what time\n"
+                + "functions.json:1:69: functions.f.rateLimits[0].per: \"ip\" is not possible here; write \"user\" or "
+                + "\"address\"\nfunctions.json:1:84: functions.f.rateLimits[0].count: 0 is not a number of calls; "
+                + "write 1 … 1000000"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"params\": {\"greeting\": 1, \"A\": 1.5}}",
+            "functions.json:1:37: params.greeting: \"greeting\" is no param's name; a name has capital letters, digits and "
+                + "_, and no digit first\nfunctions.json:1:57: params.A: 1.5 is no param's value; write a text, an integer, "
+                + "true, false or a list of texts"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"rules\": \"none.rules\"}",
+            "functions.json:1:35: rules: there is no file none.rules that can be read; write it, or take the key out"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\"}]}",
+            "functions.json:1:38: bundles[0]: write \"product\" with a product of the Swift package, or \"executable\" "
+                + "with a file's path"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\", \"product\": \"A\"}, "
+                + "{\"name\": \"a\", \"product\": \"B\"}]}",
+            "functions.json:1:78: bundles[1].name: another bundle is called \"a\" too; names must differ"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"purchase\": {\"memory\": \"1Gb\"}}}",
+            "functions.json:1:63: functions.purchase.memory: \"1Gb\" is no memory size; write 128MiB, 256MiB, 512MiB, "
+                + "1GiB, 2GiB, 4GiB, 8GiB, 16GiB or 32GiB"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"minInstances\": 3, \"maxInstances\": 2}}}",
+            "functions.json:1:62: functions.f.minInstances: 3 is more than maxInstances, 2"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"warnAt\": 0.5}}}}",
+            "functions.json:1:56: functions.f.budget: a budget bounds nothing without \"invocationsPerDay\" or "
+                + "\"computeSecondsPerDay\"; write one of them"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"invocationsPerDay\": 0}}}}",
+            "functions.json:1:78: functions.f.budget.invocationsPerDay: 0 is not a number of invocations; write 1 … "
+                + "1000000000000"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"invocationsPerDay\": 1, "
+                + "\"warnAt\": 80}}}}",
+            "functions.json:1:91: functions.f.budget.warnAt: 80 is no share; write a number above 0 and up to 1, such as "
+                + "0.8"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"computeSeconds\": 1}}}}",
+            "functions.json:1:56: functions.f.budget: a budget bounds nothing without \"invocationsPerDay\" or "
+                + "\"computeSecondsPerDay\"; write one of them\n"
+                + "functions.json:1:57: functions.f.budget.computeSeconds: unknown key; known are "
+                + "\"invocationsPerDay\", \"computeSecondsPerDay\", \"warnAt\""
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"alerts\": {\"webhook\": \"ftp://example.com/x\"}}",
+            "functions.json:1:48: alerts.webhook: \"ftp://example.com/x\" is no URL to send to; write one such as "
+                + "https://example.com/hooks/functions"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"listen\": {\"events\": 9099}}",
+            "functions.json:1:47: listen.events: 9099 is the port of \"auth\" too; give each its own, or 0 for any free"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"functions\": {\"1f\": {}}}",
+            "functions.json:1:40: functions.1f: \"1f\" is no function's name; a name begins with a letter and goes on "
+                + "with letters, digits, _ and -, 63 at most"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"limits\": {\"requestBody\": \"11MiB\"}}",
+            "functions.json:1:52: limits.requestBody: \"11MiB\" is no size of a body; write 1KiB … 10MiB"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"limits\": {\"responseBody\": \"33MiB\"}}",
+            "functions.json:1:53: limits.responseBody: \"33MiB\" is no size of a body; write 1KiB … 32MiB"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"limits\": {\"cgroups\": \"on\"}}",
+            "functions.json:1:48: limits.cgroups: \"on\" is not possible here; write \"auto\" or \"off\""
+        ),
+        (
+            "{\"project\": \"demo-shop\",\n \"mode\": \"development\",\n \"mode\": \"production\"}",
+            "functions.json:3:2: the key \"mode\" stands here and on line 2; keep one"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"mod\": 1}}}",
+            "functions.json:1:49: environments.s.mod: unknown key; did you mean \"mode\"?"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"environments\": {}}}}",
+            "functions.json:1:49: environments.s.environments: \"environments\" can't stand in an environment"
+        ),
+    ])
+    func whatIsWrongIsSaidWithPlaceKeyAndRemedy(text: String, expected: String) {
+        #expect(errors(of: text) == expected)
+    }
+
+    @Test func allProblemsAreReportedInTheOrderOfLines() {
+        let text = """
+            {
+              "limits": { "queue": -1 },
+              "project": "demo-shop",
+              "listen": { "auth": "9099", "hots": "127.0.0.1" }
+            }
+            """
+        #expect(
+            errors(of: text) == """
+                functions.json:2:24: limits.queue: -1 is not a number of invocations; write 1 … 1000000
+                functions.json:4:23: listen.auth: "9099" is not a port; write 0 … 65535
+                functions.json:4:31: listen.hots: unknown key; did you mean "host"?
+                """)
+    }
+
+    @Test func leftOutKeysHaveTheirDefaults() throws {
+        let text = "{\"project\": \"demo-shop\"}"
+        let read = try ConfigurationReader.read(Array(text.utf8), file: "/srv/app/functions.json", environment: nil)
+        #expect(read.mode == .development)
+        #expect(read.data == "/srv/app/.functions")
+        #expect(read.listen == HostConfiguration.Listen())
+        #expect(read.limits == HostLimits())
+        #expect(read.bundles.isEmpty && read.functions.isEmpty && read.rules == nil)
+    }
+
+    @Test func everythingThatIsSaidIsRead() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("my.rules", "")
+        try directory.write("my.indexes.json", "{}")
+        let text = """
+            {
+              "project": "my-shop-1", "mode": "production", "data": "/var/lib/shop",
+              "listen": { "host": "0.0.0.0", "functions": 0, "firestore": 0, "auth": 0, "events": 0 },
+              "rules": "./my.rules", "indexes": "my.indexes.json",
+              "bundles": [ { "name": "shop", "product": "Shop" }, { "name": "sh", "executable": "/bin/sh" } ],
+              "functions": { "purchase": { "region": "asia-northeast1", "memory": "1GiB", "timeout": 240,
+                "minInstances": 1, "maxInstances": 10, "concurrency": 80, "cpu": 2,
+                "budget": { "invocationsPerDay": 1000, "computeSecondsPerDay": 60, "warnAt": 1 } } },
+              "alerts": { "webhook": "https://example.com/hook" },
+              "limits": { "requestBody": "512KiB", "queue": 5, "connections": 6, "shutdownGrace": 0, "eventDepth": 3,
+                "responseBody": "32MiB", "openFiles": 64, "processes": 1, "cgroups": "off" }
+            }
+            """
+        let read = try HostConfiguration.load(try directory.write("functions.json", text))
+        #expect(read.project == "my-shop-1" && read.mode == .production && read.data == "/var/lib/shop")
+        #expect(read.listen.host == "0.0.0.0" && read.listen.functions == 0)
+        #expect(read.rules == directory.file("my.rules"))
+        #expect(read.indexes == directory.file("my.indexes.json"))
+        #expect(
+            read.bundles == [
+                .init(name: "shop", source: .product("Shop", package: directory.path)),
+                .init(name: "sh", source: .executable("/bin/sh")),
+            ])
+        let purchase = try #require(read.functions["purchase"])
+        #expect(purchase.region == "asia-northeast1" && purchase.memory?.mebibytes == 1024 && purchase.timeout == 240)
+        #expect(purchase.minInstances == 1 && purchase.maxInstances == 10)
+        #expect(purchase.concurrency == 80 && purchase.cpu == 2)
+        #expect(purchase.budget?.invocationsPerDay == 1000 && purchase.budget?.computeSecondsPerDay == 60)
+        #expect(purchase.budget?.warnAt == 1 && read.alerts.webhook == "https://example.com/hook")
+        #expect(read.listen.events == 0)
+        #expect(read.limits.requestBody == 512 * 1024 && read.limits.queue == 5 && read.limits.eventDepth == 3)
+        #expect(read.limits.connections == 6 && read.limits.shutdownGrace == 0)
+        #expect(read.limits.responseBody == 32 << 20 && read.limits.openFiles == 64)
+        #expect(read.limits.processes == 1 && read.limits.cgroups == .off)
+    }
+
+    private static let layered = """
+        {
+          "project": "demo-shop",
+          "listen": { "functions": 5001, "auth": 9099 },
+          "bundles": [ { "name": "a", "product": "A" } ],
+          "functions": { "f": { "timeout": 10, "cpu": 1 } },
+          "environments": {
+            "staging": {
+              "project": "shop-staging", "mode": "production",
+              "listen": { "auth": 9100 },
+              "bundles": [ { "name": "b", "product": "B" } ],
+              "functions": { "f": { "timeout": 20 } }
+            },
+            "qa": {}
+          }
+        }
+        """
+
+    @Test func anEnvironmentChangesOnlyWhatItSays() throws {
+        let bytes = Array(Self.layered.utf8)
+        let plain = try ConfigurationReader.read(bytes, file: "functions.json", environment: nil)
+        #expect(plain.project == "demo-shop" && plain.listen.auth == 9099 && plain.functions["f"]?.timeout == 10)
+        let staging = try ConfigurationReader.read(bytes, file: "functions.json", environment: "staging")
+        #expect(staging.project == "shop-staging" && staging.mode == .production)
+        #expect(staging.listen.functions == 5001 && staging.listen.auth == 9100)
+        #expect(staging.bundles.map(\.name) == ["b"])
+        #expect(staging.functions["f"]?.timeout == 20 && staging.functions["f"]?.cpu == 1)
+        #expect(staging.places["functions.f.timeout"] == .init(line: 11, column: 29))
+        #expect(plain.places["functions.f.timeout"] == .init(line: 5, column: 25))
+    }
+
+    @Test func anUnknownEnvironmentNamesTheKnownOnes() {
+        #expect(
+            errors(of: Self.layered, environment: "stagin")
+                == "functions.json:6:3: environments: there is no environment \"stagin\"; "
+                + "the file has \"staging\", \"qa\"")
+    }
+
+    @Test func problemsFoundLaterCarryTheirPlace() throws {
+        let read = try ConfigurationReader.read(Array(Self.layered.utf8), file: "functions.json", environment: nil)
+        #expect(
+            read.problem(at: "functions.f", "no bundle has a function \"f\"").description
+                == "functions.json:5:18: functions.f: no bundle has a function \"f\"")
+        #expect(
+            read.problem(at: "functions.f.memory", "too small").description
+                == "functions.json:5:18: functions.f.memory: too small")
+    }
+
+    @Test func aMissingFileIsSaidInASentence() throws {
+        let path = try TemporaryDirectory().file("functions.json")
+        #expect(throws: ConfigurationError.self) { try HostConfiguration.load(path) }
+        do throws(ConfigurationError) { _ = try HostConfiguration.load(path) } catch {
+            #expect(error.description == "\(path): there is no such file; write one, or name another with --config")
+        }
+    }
+
+    @Test(arguments: MemorySize.offered)
+    func memorySizesAreReadAsTheyAreWritten(mebibytes: Int) throws {
+        let size = try #require(MemorySize(mebibytes: mebibytes))
+        #expect(MemorySize(size.description) == size)
+    }
+}

@@ -1,0 +1,333 @@
+import HostTesting
+import TestSupport
+@testable import HostJSON
+@testable import TokenVerification
+@testable import IdentityProvider
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@Suite struct SignInTests {
+    private typealias Answer = (status: Int, body: JSONNode, headers: HTTPFields)
+
+    /// A host's sign-in on a directory of its own, which can be started again on the same directory.
+    private struct Host: Sendable {
+        let client: any TestClientProtocol
+
+        func send(
+            _ path: String, method: HTTPRequest.Method = .post, json: String? = nil, form: String? = nil,
+            headers: HTTPFields = [:]
+        ) async throws -> Answer {
+            var headers = headers
+            if json != nil { headers[.contentType] = "application/json" }
+            if form != nil { headers[.contentType] = "application/x-www-form-urlencoded" }
+            let response = try await client.execute(
+                uri: path, method: method, headers: headers, body: (json ?? form).map { ByteBuffer(string: $0) })
+            let bytes = Array(response.body.readableBytesView)
+            let body = bytes.isEmpty ? JSONNode(kind: .null, offset: 0) : try JSONParser.parse(bytes)
+            return (response.status.code, body, response.headers)
+        }
+
+        func account(_ operation: String, _ json: String) async throws -> Answer {
+            try await send("/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=fake", json: json)
+        }
+
+        func refresh(_ token: String) async throws -> Answer {
+            try await send(
+                "/securetoken.googleapis.com/v1/token?key=fake",
+                form: "grant_type=refresh_token&refresh_token=\(token)")
+        }
+
+        func signUp() async throws -> (uid: String, idToken: String, refreshToken: String) {
+            let (status, body, _) = try await account("signUp", #"{"returnSecureToken":true}"#)
+            #expect(status == 200)
+            #expect(body["expiresIn"]?.text == "3600")
+            return (
+                try #require(body["localId"]?.text), try #require(body["idToken"]?.text),
+                try #require(body["refreshToken"]?.text)
+            )
+        }
+    }
+
+    private static let project = TestIssuer.project
+
+    private func verifier(_ now: @escaping WallClock = { TestIssuer.start }) throws -> TokenVerifier {
+        TokenVerifier(
+            kind: .idToken(project: Self.project), policy: .production,
+            localKeys: try TestIssuer.shared.get().key.keys, remoteKeys: nil, now: now)
+    }
+
+    private func withHost<R: Sendable>(
+        policy: TokenPolicy = .development, in directory: TemporaryDirectory? = nil,
+        now: @escaping WallClock = { TestIssuer.start }, _ body: @escaping @Sendable (Host) async throws -> R
+    ) async throws -> R {
+        let directory = try directory ?? TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let users = try UserStore(directory: directory.path + "/auth")
+        let toolkit = IdentityToolkit(
+            project: Self.project, policy: policy, key: try TestIssuer.shared.get().key, users: users, now: now)
+        let router = Router()
+        toolkit.addRoutes(to: router)
+        let result = try await Application(router: router).test(.router) { try await body(Host(client: $0)) }
+        try users.close()
+        return result
+    }
+
+    private func expect(_ answer: Answer, _ message: String, status: Int = 400) {
+        #expect(answer.status == status)
+        let error = answer.body["error"]
+        #expect(error?["code"]?.seconds == Int64(status))
+        #expect(error?["message"]?.text == message)
+        guard case .array(let errors)? = error?["errors"]?.kind else {
+            Issue.record("no list of errors")
+            return
+        }
+        #expect(errors.first?["message"]?.text == message)
+        #expect(errors.first?["domain"]?.text == "global")
+    }
+
+    @Test func anonymousSignUpGivesATokenThatVerifiesAsGooglesDo() async throws {
+        let verifier = try verifier()
+        try await withHost { host in
+            let user = try await host.signUp()
+            guard case .valid(let token) = verifier.verify(user.idToken) else {
+                Issue.record("refused")
+                return
+            }
+            #expect(token.subject == user.uid)
+            #expect(user.uid.utf8.count == 28)
+            let claims = try JSONParser.parse(Array(token.claims.readableBytesView))
+            #expect(claims["provider_id"]?.text == "anonymous")
+            #expect(claims["user_id"]?.text == user.uid)
+            #expect(claims["auth_time"]?.seconds == TestIssuer.start)
+            #expect(claims["exp"]?.seconds == TestIssuer.start + 3600)
+            #expect(claims["firebase"]?["sign_in_provider"]?.text == "anonymous")
+            #expect(try #require(claims["firebase"]?["identities"]).summary == "an object")
+        }
+    }
+
+    @Test func servedCertificateVerifiesTheToken() async throws {
+        let path = "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
+        try await withHost { host in
+            let user = try await host.signUp()
+            let served = try await host.client.execute(uri: path, method: .get)
+            #expect(served.headers[.cacheControl] == "public, max-age=3600, must-revalidate")
+            let keys = try KeyDocument.certificates.keys(in: Array(served.body.readableBytesView))
+            let verifier = TokenVerifier(
+                kind: .idToken(project: Self.project), policy: .production, localKeys: keys, remoteKeys: nil,
+                now: { TestIssuer.start })
+            guard case .valid = verifier.verify(user.idToken) else {
+                Issue.record("refused")
+                return
+            }
+        }
+    }
+
+    @Test func lookupDescribesTheUser() async throws {
+        try await withHost { host in
+            let user = try await host.signUp()
+            let (status, body, _) = try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#)
+            #expect(status == 200)
+            guard case .array(let users)? = body["users"]?.kind else {
+                Issue.record("no users")
+                return
+            }
+            #expect(users.count == 1)
+            #expect(users[0]["localId"]?.text == user.uid)
+            #expect(users[0]["createdAt"]?.text == "\(TestIssuer.start)000")
+        }
+    }
+
+    @Test func refreshGivesAFreshTokenOfTheSameSignIn() async throws {
+        let clock = AuthTestClock()
+        let verifier = try verifier(clock.wall)
+        try await withHost(now: clock.wall) { host in
+            let user = try await host.signUp()
+            clock.advance(by: .seconds(5000))
+            let (status, body, _) = try await host.refresh(user.refreshToken)
+            #expect(status == 200)
+            #expect(body["refresh_token"]?.text == user.refreshToken)
+            #expect(body["user_id"]?.text == user.uid)
+            #expect(body["project_id"]?.text == Self.project)
+            #expect(body["expires_in"]?.text == "3600")
+            guard case .valid(let token) = verifier.verify(try #require(body["id_token"]?.text)) else {
+                Issue.record("refused")
+                return
+            }
+            let claims = try JSONParser.parse(Array(token.claims.readableBytesView))
+            #expect(claims["auth_time"]?.seconds == TestIssuer.start)
+            #expect(claims["iat"]?.seconds == TestIssuer.start + 5000)
+        }
+    }
+
+    @Test func refreshTakesJSONAsPhonesSendIt() async throws {
+        try await withHost { host in
+            let user = try await host.signUp()
+            let answer = try await host.send(
+                "/securetoken.googleapis.com/v1/token?key=fake",
+                json: #"{"grantType":"refresh_token","refreshToken":"\#(user.refreshToken)"}"#)
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test func refreshRefusesWhatItMust() async throws {
+        try await withHost { host in
+            let user = try await host.signUp()
+            let other = try await host.signUp()
+            let path = "/securetoken.googleapis.com/v1/token?key=fake"
+            expect(try await host.send(path, form: "refresh_token=x"), "MISSING_GRANT_TYPE")
+            expect(try await host.send(path, form: "grant_type=password&refresh_token=x"), "INVALID_GRANT_TYPE")
+            expect(try await host.send(path, form: "grant_type=refresh_token"), "MISSING_REFRESH_TOKEN")
+            expect(try await host.refresh("\(user.uid).guess"), "INVALID_REFRESH_TOKEN")
+            let secret = try #require(other.refreshToken.split(separator: ".").last)
+            expect(try await host.refresh("\(user.uid).\(secret)"), "INVALID_REFRESH_TOKEN")
+            expect(try await host.refresh("..."), "INVALID_REFRESH_TOKEN")
+            expect(try await host.refresh("nobody.x"), "USER_NOT_FOUND")
+        }
+    }
+
+    @Test func deletedUserIsGoneForLookupAndRefresh() async throws {
+        try await withHost { host in
+            let user = try await host.signUp()
+            let token = #"{"idToken":"\#(user.idToken)"}"#
+            #expect(try await host.account("delete", token).status == 200)
+            expect(try await host.account("lookup", token), "USER_NOT_FOUND")
+            expect(try await host.account("delete", token), "USER_NOT_FOUND")
+            expect(try await host.refresh(user.refreshToken), "USER_NOT_FOUND")
+        }
+    }
+
+    @Test func tokenOfLookupIsVerified() async throws {
+        let clock = AuthTestClock()
+        let stranger = try TestIssuer.stranger.get().token()
+        let unsigned = try TestIssuer.unsigned(TestIssuer.idTokenClaims)
+        try await withHost(now: clock.wall) { host in
+            let user = try await host.signUp()
+            expect(try await host.account("lookup", "{}"), "MISSING_ID_TOKEN")
+            expect(try await host.account("lookup", #"{"idToken":"x"}"#), "INVALID_ID_TOKEN")
+            expect(try await host.account("lookup", #"{"idToken":"\#(stranger)"}"#), "INVALID_ID_TOKEN")
+            expect(try await host.account("lookup", #"{"idToken":"\#(unsigned)"}"#), "INVALID_ID_TOKEN")
+            clock.advance(by: .seconds(3600))
+            expect(try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#), "TOKEN_EXPIRED")
+        }
+    }
+
+    @Test func usersSurviveARestart() async throws {
+        let directory = try TemporaryDirectory()
+        let user = try await withHost(in: directory) { try await $0.signUp() }
+        try await withHost(in: directory) { host in
+            let refreshed = try await host.refresh(user.refreshToken)
+            #expect(refreshed.status == 200)
+            let found = try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#)
+            #expect(found.status == 200)
+        }
+    }
+
+    @Test func refreshTokensAreNotInTheFile() async throws {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        try await withHost(in: directory) { host in
+            let user = try await host.signUp()
+            let secret = try #require(user.refreshToken.split(separator: ".").last)
+            for file in try FileManager.default.contentsOfDirectory(atPath: directory.path + "/auth") {
+                let content = try #require(FileManager.default.contents(atPath: directory.path + "/auth/" + file))
+                #expect(content.range(of: Data(secret.utf8)) == nil)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("signUp", #"{"email":"a@b.c","password":"secret1"}"#), ("signInWithPassword", #"{"email":"a@b.c"}"#),
+        ("signInWithIdp", "{}"), ("signInWithCustomToken", "{}"), ("update", "{}"), ("sendOobCode", "{}"),
+    ])
+    func otherProvidersAreSwitchedOff(_ operation: String, _ json: String) async throws {
+        try await withHost { expect(try await $0.account(operation, json), "OPERATION_NOT_ALLOWED") }
+    }
+
+    @Test func malformedRequestsAreRefusedInTheSameForm() async throws {
+        let body = "{\"filler\":\"" + String(repeating: "x", count: 64 * 1024) + "\"}"
+        try await withHost { host in
+            let path = "/identitytoolkit.googleapis.com/v1/accounts:signUp"
+            expect(try await host.send(path, json: "{}"), "The request is missing a valid API key.", status: 403)
+            expect(try await host.account("signUp", "[]"), "Invalid JSON payload received.")
+            expect(try await host.account("signUp", "{"), "Invalid JSON payload received.")
+            expect(try await host.account("signUp", body), "Request body is larger than 64 KiB.", status: 413)
+            expect(try await host.account("fly", "{}"), "Not Found", status: 404)
+            expect(try await host.send("/nowhere", method: .get), "Not Found", status: 404)
+        }
+    }
+
+    @Test func browsersMayCall() async throws {
+        try await withHost { host in
+            let answer = try await host.send(
+                "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=fake", method: .options,
+                headers: [
+                    .origin: "http://localhost:3000", .accessControlRequestMethod: "POST",
+                    .accessControlRequestHeaders: "content-type,x-client-version,x-firebase-client",
+                ])
+            #expect(answer.status == 204)
+            #expect(answer.headers[.accessControlAllowOrigin] == "http://localhost:3000")
+            #expect(
+                answer.headers[.accessControlAllowHeaders] == "content-type,x-client-version,x-firebase-client")
+            let refused = try await host.send(
+                "/nowhere", headers: [.origin: "http://localhost:3000"])
+            #expect(refused.headers[.accessControlAllowOrigin] == "http://localhost:3000")
+        }
+    }
+
+    @Test func adminOfDevelopmentLooksUpDisablesAndDeletes() async throws {
+        try await withHost { host in
+            let user = try await host.signUp()
+            func admin(_ operation: String, _ json: String, as caller: String = "owner") async throws -> Answer {
+                try await host.send(
+                    "/identitytoolkit.googleapis.com/v1/projects/shop-prod/accounts:\(operation)", json: json,
+                    headers: [.authorization: "Bearer \(caller)"])
+            }
+            let found = try await admin("lookup", #"{"localId":["\#(user.uid)","nobody"]}"#)
+            guard case .array(let users)? = found.body["users"]?.kind else {
+                Issue.record("no users")
+                return
+            }
+            #expect(users.count == 1)
+            #expect(try await admin("lookup", #"{"localId":["nobody"]}"#).body["users"] == nil)
+            #expect(try await admin("update", #"{"localId":"\#(user.uid)","disableUser":true}"#).status == 200)
+            expect(try await host.refresh(user.refreshToken), "USER_DISABLED")
+            expect(try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#), "USER_DISABLED")
+            expect(
+                try await admin("delete", #"{"localId":"\#(user.uid)"}"#, as: "me"),
+                "The caller does not have permission", status: 403)
+            #expect(try await admin("delete", #"{"localId":"\#(user.uid)"}"#).status == 200)
+            expect(try await admin("delete", #"{"localId":"\#(user.uid)"}"#), "USER_NOT_FOUND")
+        }
+    }
+
+    @Test func helperForgetsAllUsersOfItsProject() async throws {
+        try await withHost { host in
+            let user = try await host.signUp()
+            expect(
+                try await host.send("/emulator/v1/projects/other/accounts", method: .delete),
+                "PROJECT_NUMBER_MISMATCH")
+            #expect(try await host.send("/emulator/v1/projects/shop-prod/accounts", method: .delete).status == 200)
+            expect(try await host.refresh(user.refreshToken), "USER_NOT_FOUND")
+        }
+    }
+
+    @Test func productionHasNeitherAdminNorHelpers() async throws {
+        let owner: HTTPFields = [.authorization: "Bearer owner"]
+        try await withHost(policy: .production) { host in
+            let user = try await host.signUp()
+            for (path, method) in [
+                ("/identitytoolkit.googleapis.com/v1/projects/shop-prod/accounts:delete", HTTPRequest.Method.post),
+                ("/emulator/v1/projects/shop-prod/accounts", .delete),
+            ] {
+                let answer = try await host.send(
+                    path, method: method, json: #"{"localId":"\#(user.uid)"}"#, headers: owner)
+                expect(answer, "Not Found", status: 404)
+            }
+            #expect(try await host.refresh(user.refreshToken).status == 200)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import HostTesting
+@testable import TokenVerification
+import Testing
+
+@Suite struct KeyCacheStateTests {
+    private let now = TestIssuer.start
+
+    private func fetched(maxAge: Int64 = 1000) throws -> FetchedKeys {
+        FetchedKeys(keys: try TestIssuer.shared.get().key.keys, maxAge: maxAge)
+    }
+
+    /// The state by reference: expectations can't change a value.
+    private final class Box {
+        private var state = KeyCacheState()
+
+        func lookUp(_ keyID: String, now: Int64) -> KeyLookup { state.lookUp(keyID, now: now) }
+        func begin(now: Int64) -> Bool { state.begin(now: now) }
+        func succeed(_ fetched: FetchedKeys, now: Int64) { state.succeed(fetched, now: now) }
+        func fail(now: Int64) { state.fail(now: now) }
+        func stop() { state.stop() }
+        func isFetchExpected(now: Int64) -> Bool { state.isFetchExpected(now: now) }
+        func secondsUntilDue(now: Int64) -> Int64? { state.secondsUntilDue(now: now) }
+    }
+
+    private func filled(maxAge: Int64 = 1000) throws -> Box {
+        let state = Box()
+        #expect(state.begin(now: now))
+        state.succeed(try fetched(maxAge: maxAge), now: now)
+        return state
+    }
+
+    private func isKnown(_ state: Box, at time: Int64) throws -> Bool {
+        guard case .key = state.lookUp(try TestIssuer.shared.get().key.keyID, now: time) else { return false }
+        return true
+    }
+
+    @Test func firstFetchIsDueAtOnceAndSingle() throws {
+        let state = Box()
+        guard case .fetching = state.lookUp("k", now: now) else {
+            Issue.record("no fetch expected")
+            return
+        }
+        #expect(state.secondsUntilDue(now: now) == 0)
+        #expect(state.begin(now: now))
+        #expect(!state.begin(now: now))
+        #expect(state.secondsUntilDue(now: now) == nil)
+    }
+
+    @Test func keysAreFetchedAnewBeforeTheyLapse() throws {
+        let state = try filled(maxAge: 1000)
+        #expect(state.secondsUntilDue(now: now) == 800)
+        #expect(!state.begin(now: now + 799))
+        #expect(state.begin(now: now + 800))
+        #expect(try isKnown(state, at: now + 800))
+    }
+
+    @Test(arguments: [(Int64(0), Int64(48)), (-5, 48), (10_000_000, 69_120)])
+    func ageAskedForIsBounded(_ maxAge: Int64, _ due: Int64) throws {
+        #expect(try filled(maxAge: maxAge).secondsUntilDue(now: now) == due)
+    }
+
+    @Test func keysStayInUseThroughAnOutageForADayAndNoLonger() throws {
+        let state = try filled(maxAge: 1000)
+        var time = now
+        let bound = now + 1000 + 24 * 3600
+        while time < bound {
+            #expect(try isKnown(state, at: time))
+            time += try #require(state.secondsUntilDue(now: time))
+            #expect(state.begin(now: time))
+            state.fail(now: time)
+        }
+        #expect(try !isKnown(state, at: bound))
+        guard case .unavailable = state.lookUp("k", now: time) else {
+            Issue.record("an outage is not the caller's fault")
+            return
+        }
+        time += try #require(state.secondsUntilDue(now: time))
+        #expect(state.begin(now: time))
+        state.succeed(try fetched(), now: time)
+        #expect(try isKnown(state, at: time))
+    }
+
+    @Test func failuresAreTriedAgainAtGrowingIntervals() {
+        let state = Box()
+        var time = now
+        var waits: [Int64] = []
+        for _ in 0..<12 {
+            #expect(state.begin(now: time))
+            state.fail(now: time)
+            let wait = state.secondsUntilDue(now: time) ?? -1
+            waits.append(wait)
+            time += wait
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
+    }
+
+    @Test func floodOfUnknownKeysFetchesEveryThirtySeconds() throws {
+        let state = try filled(maxAge: 24 * 3600)
+        var fetches = 0
+        for second in Int64(0)..<600 {
+            for attempt in 0..<20 {
+                if case .fetching = state.lookUp("made up \(second) \(attempt)", now: now + second),
+                    state.begin(now: now + second)
+                {
+                    fetches += 1
+                    state.succeed(try fetched(maxAge: 24 * 3600), now: now + second)
+                }
+            }
+        }
+        #expect(fetches == 19)
+    }
+
+    @Test func unknownKeysDontHurryTriesAfterAFailure() throws {
+        let state = try filled()
+        #expect(state.begin(now: now + 800))
+        state.fail(now: now + 800)
+        guard case .unavailable = state.lookUp("new", now: now + 800) else {
+            Issue.record("it may be a new key, which can't be told now")
+            return
+        }
+        #expect(!state.begin(now: now + 800))
+    }
+
+    @Test func stoppedCacheExpectsNothing() throws {
+        let state = try filled()
+        state.stop()
+        #expect(try isKnown(state, at: now))
+        guard case .unavailable = state.lookUp("k", now: now + 999) else {
+            Issue.record("nobody fetches any more")
+            return
+        }
+        #expect(!state.isFetchExpected(now: now + 999))
+    }
+}

@@ -1,0 +1,91 @@
+import DocumentModel
+@testable import Workers
+@testable import HostConfiguration
+import Testing
+
+@Suite struct BudgetStateTests {
+    private let noon = Timestamp(seconds: 1_700_006_400 + 43_200, nanoseconds: 0)
+
+    private func budget(
+        invocations: Int? = nil, seconds: Int? = nil, warnAt: Double = 0.8
+    ) -> FunctionBudget {
+        var budget = FunctionBudget()
+        (budget.invocationsPerDay, budget.computeSecondsPerDay, budget.warnAt) = (invocations, seconds, warnAt)
+        return budget
+    }
+
+    @Test func invocationsWarnOnceThenEnd() {
+        var state = BudgetState(budget(invocations: 5), now: noon)
+        var actions: [[BudgetState.Action]] = []
+        var admitted: [Bool] = []
+        for _ in 1...7 {
+            let answer = state.admit(now: noon)
+            admitted.append(answer.isAdmitted)
+            actions.append(answer.actions)
+        }
+        #expect(admitted == [true, true, true, true, true, false, false])
+        #expect(
+            actions == [
+                [], [], [], [.warn(.init(kind: .invocations, used: 4, limit: 5))],
+                [.pause(.init(kind: .invocations, used: 5, limit: 5))], [], [],
+            ])
+    }
+
+    @Test func computeTimeWarnsThenEnds() {
+        var state = BudgetState(budget(seconds: 10, warnAt: 0.5), now: noon)
+        #expect(state.spent(microseconds: 4_900_000, now: noon) == [])
+        #expect(
+            state.spent(microseconds: 200_000, now: noon)
+                == [.warn(.init(kind: .computeSeconds, used: 5, limit: 10))])
+        #expect(state.spent(microseconds: 100_000, now: noon) == [])
+        #expect(
+            state.spent(microseconds: 60_000_000, now: noon)
+                == [.pause(.init(kind: .computeSeconds, used: 65, limit: 10))])
+        #expect(state.admit(now: noon).isAdmitted == false)
+    }
+
+    @Test func aNewDayBeginsAfresh() {
+        var state = BudgetState(budget(invocations: 1), now: noon)
+        #expect(state.admit(now: noon).isAdmitted == true)
+        #expect(state.admit(now: noon.after(seconds: 43_199)).isAdmitted == false)
+        let next = noon.after(seconds: 43_200)
+        #expect(state.refresh(now: next) == [.resume])
+        #expect(state.admit(now: next).isAdmitted == true)
+        // The clock is put back over midnight: the new day's use still counts.
+        #expect(state.admit(now: noon).isAdmitted == false)
+    }
+
+    /// The clock showed a day of next year, and was put right.
+    @Test func aDayThatNeverWasIsNotWaitedFor() {
+        let wrong = noon.after(seconds: 400 * 86_400)
+        var state = BudgetState(budget(invocations: 1), now: wrong)
+        #expect(state.admit(now: wrong).isAdmitted)
+        #expect(state.refresh(now: noon) == [.resume])
+        #expect(state.admit(now: noon).isAdmitted)
+        #expect(!state.admit(now: noon).isAdmitted)
+    }
+
+    @Test func whatTheOperatorLiftsStaysLiftedForTheDay() {
+        var state = BudgetState(budget(invocations: 1), now: noon)
+        _ = state.admit(now: noon)
+        state.lift()
+        for _ in 1...5 { #expect(state.admit(now: noon).isAdmitted == true) }
+        let next = noon.after(seconds: 86_400)
+        #expect(state.admit(now: next).isAdmitted == true)
+        #expect(state.admit(now: next).isAdmitted == false)
+    }
+
+    @Test func aRecordCarriesTheDayOn() throws {
+        var state = BudgetState(budget(invocations: 5), now: noon)
+        for _ in 1...4 { _ = state.admit(now: noon) }
+        var next = try BudgetState(budget(invocations: 5), record: state.record)
+        #expect(next == state)
+        // Warned before, so not again.
+        #expect(next.admit(now: noon).actions == [.pause(.init(kind: .invocations, used: 5, limit: 5))])
+        let raised = try BudgetState(budget(invocations: 10), record: next.record)
+        #expect(!raised.isOver)
+        let lowered = try BudgetState(budget(invocations: 3), record: state.record)
+        #expect(lowered.isOver)
+        #expect(throws: DecodingFailure.self) { try BudgetState(budget(invocations: 3), record: [9]) }
+    }
+}

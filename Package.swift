@@ -153,7 +153,6 @@ let package = Package(
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
-                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
             ],
             swiftSettings: settings),
@@ -388,6 +387,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "GoogleRESTTests",
+            dependencies: ["HostJSON", "DocumentModel", "GoogleREST", .product(name: "NIOCore", package: nio)],
+            swiftSettings: settings),
+        .testTarget(
             name: "FirestoreJSONTests",
             dependencies: [
                 "HostJSON", "DocumentModel", "GoogleREST", "FirestoreJSON",
@@ -423,6 +426,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "ControlProtocolTests",
+            dependencies: ["DocumentModel", "ControlProtocol"],
+            swiftSettings: settings),
+        .testTarget(
             name: "EventDispatchTests",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery", "Workers", "ControlProtocol",
@@ -454,7 +461,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "HostConfigurationTests",
-            dependencies: ["HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport"],
+            dependencies: [
+                "HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DeploymentsTests",
@@ -488,6 +497,7 @@ let package = Package(
             name: "ShopFunctionsTests",
             dependencies: ["FunctionsRuntime", "FunctionsTesting", "ShopFunctions"],
             swiftSettings: settings),
+        .testTarget(name: "ArchitectureTests", swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -6,7 +6,7 @@ package struct ControlParameters: Sendable {
     private var parameters: [(name: String, value: String)] = []
 
     /// - Throws: `invalidArgument` for what no command writes.
-    init(query: String?) throws(DocumentError) {
+    package init(query: String?) throws(DocumentError) {
         for pair in (query ?? "").split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1)
             guard let name = parts.first, let value = PercentEncoding.decoded(parts.count == 2 ? parts[1] : "") else {

@@ -6,7 +6,7 @@ import Testing
 
 struct ConfigurationSchemaTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
 
     private static func schema() throws -> JSONNode {
         try JSONParser.parse(Array(try Data(contentsOf: root.appendingPathComponent("Docs/functions.schema.json"))))

@@ -21,7 +21,7 @@ enum ScheduleOracle {
     /// Where `.ci/run` installs croniter; `SCHEDULE_ORACLE_PYTHON` names another Python that has it.
     private static let croniterPython =
         environment["SCHEDULE_ORACLE_PYTHON"]
-        ?? URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../../.build-oracles/bin/python")
+        ?? URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../.build-oracles/bin/python")
         .standardizedFileURL.path
 
     private static let appEngine = "/usr/lib/google-cloud-sdk/platform/google_appengine"

@@ -1,0 +1,74 @@
+import Testing
+
+/// The targets are the architecture: which may depend on which.
+@Suite struct ModuleGraphTests {
+    @Test func eachTargetDependsOnlyOnTargetsAboveIt() throws {
+        let graph = try PackageGraph.package.get()
+        try #require(graph.sources.count > 20)
+        var above: Set<String> = []
+        for target in graph.sources {
+            #expect(
+                Set(target.targets).isSubset(of: above),
+                "\(target.name) depends on \(target.targets.filter { !above.contains($0) }), which stand below it")
+            above.insert(target.name)
+        }
+    }
+
+    /// An import that no dependency declares builds by chance, through somebody else's.
+    @Test func eachImportOfOurTargetsIsDeclared() throws {
+        let graph = try PackageGraph.package.get()
+        let modules = Set(graph.targets.map(\.name))
+        for target in graph.targets {
+            let imports = try graph.imports(of: target)
+            let undeclared = imports.keys.filter { modules.contains($0) && !target.targets.contains($0) }
+            #expect(undeclared.isEmpty, "\(target.name) imports \(undeclared) without a dependency")
+            let unused = target.targets.filter {
+                imports[$0] == nil && target.kind != "testTarget" && graph[$0]?.kind == "target"
+            }
+            #expect(unused.isEmpty, "\(target.name) depends on \(unused) and imports none of them")
+        }
+    }
+
+    @Test func onlyTheEmbeddedEngineImportsGRDB() throws {
+        let graph = try PackageGraph.package.get()
+        for target in graph.sources where target.name != "SQLiteStorage" {
+            #expect(!target.products.contains { $0.hasPrefix("GRDB") }, "\(target.name)")
+            #expect(try graph.imports(of: target).keys.allSatisfy { !$0.hasPrefix("GRDB") }, "\(target.name)")
+        }
+        #expect(try graph.imports(of: try #require(graph["SQLiteStorage"])).keys.contains("GRDB"))
+    }
+
+    @Test func aBundleThatServesAloneLinksNoStoreNoSignInAndNoDeployments() throws {
+        let (targets, products) = try PackageGraph.package.get().closure(of: "FunctionsServing")
+        #expect(targets.contains("Gateway"))
+        let excluded: Set = [
+            "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "EventDispatch", "IdentityProvider",
+            "Deployments", "HostConfiguration", "FunctionsHost",
+        ]
+        #expect(targets.isDisjoint(with: excluded), "\(targets.intersection(excluded))")
+        #expect(!products.contains { $0.hasPrefix("GRDB") })
+    }
+
+    /// A worker starts in milliseconds because it loads neither Foundation nor a server nor a database.
+    @Test func whatAuthorsImportStaysSmall() throws {
+        let graph = try PackageGraph.package.get()
+        let (targets, products) = graph.closure(of: "FunctionsRuntime")
+        #expect(products == ["NIOCore", "Logging"])
+        for name in targets.union(["FunctionsRuntime"]) {
+            let imports = try graph.imports(of: try #require(graph[name]))
+            #expect(imports["Foundation"] == nil, "\(name): \(imports["Foundation"] ?? "")")
+        }
+        #expect(graph["ShopFunctions"]?.targets == ["FunctionsRuntime"])
+    }
+
+    @Test func eachTargetWithLogicHasATestTarget() throws {
+        let graph = try PackageGraph.package.get()
+        let tests = Set(graph.targets.filter { $0.kind == "testTarget" }.map(\.name))
+        // The system's calls are tested by what calls them, wiring and the command line by real hosts, and reports and
+        // requests of commands by both of their ends.
+        let withoutOwn: Set = ["CFunctionsSystem", "FunctionsHost", "functions-host"]
+        for target in graph.sources where !withoutOwn.contains(target.name) {
+            #expect(tests.contains(target.name + "Tests"), "\(target.name)")
+        }
+    }
+}

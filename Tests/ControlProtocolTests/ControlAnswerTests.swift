@@ -1,0 +1,68 @@
+import DocumentModel
+import Testing
+
+@testable import ControlProtocol
+
+/// What the host answers commands, and how both of them read it.
+@Suite struct ControlAnswerTests {
+    @Test func anAnswerSurvivesTheWay() throws {
+        let listing = PauseListing(
+            everythingSince: nil, functions: [PauseReport(function: "purchase", reason: "paused", since: nil)])
+        let line = try ControlAnswer.line(listing)
+        #expect(line.last == UInt8(ascii: "\n"))
+        #expect(try ControlAnswer.read(line, as: PauseListing.self) == listing)
+    }
+
+    @Test func anErrorIsThrownAsTheHostSaysIt() {
+        let line = DataWire.line(DocumentError(.notFound, "there is no \"x\""))
+        let error = #expect(throws: DocumentError.self) { try ControlAnswer.read(line, as: PauseListing.self) }
+        #expect(error == DocumentError(.notFound, "there is no \"x\""))
+    }
+
+    @Test(arguments: ["", "{", "[]", "{\"answer\":7}"]) func aLineOfAnotherHostIsInternal(line: String) {
+        let error = #expect(throws: DocumentError.self) {
+            try ControlAnswer.read(Array(line.utf8), as: PauseListing.self)
+        }
+        #expect(error?.code == .internal)
+    }
+
+    @Test func linesOfDataSurviveTheWay() throws {
+        let events: [DataEvent] = [.progress(done: 3, total: nil), .progress(done: 3, total: 9), .problem("a \"b\"")]
+        for event in events { #expect(try DataWire.read(DataWire.line(event), isExport: false) == .event(event)) }
+        let outcome = DataOutcome(["documents": 12, "bytes": 7])
+        #expect(try DataWire.read(DataWire.line(outcome), isExport: true) != .outcome(outcome))
+        #expect(try DataWire.read(DataWire.line(outcome), isExport: false) == .outcome(outcome))
+        let error = DocumentError(.dataLoss, "the store is damaged")
+        #expect(try DataWire.read(DataWire.line(error), isExport: true) == .error(error))
+    }
+
+    @Test func linesAreCutWhereverThePiecesEnd() throws {
+        let text = Array("one\ntwo\n\nthree".utf8)
+        for size in 1...text.count {
+            var buffer = LineBuffer()
+            var lines: [String] = []
+            for start in stride(from: 0, to: text.count, by: size) {
+                buffer.append(text[start..<min(start + size, text.count)])
+                while let line = try buffer.next() { lines.append(String(decoding: line, as: UTF8.self)) }
+            }
+            #expect(lines == ["one", "two", ""])
+            #expect(String(decoding: buffer.rest, as: UTF8.self) == "three")
+        }
+    }
+
+    @Test func aLineThatNeverEndsIsRefused() throws {
+        var buffer = LineBuffer(maxLineBytes: 4)
+        buffer.append(Array("1234".utf8))
+        #expect(try buffer.next() == nil)
+        buffer.append(Array("5".utf8))
+        #expect(throws: DocumentError.self) { try buffer.next() }
+    }
+
+    @Test func aCursorSurvivesTheWay() throws {
+        let cursors = [DeliveryCursor(areDead: false), DeliveryCursor(areDead: true)]
+        for cursor in cursors { #expect(try DeliveryCursor(cursor.text) == cursor) }
+        for text in ["", "alive", "dead/f", "dead/f/not-an-id"] {
+            #expect(throws: DocumentError.self) { try DeliveryCursor(text) }
+        }
+    }
+}

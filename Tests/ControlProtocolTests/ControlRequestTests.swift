@@ -1,0 +1,57 @@
+import DocumentModel
+import Testing
+
+@testable import ControlProtocol
+
+/// What commands ask the host, and how both of them write it.
+@Suite struct ControlRequestTests {
+    @Test func parametersArriveAsTheyWereAdded() throws {
+        var request = ControlRequest("deliveries", "list")
+        request.add("function", "a&b=c d%é")
+        request.add("state", "dead")
+        request.add("state", "pending")
+        request.add("after", nil)
+        let parts = request.path.split(separator: "?", maxSplits: 1)
+        #expect(parts[0] == "deliveries/list")
+        let parameters = try ControlParameters(query: String(parts[1]))
+        #expect(parameters["function"] == "a&b=c d%é")
+        #expect(parameters.all("state") == ["dead", "pending"])
+        #expect(parameters["after"] == nil)
+        #expect(ControlRequest("pauses", "list").path == "pauses/list")
+    }
+
+    @Test func whatNoCommandWritesIsRefused() throws {
+        #expect(throws: DocumentError.self) { try ControlParameters(query: "a=%zz") }
+        let parameters = try ControlParameters(query: "count=7&wait=true")
+        #expect(try parameters.integer("count", in: 1...10) == 7)
+        #expect(try parameters.integer("limit", in: 1...10) == nil)
+        #expect(parameters.has("wait"))
+        let error = #expect(throws: DocumentError.self) { try parameters.integer("count", in: 8...10) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message == "count is 7; it is 8 to 10")
+        #expect(throws: DocumentError.self) { try parameters.required("name") }
+    }
+
+    @Test func aFilterOfDeliveriesSurvivesTheWay() throws {
+        let filter = DeliveryFilter(function: "recordSale", states: [.dead, .waiting], olderThan: 60)
+        var request = ControlRequest("deliveries", "list")
+        filter.add(to: &request)
+        let query = request.path.split(separator: "?", maxSplits: 1)[1]
+        #expect(try DeliveryFilter(ControlParameters(query: String(query))) == filter)
+        #expect(throws: DocumentError.self) { try DeliveryFilter(ControlParameters(query: "state=lost")) }
+    }
+
+    @Test(arguments: [
+        DataRequest.backUp(file: "/tmp/a b.sqlite", replacing: true), .export([]), .importDocuments(clearing: true),
+        .importDocuments(clearing: false), .check(repairing: true), .compact(whole: false), .clear,
+    ]) func aRequestForDataSurvivesTheWay(request: DataRequest) throws {
+        let parts = DataWire.path(request).split(separator: "?", maxSplits: 1)
+        let verb = String(parts[0].dropFirst("data/".count))
+        #expect(try DataWire.request(verb, query: parts.count > 1 ? String(parts[1]) : nil) == request)
+    }
+
+    @Test func aBackupNeedsAnAbsolutePath() {
+        #expect(throws: DocumentError.self) { try DataWire.request("backup", query: "file=here.sqlite") }
+        #expect(throws: DocumentError.self) { try DataWire.request("sell", query: nil) }
+    }
+}

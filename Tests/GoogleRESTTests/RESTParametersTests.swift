@@ -1,0 +1,51 @@
+import HostJSON
+import DocumentModel
+import NIOCore
+import Testing
+
+@testable import GoogleREST
+
+/// What is common to Google's REST APIs: query parameters, bodies and errors.
+@Suite struct RESTParametersTests {
+    @Test func knownParametersAreDecoded() throws {
+        let parameters = try RESTParameters("a=x+y%2B&b&a=z&key=ignored&%24alt=json", known: ["a", "b"])
+        #expect(parameters.all("a") == ["x y+", "z"])
+        #expect(parameters["a"] == "z")
+        #expect(parameters["b"] == "")
+        #expect(parameters["key"] == nil)
+        #expect(try RESTParameters(nil, known: [])["a"] == nil)
+    }
+
+    @Test(arguments: [
+        ("c=1", "unknown query parameter \"c\""), ("a=%zz", "the query parameter \"a=%zz\" is not well encoded"),
+    ]) func otherParametersAreRefused(query: String, message: String) {
+        let error = #expect(throws: DocumentError.self) { try RESTParameters(query, known: ["a"]) }
+        #expect(error == .invalidArgument(message))
+    }
+
+    @Test func aBooleanIsWrittenOut() throws {
+        let parameters = try RESTParameters("yes=true&no=false&odd=1", known: ["yes", "no", "odd"])
+        #expect(try parameters.boolean("yes") == true)
+        #expect(try parameters.boolean("no") == false)
+        #expect(try parameters.boolean("other") == nil)
+        #expect(throws: DocumentError.self) { try parameters.boolean("odd") }
+    }
+
+    @Test func aBodyThatIsNoJSONIsRefusedWithItsPlace() {
+        let error = #expect(throws: DocumentError.self) { try RESTBody(ByteBuffer(string: "{\n  \"a\": nul}")) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.hasPrefix("the body, line 2, column 8") == true)
+    }
+
+    @Test func anEmptyBodyIsAnEmptyObject() throws {
+        #expect(try RESTBody(ByteBuffer()).read { $0["a"] == nil })
+    }
+
+    @Test func anErrorIsWrittenAsGoogleDoes() {
+        var text = JSONText()
+        text.error(DocumentError(.notFound, "no \"a\""))
+        #expect(
+            String(decoding: text.bytes, as: UTF8.self)
+                == #"{"error":{"code":404,"message":"no \"a\"","status":"NOT_FOUND"}}"#)
+    }
+}

@@ -53,14 +53,16 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .target(name: "StorageEngine", swiftSettings: settings),
         .target(
-            name: "DocumentStore",
+            name: "SQLiteStorage",
             dependencies: [
-                "DocumentModel",
+                "DocumentModel", "StorageEngine",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
+        .target(name: "DocumentStore", dependencies: ["DocumentModel", "StorageEngine"], swiftSettings: settings),
         .target(
             name: "EventDelivery",
             dependencies: [
@@ -92,11 +94,11 @@ let package = Package(
         .target(
             name: "IdentityProvider",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "HostProcess", "TokenVerification",
+                "TextFormats", "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "HostProcess",
+                "TokenVerification",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -210,8 +212,9 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "HostJSON", "DocumentModel", "DocumentStore", "DataDirectory", "HostProcess", "GoogleREST",
-                "FirestoreJSON", "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "Deployments",
+                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "DataDirectory",
+                "HostProcess", "GoogleREST", "FirestoreJSON", "ControlProtocol", "EventDispatch", "EventsAPI",
+                "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -224,9 +227,9 @@ let package = Package(
         .target(
             name: "FunctionsHost",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery", "DataDirectory", "HostProcess",
-                "TokenVerification", "IdentityProvider", "Workers", "Gateway", "EventDispatch", "FirestoreAPI",
-                "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
+                "DocumentModel", "FunctionManifest", "SQLiteStorage", "DocumentStore", "EventDelivery", "DataDirectory",
+                "HostProcess", "TokenVerification", "IdentityProvider", "Workers", "Gateway", "EventDispatch",
+                "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -239,8 +242,8 @@ let package = Package(
         .target(
             name: "FunctionsTesting",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "DocumentStore",
-                "EventDelivery",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
+                "DocumentStore", "EventDelivery",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -259,8 +262,8 @@ let package = Package(
         .executableTarget(
             name: "functions-host",
             dependencies: [
-                "HostJSON", "DocumentModel", "DocumentStore", "HostProcess", "ControlProtocol", "HostConfiguration",
-                "Deployments", "ControlAPI", "FunctionsHost",
+                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "HostProcess",
+                "ControlProtocol", "HostConfiguration", "Deployments", "ControlAPI", "FunctionsHost",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -274,9 +277,14 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .target(
+            name: "StoreTestSupport",
+            dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport"],
+            path: "Tests/StoreTestSupport",
+            swiftSettings: settings),
+        .target(
             name: "HostTesting",
             dependencies: [
-                "TextFormats", "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery",
+                "TextFormats", "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery",
                 "TokenVerification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -296,15 +304,15 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "StoreTorture",
-            dependencies: ["DocumentModel", "DocumentStore", "TestSupport"],
+            dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport"],
             path: "Tests/StoreTorture",
             swiftSettings: settings),
         // Of use in a release build only: `make bench`.
         .executableTarget(
             name: "functions-bench",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "DocumentStore", "ControlProtocol", "EventDispatch",
-                "HostConfiguration", "Deployments",
+                "DocumentModel", "FunctionManifest", "StorageEngine", "SQLiteStorage", "DocumentStore",
+                "ControlProtocol", "EventDispatch", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -334,17 +342,27 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "StorageEngineTests",
+            dependencies: ["StorageEngine", "TestSupport", "StoreTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SQLiteStorageTests",
+            dependencies: [
+                "StorageEngine", "SQLiteStorage", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "DocumentStoreTests",
             dependencies: [
-                "DocumentModel", "DocumentStore", "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport", "StoreTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "EventDeliveryTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery", "ControlProtocol",
-                "EventDispatch", "TestSupport", "HostTesting",
+                "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery",
+                "ControlProtocol", "EventDispatch", "TestSupport", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -378,11 +396,10 @@ let package = Package(
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "HostJSON", "TokenVerification", "IdentityProvider", "TestSupport", "HostTesting",
+                "HostJSON", "SQLiteStorage", "TokenVerification", "IdentityProvider", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
@@ -410,8 +427,8 @@ let package = Package(
         .testTarget(
             name: "WorkersTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "Workers", "Gateway",
-                "HostConfiguration", "FunctionsHost", "TestSupport",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "DocumentStore", "Workers",
+                "Gateway", "HostConfiguration", "FunctionsHost", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
@@ -432,8 +449,8 @@ let package = Package(
         .testTarget(
             name: "EventDispatchTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery", "Workers", "ControlProtocol",
-                "EventDispatch", "EventsAPI", "HostConfiguration", "HostTesting",
+                "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery", "Workers",
+                "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -450,8 +467,8 @@ let package = Package(
         .testTarget(
             name: "EventsAPITests",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "Workers", "ControlProtocol",
-                "EventDispatch", "EventsAPI", "HostTesting",
+                "TextFormats", "HostJSON", "DocumentModel", "StorageEngine", "DocumentStore", "Workers",
+                "ControlProtocol", "EventDispatch", "EventsAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -476,7 +493,8 @@ let package = Package(
         .testTarget(
             name: "ControlAPITests",
             dependencies: [
-                "HostJSON", "DocumentModel", "DocumentStore", "ControlProtocol", "ControlAPI", "TestSupport",
+                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "ControlProtocol",
+                "ControlAPI", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -501,8 +519,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "DocumentModel", "FunctionsRuntime", "DocumentStore", "FirestoreClient", "TestSupport",
-                "ShopFunctions", "FixtureFunctions", "AloneFunctions", "functions-host",
+                "DocumentModel", "FunctionsRuntime", "StorageEngine", "DocumentStore", "FirestoreClient",
+                "functions-host", "ShopFunctions", "TestSupport", "FixtureFunctions", "AloneFunctions",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -510,7 +528,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "StoreTortureTests",
-            dependencies: ["DocumentModel", "DocumentStore", "TestSupport", "StoreTorture"],
+            dependencies: [
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport", "StoreTorture",
+            ],
             swiftSettings: settings),
     ]
 )

@@ -1,4 +1,5 @@
 import ControlProtocol
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import HTTPTypes

@@ -1,6 +1,7 @@
 import EventDispatch
 package import ControlProtocol
 import DataDirectory
+import SQLiteStorage
 import DocumentModel
 import DocumentStore
 package import HostConfiguration

@@ -1,5 +1,6 @@
 import ControlAPI
 import DataDirectory
+import SQLiteStorage
 import DocumentModel
 package import DocumentStore
 import FirestoreAPI

@@ -1,10 +1,7 @@
-import Foundation
-import GRDB
+import SQLiteStorage
 
 /// A user of local sign-in, as stored.
-struct UserRecord: Codable, Hashable, Sendable, FetchableRecord, PersistableRecord {
-    static let databaseTableName = "users"
-
+struct UserRecord: Hashable, Sendable {
     /// The uid: 28 letters and digits.
     package var localId: String
     /// Milliseconds since 1970, as the two below.
@@ -14,13 +11,46 @@ struct UserRecord: Codable, Hashable, Sendable, FetchableRecord, PersistableReco
     package var disabled: Bool
 }
 
-/// What a refresh token stands for. Of the token itself only a hash is kept.
-struct RefreshTokenRecord: Codable, Hashable, Sendable, FetchableRecord, PersistableRecord {
-    static let databaseTableName = "refreshTokens"
+extension UserRecord {
+    static func find(_ localID: String, in connection: SQLiteConnection) throws -> Self? {
+        let rows = try connection.rows(
+            "SELECT localId, createdAt, lastLoginAt, lastRefreshAt, disabled FROM users WHERE localId = ?",
+            .text(localID))
+        guard let row = rows.first, let localID = row[0].text, let createdAt = row[1].integer,
+            let lastLoginAt = row[2].integer, let lastRefreshAt = row[3].integer
+        else { return nil }
+        return UserRecord(
+            localId: localID, createdAt: createdAt, lastLoginAt: lastLoginAt, lastRefreshAt: lastRefreshAt,
+            disabled: row[4] != .integer(0))
+    }
 
+    func insert(into connection: SQLiteConnection) throws {
+        try connection.execute(
+            "INSERT INTO users (localId, createdAt, lastLoginAt, lastRefreshAt, disabled) VALUES (?, ?, ?, ?, ?)",
+            .text(localId), .integer(createdAt), .integer(lastLoginAt), .integer(lastRefreshAt),
+            .integer(disabled ? 1 : 0))
+    }
+}
+
+/// What a refresh token stands for. Of the token itself only a hash is kept.
+struct RefreshTokenRecord: Hashable, Sendable {
     /// SHA-256 of the token's text.
-    var hash: Data
+    var hash: [UInt8]
     var localId: String
     /// When the user signed in, seconds since 1970: `auth_time` of all tokens that come of it.
     var signedInAt: Int64
+}
+
+extension RefreshTokenRecord {
+    static func find(_ hash: [UInt8], in connection: SQLiteConnection) throws -> Self? {
+        let rows = try connection.rows("SELECT localId, signedInAt FROM refreshTokens WHERE hash = ?", .blob(hash))
+        guard let row = rows.first, let localID = row[0].text, let signedInAt = row[1].integer else { return nil }
+        return RefreshTokenRecord(hash: hash, localId: localID, signedInAt: signedInAt)
+    }
+
+    func insert(into connection: SQLiteConnection) throws {
+        try connection.execute(
+            "INSERT INTO refreshTokens (hash, localId, signedInAt) VALUES (?, ?, ?)", .blob(hash), .text(localId),
+            .integer(signedInAt))
+    }
 }

@@ -1,27 +1,24 @@
-import GRDB
+import SQLiteStorage
 
 extension UserStore {
     /// The schema's history. Append only: a migration that was released never changes.
-    static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("users and refresh tokens") { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE users (
-                        localId TEXT NOT NULL PRIMARY KEY,
-                        createdAt INTEGER NOT NULL,
-                        lastLoginAt INTEGER NOT NULL,
-                        lastRefreshAt INTEGER NOT NULL,
-                        disabled INTEGER NOT NULL DEFAULT 0
-                    ) WITHOUT ROWID;
-                    CREATE TABLE refreshTokens (
-                        hash BLOB NOT NULL PRIMARY KEY,
-                        localId TEXT NOT NULL REFERENCES users(localId) ON DELETE CASCADE,
-                        signedInAt INTEGER NOT NULL
-                    ) WITHOUT ROWID;
-                    CREATE INDEX refreshTokensOfUser ON refreshTokens(localId);
-                    """)
-        }
-        return migrator
-    }
+    static let migrations = [
+        SQLiteFile.Migration(
+            "users and refresh tokens",
+            sql: """
+                CREATE TABLE users (
+                    localId TEXT NOT NULL PRIMARY KEY,
+                    createdAt INTEGER NOT NULL,
+                    lastLoginAt INTEGER NOT NULL,
+                    lastRefreshAt INTEGER NOT NULL,
+                    disabled INTEGER NOT NULL DEFAULT 0
+                ) WITHOUT ROWID;
+                CREATE TABLE refreshTokens (
+                    hash BLOB NOT NULL PRIMARY KEY,
+                    localId TEXT NOT NULL REFERENCES users(localId) ON DELETE CASCADE,
+                    signedInAt INTEGER NOT NULL
+                ) WITHOUT ROWID;
+                CREATE INDEX refreshTokensOfUser ON refreshTokens(localId);
+                """)
+    ]
 }

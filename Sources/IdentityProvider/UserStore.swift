@@ -2,13 +2,14 @@ import HostProcess
 import TextFormats
 import Crypto
 import Foundation
-import GRDB
+import SQLiteStorage
+import StorageEngine
 
 /// The users of local sign-in, in `users.sqlite`.
 ///
 /// What a method has returned is on disk: an acknowledged sign-up survives a kill and a power cut.
 package final class UserStore: Sendable {
-    let pool: DatabasePool
+    let file: SQLiteFile
 
     /// Opens the database and brings its schema up to date.
     ///
@@ -17,29 +18,18 @@ package final class UserStore: Sendable {
     package init(directory: String) throws {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        configuration.maximumReaderCount = 2
-        let file = directory + "/users.sqlite"
+        let path = directory + "/users.sqlite"
         do {
-            pool = try Self.open(file, configuration)
-        } catch let error as DatabaseError {
+            file = try SQLiteFile(path, migrations: Self.migrations)
+        } catch let error as StorageError {
             throw HostError(
-                "the file of the users, \(file), can't be used: \(error.message ?? "SQLite refuses it"). Restore it from "
-                    + "a backup, or move it away to start without users")
+                "the file of the users, \(path), can't be used: \(error.message). Restore it from a backup, or move it away "
+                    + "to start without users")
         }
     }
 
-    private static func open(_ file: String, _ configuration: Configuration) throws -> DatabasePool {
-        let pool = try DatabasePool(path: file, configuration: configuration)
-        // After the pool is open: opening sets NORMAL, with which a power cut takes the last commits along.
-        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON") }
-        try migrator.migrate(pool)
-        return pool
-    }
-
     /// Lets go of the file once running work has ended; the store is of no use after this.
-    package func close() throws { try pool.close() }
+    package func close() throws { try file.close() }
 
     /// Makes a user without credentials and a refresh token for it.
     ///
@@ -51,15 +41,15 @@ package final class UserStore: Sendable {
         // The uid in front tells a deleted user's token from a made-up one.
         let token = user.localId + "." + Base64URL.encode(Self.randomBytes(32))
         let record = RefreshTokenRecord(hash: Self.hash(token), localId: user.localId, signedInAt: now)
-        try await pool.write { database in
-            try user.insert(database)
-            try record.insert(database)
+        try await file.write { connection in
+            try user.insert(into: connection)
+            try record.insert(into: connection)
         }
         return (user, token)
     }
 
     func user(_ localID: String) async throws -> UserRecord? {
-        try await pool.read { try UserRecord.fetchOne($0, key: localID) }
+        try await file.read { try UserRecord.find(localID, in: $0) }
     }
 
     enum Refresh: Hashable, Sendable {
@@ -75,12 +65,13 @@ package final class UserStore: Sendable {
     func refresh(_ token: String, now: Int64) async throws -> Refresh {
         guard let localID = token.split(separator: ".").first.map(String.init) else { return .unknownToken }
         let hash = Self.hash(token)
-        return try await pool.write { database in
-            guard var user = try UserRecord.fetchOne(database, key: localID) else { return .deletedUser }
-            guard let record = try RefreshTokenRecord.fetchOne(database, key: hash) else { return .unknownToken }
+        return try await file.write { connection in
+            guard var user = try UserRecord.find(localID, in: connection) else { return .deletedUser }
+            guard let record = try RefreshTokenRecord.find(hash, in: connection) else { return .unknownToken }
             guard !user.disabled else { return .disabledUser }
             user.lastRefreshAt = now * 1000
-            try user.update(database)
+            try connection.execute(
+                "UPDATE users SET lastRefreshAt = ? WHERE localId = ?", .integer(user.lastRefreshAt), .text(localID))
             return .user(user, signedInAt: record.signedInAt)
         }
     }
@@ -89,11 +80,9 @@ package final class UserStore: Sendable {
     ///
     /// - Returns: false where there is no such user.
     func setDisabled(_ disabled: Bool, _ localID: String) async throws -> Bool {
-        try await pool.write { database in
-            guard var user = try UserRecord.fetchOne(database, key: localID) else { return false }
-            user.disabled = disabled
-            try user.update(database)
-            return true
+        try await file.write { connection in
+            try connection.execute(
+                "UPDATE users SET disabled = ? WHERE localId = ?", .integer(disabled ? 1 : 0), .text(localID)) > 0
         }
     }
 
@@ -101,14 +90,14 @@ package final class UserStore: Sendable {
     ///
     /// - Returns: false where there was none.
     func delete(_ localID: String) async throws -> Bool {
-        try await pool.write { try UserRecord.deleteOne($0, key: localID) }
+        try await file.write { try $0.execute("DELETE FROM users WHERE localId = ?", .text(localID)) > 0 }
     }
 
     func deleteAll() async throws {
-        _ = try await pool.write { try UserRecord.deleteAll($0) }
+        try await file.write { _ = try $0.execute("DELETE FROM users") }
     }
 
-    private static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
+    private static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
 
     private static func randomBytes(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()

@@ -1,8 +1,9 @@
 import ControlAPI
 import ControlProtocol
+import StorageEngine
+import ArgumentParser
 import DocumentModel
 import DocumentStore
-import ArgumentParser
 import Foundation
 
 /// `functions-host data backup FILE`

@@ -1,4 +1,5 @@
 import ControlAPI
+import SQLiteStorage
 import DocumentModel
 import DocumentStore
 import Foundation

@@ -1,4 +1,6 @@
 import TestSupport
+import SQLiteStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 @testable import ControlProtocol

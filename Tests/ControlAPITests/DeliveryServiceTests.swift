@@ -1,4 +1,5 @@
 @testable import HostJSON
+import StorageEngine
 import DocumentModel
 import DocumentStore
 @testable import ControlProtocol

@@ -1,4 +1,5 @@
 import TestSupport
+import StorageEngine
 import DocumentModel
 import DocumentStore
 @testable import ControlProtocol

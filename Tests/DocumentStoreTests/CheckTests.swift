@@ -1,3 +1,5 @@
+import StoreTestSupport
+import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Testing

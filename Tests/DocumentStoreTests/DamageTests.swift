@@ -1,4 +1,7 @@
 import TestSupport
+import StoreTestSupport
+@testable import SQLiteStorage
+import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Foundation

@@ -1,27 +1,9 @@
+import StoreTestSupport
+import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
 import Testing
-
-/// An engine whose batches can be made to fail at their end, as on a full disk.
-final class FailingEngine: StorageEngine {
-    let inner = MemoryEngine()
-    let fails = Mutex(false)
-    let batches = Atomic<Int>(0)
-
-    func makeReadSession() throws -> any ReadSession { try inner.makeReadSession() }
-
-    func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
-        batches.add(1, ordering: .relaxed)
-        return try inner.write { writer in
-            let result = try body(writer)
-            if fails.withLock({ $0 }) { throw StorageError(.unavailable, "the disk is full") }
-            return result
-        }
-    }
-
-    func close() throws {}
-}
 
 struct FailingEngineTests {
     @Test func aFailedBatchFailsItsMembersAndLeavesNoTrace() async throws {

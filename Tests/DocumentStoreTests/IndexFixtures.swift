@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Synchronization

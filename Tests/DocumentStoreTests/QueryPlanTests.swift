@@ -1,3 +1,4 @@
+import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
 import Synchronization

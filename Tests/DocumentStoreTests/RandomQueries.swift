@@ -1,3 +1,4 @@
+import TestSupport
 import DocumentModel
 @testable import DocumentStore
 

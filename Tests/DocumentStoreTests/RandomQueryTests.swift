@@ -1,3 +1,6 @@
+import TestSupport
+import StoreTestSupport
+import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Testing

@@ -1,48 +1,9 @@
 import TestSupport
 import DocumentModel
 import DocumentStore
-import Foundation
-import Synchronization
+import StorageEngine
+import StoreTestSupport
 import Testing
-
-/// A directory that goes with the test.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/store-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-}
-
-/// Clocks that stand still until they are moved.
-final class TestClock: Sendable {
-    private let microseconds = Mutex<Int64>(1_700_000_000_000_000)
-    private let passed = Mutex<Duration>(.zero)
-
-    @Sendable func now() -> Timestamp { Timestamp(microseconds: microseconds.withLock { $0 }) }
-    @Sendable func elapsed() -> Duration { passed.withLock { $0 } }
-
-    func advance(seconds: Int64) {
-        microseconds.withLock { $0 += seconds * 1_000_000 }
-        passed.withLock { $0 += .seconds(seconds) }
-    }
-}
-
-enum EngineKind: CaseIterable, Sendable {
-    case memory, sqlite
-
-    func make(in directory: TemporaryDirectory) throws -> any StorageEngine {
-        switch self {
-        case .memory: MemoryEngine()
-        case .sqlite: try SQLiteEngine(file: directory.file("documents.db"))
-        }
-    }
-}
 
 /// A started store for one test.
 struct TestStore {

@@ -1,4 +1,6 @@
 import TestSupport
+import StoreTestSupport
+import SQLiteStorage
 import DocumentModel
 @testable import DocumentStore
 import Synchronization

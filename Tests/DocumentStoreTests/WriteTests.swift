@@ -1,3 +1,4 @@
+import StoreTestSupport
 import DocumentModel
 import DocumentStore
 import Testing

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 import FunctionManifest
 import DocumentStore

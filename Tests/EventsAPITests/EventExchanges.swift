@@ -1,4 +1,5 @@
 import HostTesting
+import StorageEngine
 import DocumentModel
 import DocumentStore
 @testable import EventsAPI

@@ -1,3 +1,5 @@
+import StorageEngine
+import DocumentModel
 import DocumentStore
 import TestSupport
 

@@ -4,6 +4,8 @@ import DocumentModel
 package import DocumentStore
 package import HostConfiguration
 import HostProcess
+import SQLiteStorage
+package import StorageEngine
 
 /// Where the data of a command are: with the host that runs on them, or in a directory that nobody has open.
 package struct DataPlace: Sendable {

@@ -1,4 +1,5 @@
 package import ControlProtocol
+package import StorageEngine
 package import DocumentModel
 package import DocumentStore
 

@@ -1,3 +1,4 @@
+import StorageEngine
 package import DocumentModel
 
 /// All commits after a position, in order, first from the log and then as they happen.

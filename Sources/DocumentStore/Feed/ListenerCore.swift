@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// A listener as the listeners' thread has it.

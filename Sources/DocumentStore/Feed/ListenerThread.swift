@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// The thread that finds out whom a commit concerns and tells them, so that the writer never waits for it.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// The log of changes: each document's stored bytes before and after a commit, under the commit's version.

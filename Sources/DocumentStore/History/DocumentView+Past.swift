@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// How an earlier state is seen: the storage's documents that haven't changed since, and the others as the log has them.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// How far the change log reaches back and how large it is. Stored with each batch that changes it.
@@ -38,7 +39,7 @@ struct HistoryBounds: Hashable, Sendable {
         var removed: [[UInt8]] = []
         var removedBytes = 0
         var isBehind = false
-        try storage.scanKeys(.changes, KeyRange(lower: [], upper: nil), reverse: false) { bytes in
+        try storage.scanKeys(.changes, KeyRange.all, reverse: false) { bytes in
             let key = try ChangeLog.Key(bytes)
             let goes =
                 key.version <= old || (key.version <= spared ? self.bytes > maxBytes : self.bytes / 2 > maxBytes)

@@ -1,3 +1,4 @@
+package import StorageEngine
 package import DocumentModel
 
 /// An index that a store has, and how far it is.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// Works out the index entries of one document, all of them or those of some fields.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// The writer's part in indexes: the catalog, and the work that remains until all entries are as it says.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 extension IndexPass {
@@ -16,7 +17,7 @@ extension IndexPass {
         let pass = self
         switch stage {
         case .groups:
-            let all = KeyRange(lower: [], upper: nil)
+            let all = KeyRange.all
             let isOver = try each(of: .documents, all, storage, until: isEnough, skipped) { key in
                 let path = try Self.path(DocumentKeys.path(of: key))
                 if let entry = IndexEntries.groupEntry(of: path) { try storage.put(.index, entry.key, entry.row) }
@@ -29,7 +30,7 @@ extension IndexPass {
             if isOver { begin(.removal) }
         case .removal: if try remove(storage) { begin(.documents) }
         case .documents:
-            var range = KeyRange(lower: [], upper: nil)
+            var range = KeyRange.all
             if case .collections(let id) = scope { range = KeyRange(prefix: DocumentKeys.prefix(ofCollection: id)) }
             let isOver = try each(of: .documents, range, storage, until: isEnough, skipped) { key in
                 try pass.complete(key, catalog, storage)

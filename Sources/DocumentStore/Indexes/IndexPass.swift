@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// How far the work on documents' entries has come: a way through the documents, from the first to the last.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// What is asked of a store's indexes.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// How rows about indexes stand in the store: a format byte, the content, and a checksum over both, because a catalog

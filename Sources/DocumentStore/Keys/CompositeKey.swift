@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// Keys of the indexes that are not every field's own: the index, the collection, the values, the document.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// What the keys of a collection's fields are made of, and those of a group's documents: the collections of an id that

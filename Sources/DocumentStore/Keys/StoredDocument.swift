@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// How a document stands in its table: a format byte, both times in microseconds, the fields, and a checksum over all

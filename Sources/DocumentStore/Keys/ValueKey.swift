@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// A value as bytes that sort as ``Value/compare(_:_:)`` does.

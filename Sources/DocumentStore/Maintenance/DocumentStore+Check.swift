@@ -1,3 +1,5 @@
+package import StorageEngine
+
 extension DocumentStore {
     /// Looks through one state of the store: whether the engine finds its file whole, each document can be read, there
     /// is each index entry that should be there and no other, and the log and the kept answers fit. Commits go on beside

@@ -1,3 +1,4 @@
+import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
@@ -37,7 +38,7 @@ extension DocumentStore {
 
     /// What lies in and below collections, each part once and in order.
     private static func ranges(of collections: [CollectionPath]) -> [KeyRange] {
-        guard !collections.isEmpty else { return [KeyRange(lower: [], upper: nil)] }
+        guard !collections.isEmpty else { return [KeyRange.all] }
         var prefixes = collections.map { path in
             var prefix: [UInt8] = []
             DocumentKeys.append(path.string, to: &prefix)

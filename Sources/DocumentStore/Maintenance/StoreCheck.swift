@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// What a check of a store went through and found.
@@ -36,7 +37,7 @@ struct StoreCheck {
     private var missingEntries = 0
     private var unreadable = 0
 
-    private static let everything = KeyRange(lower: [], upper: nil)
+    private static let everything = KeyRange.all
 
     init(
         _ storage: any StorageReader, report: @escaping (String) throws -> Void,

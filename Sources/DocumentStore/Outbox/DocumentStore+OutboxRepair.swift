@@ -1,3 +1,4 @@
+import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {

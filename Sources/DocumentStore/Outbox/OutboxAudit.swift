@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// What is wrong with a row of the outbox beside what the other rows say.

@@ -1,3 +1,4 @@
+import StorageEngine
 package import DocumentModel
 
 /// What a try at a delivery came to.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// The keys of the table of deliveries. The first byte tells the kind.

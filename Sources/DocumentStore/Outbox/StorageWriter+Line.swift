@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// A line holds the deliveries to one function that tell of one document's changes in order, without the dead ones.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// One function that an event is written for.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// What the open batch does to the outbox, and who waits for that.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// How an event stands in its table: a checksum over the rest, the functions that it was written for, and the event as

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// Who has a task's name in its queue, and until when.

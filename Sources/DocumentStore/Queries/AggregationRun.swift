@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// An aggregation as it is planned: of a query whose documents have all the fields that are summed up.

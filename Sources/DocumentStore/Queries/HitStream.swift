@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// What a run of queries has read so far.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// One run of neighbouring keys that a conjunction's documents can be found by.

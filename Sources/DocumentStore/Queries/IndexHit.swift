@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// One key that a route found, with what its row says.

@@ -1,6 +1,6 @@
-extension KeyRange {
-    static let all = KeyRange(lower: [], upper: nil)
+import StorageEngine
 
+extension KeyRange {
     func intersection(_ other: KeyRange) -> KeyRange {
         let lower = self.lower.lexicographicallyPrecedes(other.lower) ? other.lower : self.lower
         guard let upper, let otherUpper = other.upper else {

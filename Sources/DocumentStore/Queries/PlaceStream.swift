@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// What all streams of one run share.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// Places that split a collection group by name into parts of about the same size.

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// A way to a conjunction's documents: one run of keys, or several whose documents are those that all of them have.

@@ -1,3 +1,5 @@
+import StorageEngine
+
 /// Walks ranges of a table, page by page, and can leap forward.
 final class RangeCursor {
     typealias Row = (key: [UInt8], value: [UInt8])

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// Counts what several routes find, side by side, until one of them is at its end: the smallest.

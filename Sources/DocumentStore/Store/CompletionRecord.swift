@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// The answer that was given under an idempotency key.

@@ -1,3 +1,4 @@
+import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
@@ -39,7 +40,7 @@ extension DocumentStore {
     ) {
         view(completion) { view, _ in
             var paths: [DocumentPath] = []
-            try view.storage.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { key, _ in
+            try view.storage.scan(.documents, KeyRange.all, reverse: false) { key, _ in
                 paths.append(try DocumentPath(DocumentKeys.path(of: key)))
                 return paths.count < limit
             }

@@ -1,3 +1,4 @@
+package import StorageEngine
 package import DocumentModel
 import Foundation
 import Synchronization
@@ -36,7 +37,7 @@ package final class DocumentStore: DocumentBackend {
         let version = try engine.write { storage in
             try IndexMaintenance.prepare(storage)
             var (version, generation) = try StoreVersion.readBoth(storage)
-            let isRestored = try storage.get(.meta, StoreVersion.restoredMark) != nil
+            let isRestored = try storage.get(.meta, RestoredMark.key) != nil
             if version == 0 || isRestored {
                 // After a restore, positions of the state that was discarded must not fit this one.
                 version = max(version, now().microseconds)
@@ -44,7 +45,7 @@ package final class DocumentStore: DocumentBackend {
             }
             if try isRestored || HistoryBounds.read(storage) == nil {
                 try HistoryBounds(floor: version, bytes: 0).write(to: storage)
-                try storage.delete(.meta, StoreVersion.restoredMark)
+                try storage.delete(.meta, RestoredMark.key)
             }
             return version
         }

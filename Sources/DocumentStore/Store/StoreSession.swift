@@ -1,3 +1,6 @@
+import StorageEngine
+import DocumentModel
+
 /// One thread's snapshots, each with its version and the indexes it has.
 final class StoreSession {
     private let session: any ReadSession

@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// The version of a snapshot: the time of its last commit, in microseconds. Stored with each commit.
@@ -6,9 +7,6 @@ import DocumentModel
 /// fits.
 enum StoreVersion {
     private static let key = Array("version".utf8)
-
-    /// Stands among the tables' data in a restored file until a store opens it, which goes on from now then.
-    static let restoredMark = Array("restored".utf8)
 
     static func read(_ storage: any StorageReader) throws -> Int64 { try readBoth(storage).version }
 

@@ -1,3 +1,4 @@
+import StorageEngine
 package import DocumentModel
 
 /// A document before and after a commit; nil where there is none.

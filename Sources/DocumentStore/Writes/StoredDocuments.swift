@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentModel
 
 /// The documents that a commit looked at, with their stored bytes, which the change log takes over.

@@ -1,4 +1,6 @@
 import TestSupport
+import StorageEngine
+import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
 import Testing

@@ -1,3 +1,5 @@
+import TestSupport
+import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
 import Testing

@@ -1,3 +1,5 @@
+import SQLiteStorage
+import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation

@@ -1,3 +1,4 @@
+import SQLiteStorage
 import DocumentModel
 import DocumentStore
 import Foundation

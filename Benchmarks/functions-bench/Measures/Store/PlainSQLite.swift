@@ -1,3 +1,4 @@
+import StorageEngine
 import DocumentStore
 import Foundation
 import GRDB

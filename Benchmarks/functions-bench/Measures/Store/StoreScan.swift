@@ -1,6 +1,7 @@
+import SQLiteStorage
+import ArgumentParser
 import DocumentModel
 import DocumentStore
-import ArgumentParser
 import Foundation
 
 /// What goes through a whole store.

@@ -1,3 +1,4 @@
+import StorageEngine
 import GRDB
 
 /// One reading connection.

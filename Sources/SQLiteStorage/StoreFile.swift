@@ -1,3 +1,4 @@
+import StorageEngine
 import Foundation
 
 /// Files that are put in place whole, or not at all.

@@ -1,3 +1,4 @@
+package import StorageEngine
 import DocumentModel
 import Foundation
 import GRDB
@@ -97,7 +98,7 @@ package enum SQLiteRestore {
             if try database.tableExists("changes") { try database.execute(sql: "DELETE FROM changes") }
             try database.execute(
                 sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
-                arguments: [Data(StoreVersion.restoredMark), Data([1])])
+                arguments: [Data(RestoredMark.key), Data([1])])
         }
         // Only the file itself is put in place.
         try queue.writeWithoutTransaction { database in

@@ -1,3 +1,4 @@
+import StorageEngine
 import Foundation
 
 /// Looks at a database file before it is trusted. Costs the same for any size of file.

@@ -1,3 +1,4 @@
+import StorageEngine
 import GRDB
 import GRDBSQLite
 
@@ -31,5 +32,11 @@ extension StorageError {
             self.init(sqliteCode: error.resultCode.rawValue, file: file)
         default: self.init(.internal, "the store's file \(file) could not be used: \(error)")
         }
+    }
+
+    /// The error of a ``SQLiteFile``: SQLite's reason alone, as the owner knows what the file is for.
+    init(reasonOf error: DatabaseError) {
+        let reason = error.message ?? "SQLite refuses it"
+        self.init(StorageError(sqliteCode: error.resultCode.rawValue, file: "").kind, reason)
     }
 }

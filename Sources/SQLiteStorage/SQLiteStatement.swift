@@ -1,3 +1,5 @@
+import StorageEngine
+
 /// What is asked of a table of keys and values, each as one statement.
 ///
 /// Numbered, so that a compiled one is found without looking at its text.

@@ -1,5 +1,7 @@
 import TestSupport
-@testable import DocumentStore
+@testable import SQLiteStorage
+import TestSupport
+import StorageEngine
 import Foundation
 import GRDB
 import Testing

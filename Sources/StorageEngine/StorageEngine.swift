@@ -3,20 +3,9 @@ package enum StorageTable: Int, CaseIterable, Sendable {
     case documents, index, completions, meta, changes, events, deliveries
 }
 
-/// Keys from `lower` up to but without `upper`; without an upper bound to the table's end.
-package struct KeyRange: Hashable, Sendable {
-    package var lower: [UInt8]
-    package var upper: [UInt8]?
-
-    package init(lower: [UInt8], upper: [UInt8]?) {
-        self.lower = lower
-        self.upper = upper
-    }
-
-    /// All keys that start with these bytes.
-    package init(prefix: [UInt8]) { self.init(lower: prefix, upper: KeyBytes.successor(ofPrefix: prefix)) }
-
-    package var isEmpty: Bool { upper.map { !lower.lexicographicallyPrecedes($0) } ?? false }
+/// Marks a restored file, among its metadata, until the store that opens it first starts a new history there.
+package enum RestoredMark {
+    package static let key = Array("restored".utf8)
 }
 
 /// A consistent view of all tables.

@@ -1,11 +1,13 @@
 import TestSupport
-import DocumentStore
+
+import StoreTestSupport
+import StorageEngine
 import Foundation
 import Synchronization
 import Testing
 
 /// What every engine does.
-struct StorageEngineTests {
+struct StorageEngineConformanceTests {
     private struct Refused: Error {}
 
     private func keys(

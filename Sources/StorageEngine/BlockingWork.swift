@@ -22,7 +22,7 @@ package enum BlockingWork {
         /// - Throws: `CancellationError` once nobody wants the work any more.
         package func check() throws { if isCancelled { throw CancellationError() } }
 
-        var isCancelled: Bool { flag.load(ordering: .sequentiallyConsistent) }
+        package var isCancelled: Bool { flag.load(ordering: .sequentiallyConsistent) }
 
         /// Does a step that doesn't ask by itself.
         ///

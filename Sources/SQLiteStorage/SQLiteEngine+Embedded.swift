@@ -1,3 +1,4 @@
+package import StorageEngine
 import Foundation
 import GRDB
 import GRDBSQLite

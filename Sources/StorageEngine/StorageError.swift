@@ -1,0 +1,22 @@
+/// Why an engine could not open, read or write, as a sentence for the operator.
+package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        /// The file is not what was written.
+        case damaged
+        /// The file was written by a newer version.
+        case newer
+        /// Disk full, busy, an I/O error: may work later.
+        case unavailable
+        case `internal`
+    }
+
+    package var kind: Kind
+    package var message: String
+
+    package init(_ kind: Kind, _ message: String) {
+        self.kind = kind
+        self.message = message
+    }
+
+    package var description: String { message }
+}

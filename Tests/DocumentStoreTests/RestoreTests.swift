@@ -1,0 +1,60 @@
+import DocumentModel
+import DocumentStore
+import SQLiteStorage
+import TestSupport
+import StoreTestSupport
+import Testing
+
+/// What a store does with a file that was restored from a backup.
+struct RestoreTests {
+    private let directory: TemporaryDirectory
+    private let file: String
+    private let backup: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        file = directory.file("documents.db")
+        backup = directory.file("backup.db")
+    }
+
+    /// What followed the backup in the discarded store is not what follows it now.
+    @Test func nobodyGoesOnFromAPositionOfADiscardedState() async throws {
+        let clock = TestClock()
+        func open() throws -> (SQLiteEngine, DocumentStore) {
+            let engine = try SQLiteEngine(file: file)
+            let store = try DocumentStore(engine: engine, now: clock.now, elapsed: clock.elapsed)
+            try store.start()
+            return (engine, store)
+        }
+        func set(_ store: DocumentStore, _ id: String) async throws -> Timestamp {
+            let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]))
+            let response = await store.perform(.commit([write], transaction: nil, completing: nil))
+            guard case .committed(let result) = response else { throw response.error }
+            return result.commitTime
+        }
+        let (engine, store) = try open()
+        let kept = try await set(store, "kept")
+        _ = try engine.copy(to: backup, replacing: false) { _ in }
+        clock.advance(seconds: 1)
+        let discarded = try await set(store, "discarded")
+        await store.shutdown()
+        try engine.close()
+
+        clock.advance(seconds: 1)
+        _ = try SQLiteRestore.restore(backup, to: file) { _ in }
+        for _ in 0..<2 {
+            let (engine, store) = try open()
+            #expect(try await set(store, "new") > discarded)
+            for position in [kept, discarded] {
+                let listener = try store.listen(to: .documents([DocumentPath("a/discarded")]), from: position)
+                let first = try await listener.next()
+                guard case .startOver? = first else {
+                    Issue.record("\(String(describing: first))")
+                    continue
+                }
+            }
+            await store.shutdown()
+            try engine.close()
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import GRDB
+@testable import SQLiteStorage
+import TestSupport
+import Testing
+
+/// What no kill of a process can show: that commits wait for the disk.
+struct DurabilityTests {
+    /// SQLite's number for `FULL`.
+    private static let full = 2
+
+    @Test func theStoresOwnConnectionSyncsEachCommit() throws {
+        let directory = try TemporaryDirectory()
+        let engine = try SQLiteEngine(file: directory.file("documents.db"))
+        let level = try engine.queue.inDatabase { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+        #expect(level == Self.full)
+        try engine.close()
+    }
+
+    @Test func aSQLiteFileSyncsEachCommit() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try SQLiteFile(directory.file("data.sqlite"), migrations: [])
+        let level = try await file.write { try $0.rows("PRAGMA synchronous") }
+        #expect(level == [[.integer(Int64(Self.full))]])
+        try file.close()
+    }
+}

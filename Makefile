@@ -6,13 +6,14 @@ SOURCES := Package.swift Sources Tests Benchmarks
 .PHONY: help prepare build serve test soak bench format lint clean
 
 help:
-	@echo "make serve   install what is missing, build, and serve the shop"
-	@echo "make test    run every test"
-	@echo "make soak    run the random tests at length"
-	@echo "make bench   measure, in a release build"
-	@echo "make format  format the sources; make lint checks them"
+	@echo "make serve   install missing packages, build, and serve the shop"
+	@echo "make test    run all tests"
+	@echo "make soak    run the randomized tests for longer"
+	@echo "make bench   run the benchmarks on a release build"
+	@echo "make format  format the sources"
+	@echo "make lint    check formatting and wording"
 
-# Installs the Debian packages that are missing; elsewhere it says which libraries are needed.
+# Installs missing Debian packages. On other systems it prints which libraries are needed.
 prepare:
 	@./.ci/packages $(PACKAGES)
 
@@ -27,7 +28,7 @@ test: prepare
 	swift build --build-tests
 	swift test --skip-build --parallel
 
-# The random tests at length: SECONDS_OF_SOAK in all, and SOAK_ROUNDS kills of the store.
+# Runs the randomized tests for SECONDS_OF_SOAK in total, and kills the store SOAK_ROUNDS times.
 soak: prepare
 	swift build --build-tests
 	SECONDS_OF_SOAK=$(or $(SECONDS_OF_SOAK),600) SOAK_ROUNDS=$(or $(SOAK_ROUNDS),200) ./.ci/soak
@@ -41,6 +42,7 @@ format:
 	swift format --in-place --recursive --parallel $(SOURCES)
 
 lint:
+	./.ci/words
 	swift format lint --strict --recursive --parallel $(SOURCES)
 
 clean:

@@ -227,9 +227,9 @@ let package = Package(
         .target(
             name: "FunctionsHost",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "SQLiteStorage", "DocumentStore", "EventDelivery", "DataDirectory",
-                "HostProcess", "TokenVerification", "IdentityProvider", "Workers", "Gateway", "EventDispatch",
-                "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
+                "DocumentModel", "FunctionManifest", "SQLiteStorage", "DocumentStore", "EventDelivery",
+                "DataDirectory", "HostProcess", "TokenVerification", "IdentityProvider", "Workers", "Gateway",
+                "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -348,7 +348,7 @@ let package = Package(
         .testTarget(
             name: "SQLiteStorageTests",
             dependencies: [
-                "StorageEngine", "SQLiteStorage", "TestSupport",
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
@@ -401,6 +401,7 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(
@@ -478,9 +479,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "HostConfigurationTests",
-            dependencies: [
-                "HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
-            ],
+            dependencies: ["HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "DeploymentsTests",
@@ -520,7 +519,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "DocumentModel", "FunctionsRuntime", "StorageEngine", "DocumentStore", "FirestoreClient",
-                "functions-host", "ShopFunctions", "TestSupport", "FixtureFunctions", "AloneFunctions",
+                "TestSupport", "ShopFunctions", "FixtureFunctions", "AloneFunctions", "functions-host",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

@@ -21,7 +21,7 @@ int functions_file_status(const char *path, unsigned int *mode, unsigned int *ow
 void functions_forbid_core_dumps(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
-    /* One byte in place of none: Linux hands dumps to a program in spite of a limit of 0, and not with one of 1. */
+    /* Limits dumps to 1 byte, not 0: with a limit of 0 Linux still pipes dumps to a program, with 1 it doesn't. */
     if (limit.rlim_max > 1) limit.rlim_max = 1;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_CORE, &limit);
@@ -45,13 +45,13 @@ void functions_write_output_by_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 
 static void end_group(int number) {
     (void)number;
-    /* Only where the group is this process's own: one that it shares is somebody else's. */
+    /* Only if this process leads its group: a shared group isn't its own. */
     if (getpgrp() == getpid()) kill(0, SIGKILL);
     kill(getpid(), SIGKILL);
 }
 
 int functions_die_with_parent(void) {
-    /* One that nothing else uses, and that a program started from here gets with its default, the end, again. */
+    /* A signal that nothing else uses, and that started programs get with its default action, termination. */
     int number = SIGRTMAX;
     struct sigaction action = {.sa_handler = end_group};
     sigfillset(&action.sa_mask);

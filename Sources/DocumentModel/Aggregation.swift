@@ -1,18 +1,19 @@
-/// One number about the documents of a query.
+/// An aggregate value over the documents of a query.
 public enum AggregateField: Hashable, Sendable {
-    /// How many there are.
+    /// The number of documents.
     ///
-    /// - Parameter upTo: where counting may stop; the answer is never more.
+    /// - Parameter upTo: The number at which counting stops; the result is never greater.
     case count(upTo: Int?)
-    /// The sum of the field's numbers: an integer while all are and it fits, else a double; 0 where there is none.
+    /// The sum of the field's numbers: an integer if all are integers and the sum fits, otherwise a double; 0 if there
+    /// are no numbers.
     case sum(FieldPath)
-    /// The average of the field's numbers as a double; null where there is none.
+    /// The average of the field's numbers as a double; null if there are no numbers.
     case average(FieldPath)
 
-    /// How many one aggregation may have.
+    /// The maximum number of aggregates in one query.
     public static let maxCount = 5
 
-    /// The field whose numbers are wanted; nil of a count.
+    /// The aggregated field; nil for a count.
     public var field: FieldPath? {
         switch self {
         case .count: nil

@@ -1,4 +1,4 @@
-/// A day of the proleptic Gregorian calendar.
+/// A date in the proleptic Gregorian calendar.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
     /// 1...12
@@ -6,7 +6,7 @@ package struct CivilDate: Hashable, Sendable {
     /// 1...31
     package var day: Int
 
-    /// Counts in eras of 400 years whose years begin on 1 March, so that leap days fall at the end.
+    /// Counts in eras of 400 years that start on 1 March, so that leap days come last.
     package init(daysSince1970 days: Int64) {
         let shifted = days + 719_468
         let era = Timestamp.floorDivide(shifted, 146_097)
@@ -19,7 +19,7 @@ package struct CivilDate: Hashable, Sendable {
         year = yearOfEra + Int(era) * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Nil where there is no such day.
+    /// Nil if the date doesn't exist.
     package init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1 else { return nil }
         guard day <= Self.length(ofMonth: month, year: year) else { return nil }

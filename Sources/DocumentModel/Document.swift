@@ -1,4 +1,4 @@
-/// A stored document: its fields as of its last change.
+/// A stored document with its current fields.
 public struct Document: Hashable, Sendable {
     public var path: DocumentPath
     public var fields: [String: Value]
@@ -12,12 +12,12 @@ public struct Document: Hashable, Sendable {
         self.updateTime = updateTime
     }
 
-    /// The value at a path through maps; nil where there is none.
+    /// The value at a field path; nil if there is none.
     public subscript(_ field: FieldPath) -> Value? { Value.map(fields)[field] }
 }
 
 extension Value {
-    /// The value at a path through maps; nil where there is none.
+    /// The value at a path through nested maps; nil if there is none.
     public subscript(_ field: FieldPath) -> Value? {
         var value = self
         for segment in field.segments {

@@ -1,7 +1,7 @@
-/// Why a document operation was refused or could not be done.
+/// The failure of a document operation.
 ///
-/// `aborted` means that a concurrent transaction won: the whole transaction may be tried again.
-/// Every other code is final for the same input.
+/// `aborted` means a conflict with a concurrent transaction: the whole transaction may be retried. Any other code is
+/// final for the same input.
 public struct DocumentError: Error, Hashable, Sendable, CustomStringConvertible {
     public var code: StatusCode
     public var message: String

@@ -1,13 +1,13 @@
 extension DocumentLimits {
-    /// Bytes of a document name as Firestore counts them: each segment with one more, and 16.
+    /// The size of a document name as Firestore counts it: each segment's bytes plus 1, plus 16.
     public static func size(of path: DocumentPath) -> Int { path.string.utf8.count + 1 + 16 }
 
-    /// Bytes of fields as Firestore counts them: names with one more, and values.
+    /// The size of fields as Firestore counts it: each name's bytes plus 1, and each value.
     public static func size(of fields: [String: Value]) -> Int {
         fields.reduce(0) { $0 + $1.key.utf8.count + 1 + size(of: $1.value) }
     }
 
-    /// Bytes of a value as Firestore counts them.
+    /// The size of a value as Firestore counts it.
     public static func size(of value: Value) -> Int {
         switch value {
         case .null, .boolean: 1
@@ -17,16 +17,16 @@ extension DocumentLimits {
         case .reference(let name): size(of: name.path)
         case .geoPoint: 16
         case .array(let values): values.isEmpty ? 1 : values.reduce(0) { $0 + size(of: $1) }
-        // A vector counts as its numbers, without the names of its form.
+        // A vector counts as its numbers, without the field names of its map form.
         case .map(let fields):
             if let elements = value.vectorElements { elements.count * 8 } else { fields.isEmpty ? 1 : size(of: fields) }
         }
     }
 
-    /// About how many bytes the keys of a document's index entries have: each holds the document's name, the path of its
-    /// field and the value, cut. A long name, or deep names above a long array, would multiply.
+    /// The approximate size of the keys of a document's index entries. Each key holds the document's name, the field's
+    /// path and the truncated value, so a long name or deep field names above a long array multiply.
     ///
-    /// - Parameter path: bytes of the document's name and of what the fields stand below.
+    /// - Parameter path: The size of the document's name and of the path above the fields.
     static func indexBytes(of fields: [String: Value], below path: Int) -> Int {
         fields.reduce(0) { sum, field in
             let path = path + field.key.utf8.count + 1
@@ -41,7 +41,7 @@ extension DocumentLimits {
         }
     }
 
-    /// Index entries as Firestore counts them: two for each field, one for each element of an array.
+    /// The number of index entries as Firestore counts them: two per field, one per array element.
     static func indexEntries(of fields: [String: Value]) -> Int {
         fields.values.reduce(0) { count, value in
             switch value {
@@ -54,15 +54,15 @@ extension DocumentLimits {
 }
 
 extension [String: Value] {
-    /// The fields with all times cut to the microsecond, as they are stored.
+    /// The fields with all times truncated to microseconds, as they are stored.
     public var truncatedToMicroseconds: [String: Value] {
-        // Most are already, and a copy would be made for nothing.
+        // Usually no time needs truncation; this avoids the copy.
         values.allSatisfy { $0.isWholeMicroseconds } ? self : mapValues { $0.truncatedToMicroseconds }
     }
 }
 
 extension Value {
-    /// The value with all times cut to the microsecond, as it is stored.
+    /// The value with all times truncated to microseconds, as it is stored.
     public var truncatedToMicroseconds: Value {
         switch self {
         case .timestamp(let time): .timestamp(time.truncatedToMicroseconds)
@@ -72,7 +72,7 @@ extension Value {
         }
     }
 
-    /// Whether no time in it is finer than a microsecond.
+    /// Whether all times in the value have at most microsecond precision.
     fileprivate var isWholeMicroseconds: Bool {
         switch self {
         case .timestamp(let time): time.nanoseconds % 1000 == 0

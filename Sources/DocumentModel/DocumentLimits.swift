@@ -1,32 +1,31 @@
-/// Firestore's limits on what is stored. Each is refused with `invalidArgument` and a message that names it.
+/// Firestore's limits on stored documents. A violation fails with `invalidArgument` and a message that names the limit.
 ///
-/// One more than Firestore has is the store's own: names of fields are in Unicode's normal form C (NFC). Two names that
-/// Unicode takes for the same are then the same bytes, so that what finds fields by name and what finds them by the
-/// bytes of an index agree.
+/// One limit is our own: field names must be in Unicode normalization form C (NFC). Names that Unicode considers equal
+/// then have the same bytes, so that lookups by name and by index key agree.
 public enum DocumentLimits {
     public static let maxDocumentBytes = 1_048_576
     public static let maxDepth = 20
     public static let maxTransforms = 500
     public static let maxIndexEntries = 40_000
     public static let maxIndexBytes = 8 * 1024 * 1024
-    /// Of an index key; a longer value is cut there, and compared in full on the document.
+    /// The maximum size of an index key. A longer value is truncated there, and compared in full on the document.
     public static let maxIndexedValueBytes = 1500
     public static let maxFieldNameBytes = 1500
-    /// Of the names on the way to a field, with a point between two.
+    /// The maximum size of a field path, with a dot between two names.
     public static let maxFieldPathBytes = 1500
-    /// Of one text or one run of bytes: 1 MiB without 89 bytes.
+    /// The maximum size of a string or bytes value: 1 MiB minus 89 bytes.
     public static let maxValueBytes = 1_048_487
     public static let maxVectorElements = 2048
     public static let maxRequestBytes = 10 * 1024 * 1024
 
-    /// Checks a document's fields as they would be stored, where each field has the index entries that it has by itself.
+    /// Checks a document's fields as they would be stored, assuming automatic indexes for each field.
     public static func check(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
         try checkContent(fields, of: path)
         let bytes = indexBytes(of: fields, below: size(of: path))
         try check(entries: indexEntries(of: fields), bytes: bytes, of: path)
     }
 
-    /// Checks a document's fields as they would be stored, but for their index entries.
+    /// Checks a document's fields as they would be stored, except for their index entries.
     package static func checkContent(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
         try check(fields, depth: 0, below: 0, of: path)
         let size = size(of: path) + size(of: fields) + 32
@@ -36,7 +35,7 @@ public enum DocumentLimits {
         }
     }
 
-    /// Checks how many index entries a document would have, and the bytes of their keys.
+    /// Checks the number and total key size of a document's index entries.
     package static func check(entries: Int, bytes: Int, of path: DocumentPath) throws(DocumentError) {
         guard entries <= maxIndexEntries else {
             throw .invalidArgument(
@@ -48,7 +47,7 @@ public enum DocumentLimits {
         }
     }
 
-    /// Checks a name as it stands in a map or a field path.
+    /// Checks a name in a map or a field path.
     public static func checkFieldName(_ name: String) throws(DocumentError) {
         guard !name.isEmpty else { throw .invalidArgument("a field name must not be empty") }
         guard name.utf8.count <= maxFieldNameBytes else {
@@ -59,7 +58,7 @@ public enum DocumentLimits {
         }
     }
 
-    /// Checks a way to a field as masks, transforms and queries name it. What follows it may then do so by recursion.
+    /// Checks a field path of a mask, transform or query. Later code may then recurse along it.
     public static func check(_ field: FieldPath) throws(DocumentError) {
         guard field.segments.count <= maxDepth + 1 else {
             throw .invalidArgument(
@@ -71,7 +70,7 @@ public enum DocumentLimits {
         for segment in field.segments { try checkFieldName(segment) }
     }
 
-    /// - Parameter name: bytes of the names on the way to these fields, each with its point.
+    /// - Parameter name: The size of the path above these fields, including dots.
     private static func check(
         _ fields: [String: Value], depth: Int, below name: Int, of path: DocumentPath
     ) throws(DocumentError) {
@@ -119,11 +118,11 @@ public enum DocumentLimits {
     private static func checkVector(_ elements: [Value], of path: DocumentPath) throws(DocumentError) {
         guard (1...maxVectorElements).contains(elements.count) else {
             throw .invalidArgument(
-                "a vector in \"\(path)\" has \(elements.count) elements, and must have 1 to 2,048, the limit")
+                "a vector in \"\(path)\" has \(elements.count) elements; it must have 1 to 2,048")
         }
         for element in elements {
             guard case .double(let number) = element, !number.isNaN else {
-                throw .invalidArgument("a vector in \"\(path)\" holds something that is no double, or NaN")
+                throw .invalidArgument("a vector in \"\(path)\" contains an element that isn't a double, or is NaN")
             }
         }
     }

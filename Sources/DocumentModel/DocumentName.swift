@@ -1,4 +1,4 @@
-/// Which database of which project.
+/// Identifies a database of a project.
 public struct DatabaseID: Hashable, Sendable {
     public var project: String
     public var database: String
@@ -11,7 +11,7 @@ public struct DatabaseID: Hashable, Sendable {
     /// `projects/P/databases/D`.
     public var resourceName: String { "projects/\(project)/databases/\(database)" }
 
-    /// `projects/P/databases/D/documents`, the root every document name starts with.
+    /// `projects/P/databases/D/documents`, the prefix of all document names.
     public var documentsRoot: String { resourceName + "/documents" }
 }
 
@@ -25,7 +25,7 @@ public struct DocumentName: Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
-    /// - Throws: `invalidArgument` where this isn't a document's full name.
+    /// - Throws: `invalidArgument` if this isn't a document's full name.
     public init(_ resourceName: String) throws(DocumentError) {
         let parts = resourceName.utf8.split(
             separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false
@@ -34,7 +34,7 @@ public struct DocumentName: Hashable, Sendable, CustomStringConvertible {
             !parts[1].isEmpty, !parts[3].isEmpty
         else {
             throw .invalidArgument(
-                "\"\(resourceName)\" is no document name; it has the form projects/P/databases/D/documents/PATH")
+                "\"\(resourceName)\" isn't a document name; write projects/P/databases/D/documents/PATH")
         }
         self.database = DatabaseID(project: String(parts[1]), database: String(parts[3]))
         self.path = try DocumentPath(String(parts[5]))

@@ -1,12 +1,12 @@
 /// The path of a document relative to its database: `users/ada/orders/o1`.
 ///
-/// Segments alternate between collection and document ids and are even in number.
-/// A path that exists is valid: `init` refuses what Firestore refuses.
+/// Segments alternate between collection and document ids; their number is even. Every instance is valid: `init`
+/// refuses what Firestore refuses.
 public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
-    /// The segments joined by `/`. Ids can't contain a slash, so this names the document uniquely.
+    /// The segments joined by `/`. Ids can't contain a slash, so the string identifies the document.
     public let string: String
 
-    /// - Throws: `invalidArgument` where the path isn't one of a document.
+    /// - Throws: `invalidArgument` if this isn't a document path.
     public init(_ string: String) throws(DocumentError) {
         let count = try PathSegments.validate(string)
         guard count % 2 == 0 else {
@@ -27,7 +27,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
         CollectionPath(unchecked: PathSegments.dropLast(string))
     }
 
-    /// - Throws: `invalidArgument` where `id` is no valid segment.
+    /// - Throws: `invalidArgument` if `id` isn't a valid segment.
     public func collection(_ id: String) throws(DocumentError) -> CollectionPath {
         try CollectionPath(string + "/" + id)
     }
@@ -43,7 +43,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
     public let string: String
 
-    /// - Throws: `invalidArgument` where the path isn't one of a collection.
+    /// - Throws: `invalidArgument` if this isn't a collection path.
     public init(_ string: String) throws(DocumentError) {
         let count = try PathSegments.validate(string)
         guard count % 2 == 1 else {
@@ -58,7 +58,7 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
     /// The collection's id: the last segment.
     public var id: String { String(string[PathSegments.lastSegment(of: string)]) }
 
-    /// Whether the document stands directly in this collection. Makes no text of its parent.
+    /// Whether the document is directly in this collection. Avoids building its parent's path.
     public func contains(_ document: DocumentPath) -> Bool {
         let collection = string.utf8
         let path = document.string.utf8
@@ -67,13 +67,13 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
         return rest.first == UInt8(ascii: "/") && !rest.dropFirst().contains(UInt8(ascii: "/"))
     }
 
-    /// The document this collection is below; nil at the root.
+    /// The document above this collection; nil at the root.
     public var parent: DocumentPath? {
         let rest = PathSegments.dropLast(string)
         return rest.isEmpty ? nil : DocumentPath(unchecked: rest)
     }
 
-    /// - Throws: `invalidArgument` where `id` is no valid segment.
+    /// - Throws: `invalidArgument` if `id` isn't a valid segment.
     public func document(_ id: String) throws(DocumentError) -> DocumentPath {
         try DocumentPath(string + "/" + id)
     }
@@ -85,7 +85,7 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
     public var description: String { string }
 }
 
-/// What holds for the segments of any path, and Firestore's limits on them.
+/// The rules for segments of all paths, including Firestore's limits.
 enum PathSegments {
     static func hash(_ string: String, into hasher: inout Hasher) {
         var string = string
@@ -95,26 +95,27 @@ enum PathSegments {
     static let maxSegmentBytes = 1500
     static let maxPathBytes = 6 * 1024
 
-    /// Cut at the bytes of slashes: a character may be a slash with a combining mark, which is no separator to ==.
+    /// Splits at slash bytes: a slash with a combining mark is one character to Swift, which `==` doesn't treat as a
+    /// separator.
     static func of(_ string: String) -> [Substring] {
         string.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
     }
 
-    /// - Returns: the number of segments.
+    /// - Returns: The number of segments.
     static func validate(_ string: String) throws(DocumentError) -> Int {
         var text = string
         if let count = text.withUTF8(countOfValid) { return count }
         return try validateOneByOne(string)
     }
 
-    /// The number of segments where all are valid, found in one pass, as paths are read from storage all the time.
+    /// The number of segments if all are valid, in one pass: paths are read from storage all the time.
     private static func countOfValid(_ path: UnsafeBufferPointer<UInt8>) -> Int? {
         guard path.count <= maxPathBytes else { return nil }
         var (count, start) = (0, 0)
         for end in 0...path.count where end == path.count || path[end] == UInt8(ascii: "/") {
             let segment = UnsafeBufferPointer(rebasing: path[start..<end])
             guard let first = segment.first, segment.count <= maxSegmentBytes else { return nil }
-            // May be ".", ".." or __*__.
+            // Might be ".", ".." or __*__.
             if first == UInt8(ascii: "."), segment.count <= 2 { return nil }
             if first == UInt8(ascii: "_"), segment.count >= 4, segment[segment.count - 1] == first { return nil }
             count += 1
@@ -123,7 +124,7 @@ enum PathSegments {
         return count
     }
 
-    /// Tells what is wrong with a path, if something is.
+    /// Throws the error for the first invalid segment, if any.
     private static func validateOneByOne(_ string: String) throws(DocumentError) -> Int {
         guard !string.isEmpty else { throw .invalidArgument("a path must not be empty") }
         guard string.utf8.count <= maxPathBytes else {

@@ -1,83 +1,83 @@
-/// An open transaction of the store.
+/// Identifies an open transaction of the store.
 public struct TransactionID: Hashable, Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 public enum TransactionMode: Hashable, Sendable {
-    /// - Parameter retrying: the transaction that was aborted and that this one tries again. It then gets its turn on
-    ///   what it had read.
+    /// - Parameter retrying: The aborted transaction that this one retries. It gets priority on what that transaction
+    ///   read.
     case readWrite(retrying: TransactionID?)
-    /// All reads see one state: that of a time in the store's past, or of the first read where there is none.
+    /// All reads see one state: that of a time in the past, or without one that of the first read.
     case readOnly(at: Timestamp?)
 }
 
-/// Which state of the store a read sees.
+/// The state of the store that a read sees.
 public enum ReadConsistency: Hashable, Sendable {
-    /// The newest.
+    /// The latest state.
     case strong
-    /// What the transaction sees; the read counts as one of it.
+    /// The transaction's state; the read becomes part of the transaction.
     case transaction(TransactionID)
-    /// The state after all commits up to a time, which must not be in the future nor older than what the store keeps.
+    /// The state after all commits up to a time, which must not be in the future or older than the store's history.
     case at(Timestamp)
 
-    /// The newest state where there is no transaction.
+    /// The latest state outside a transaction.
     public init(transaction: TransactionID?) { self = transaction.map { .transaction($0) } ?? .strong }
 }
 
-/// A document operation as one side asks it of the store.
+/// A request for a document operation.
 ///
-/// The worker's link, REST and every other surface speak these; only the principal differs.
+/// The worker link, REST and all other APIs use these requests; they differ only in the principal.
 public enum DocumentRequest: Hashable, Sendable {
     case get([DocumentPath], ReadConsistency)
     case query(Query, ReadConsistency)
-    /// Numbers about a query's documents in place of the documents.
+    /// Aggregates over a query's documents.
     case aggregate(Query, [AggregateField], ReadConsistency)
-    /// How a query, or an aggregation where there are fields, is answered.
+    /// Explains how a query, or with fields an aggregation, is executed.
     ///
-    /// - Parameter analyze: whether it is also run, for what that reads; else it is planned only.
+    /// - Parameter analyze: Whether to run it and report its cost; otherwise it is only planned.
     case explain(Query, [AggregateField], analyze: Bool, ReadConsistency)
-    /// Places that split a query by name, which has neither filter nor limit, into parts of about the same size.
+    /// Splits a query without filter and limit at document names, into parts of about the same size.
     ///
-    /// - Parameter points: how many places at most; one less than there are to be parts.
+    /// - Parameter points: The maximum number of split points, one less than the number of parts.
     case partition(Query, points: Int, ReadConsistency)
     case begin(TransactionMode)
     /// - Parameters:
-    ///   - completing: the answer of a transactional function, which becomes final with this commit and only with it.
-    ///   - effects: what it causes besides its writes; for admins alone.
+    ///   - completing: The response of a transactional function, which becomes final with this commit.
+    ///   - effects: Tasks and events that the commit causes; for admins only.
     case commit([Write], transaction: TransactionID?, completing: [UInt8]?, effects: [Effect] = [])
-    /// Writes that stand for themselves: each is applied or refused whatever becomes of the others.
+    /// Independent writes: each succeeds or fails on its own.
     case batchWrite([Write])
     case rollback(TransactionID)
 }
 
-/// The store's answer to a ``DocumentRequest``.
+/// The response to a ``DocumentRequest``.
 public enum DocumentResponse: Hashable, Sendable {
-    /// One for each path asked for, in that order; nil where there is no such document.
+    /// One per requested path, in that order; nil if the document doesn't exist.
     case documents([Document?], readTime: Timestamp)
     case results([Document], readTime: Timestamp)
-    /// One for each field asked for, in that order.
+    /// One per requested field, in that order.
     case aggregated([Value], readTime: Timestamp)
     /// - Parameters:
-    ///   - results: the documents of an analyzed query.
-    ///   - values: the values of an analyzed aggregation.
+    ///   - results: The documents of an analyzed query.
+    ///   - values: The values of an analyzed aggregation.
     case explained(QueryExplanation, results: [Document], values: [Value], readTime: Timestamp)
     /// The documents at which parts begin, in the order of their names.
     case partitioned([DocumentPath], readTime: Timestamp)
-    /// - Parameter prefetched: what the transaction that is tried again had read, as it is now. These count as read.
+    /// - Parameter prefetched: The current state of what the retried transaction had read. It counts as read.
     case began(TransactionID, prefetched: [TransactionRead])
     case committed(CommitResult)
-    /// One for each write, in order.
+    /// One per write, in order.
     case written([Result<WriteResult, DocumentError>])
     case rolledBack
-    /// The function's work was done before under the same key: this is the answer it gave then.
+    /// The function already completed under the same idempotency key: this is its stored response.
     case completed([UInt8])
     case failed(DocumentError)
 }
 
 public struct CommitResult: Hashable, Sendable {
     public var commitTime: Timestamp
-    /// One for each write, in order.
+    /// One per write, in order.
     public var writeResults: [WriteResult]
 
     public init(commitTime: Timestamp, writeResults: [WriteResult]) {
@@ -86,7 +86,7 @@ public struct CommitResult: Hashable, Sendable {
     }
 }
 
-/// One read of a transaction with its answer.
+/// One read of a transaction with its result.
 public enum TransactionRead: Hashable, Sendable {
     case document(DocumentPath, Document?)
     case query(Query, [Document])

@@ -1,18 +1,18 @@
-/// The way to a field through maps: `address.city`. Equal are paths of the same bytes.
+/// The path to a field through nested maps: `address.city`. Paths are equal if their bytes are.
 public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     public let segments: [String]
 
-    /// Segments taken as they are, dots and all.
-    /// - Precondition: there is at least one.
+    /// Uses the segments unchanged, including dots.
+    /// - Precondition: There is at least one segment.
     public init(segments: [String]) {
         precondition(!segments.isEmpty, "a field path has at least one segment")
         self.segments = segments
     }
 
-    /// Reads the dotted form, in which a segment that isn't a plain identifier stands in backticks:
-    /// ``a.`b c`.d``, with `` \` `` and `\\` inside them.
+    /// Parses the dotted form. A segment that isn't a plain identifier is quoted in backticks, with `` \` `` and `\\`
+    /// as escapes: ``a.`b c`.d``.
     ///
-    /// - Throws: `invalidArgument` where a segment is empty or a backtick isn't closed.
+    /// - Throws: `invalidArgument` if a segment is empty or a backtick isn't closed.
     public init(_ dotted: String) throws(DocumentError) {
         var segments: [String] = []
         var bytes: [UInt8] = []
@@ -49,12 +49,12 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         self.segments = segments
     }
 
-    /// The document's own name as a field of queries: `__name__`.
+    /// The document's own name as a query field: `__name__`.
     public static let documentID = FieldPath(segments: ["__name__"])
 
     public var isDocumentID: Bool { segments == ["__name__"] }
 
-    /// The dotted form, with backticks where they are needed.
+    /// The dotted form, with backticks where needed.
     public var description: String {
         segments.map { segment in
             Self.isIdentifier(segment)

@@ -1,4 +1,4 @@
-/// A place on earth, in degrees.
+/// A geographical position in degrees.
 public struct GeoPoint: Hashable, Sendable {
     /// -90...90
     public var latitude: Double
@@ -10,6 +10,6 @@ public struct GeoPoint: Hashable, Sendable {
         self.longitude = longitude
     }
 
-    /// Whether both coordinates are within their ranges; the store refuses others.
+    /// Whether both coordinates are within their ranges. The store refuses other values.
     public var isValid: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
 }

@@ -1,11 +1,11 @@
-/// Which documents, in which order, from where to where.
+/// A query: which documents, in which order, and from where to where.
 ///
-/// The words are those of Firestore's structured query.
+/// The names are those of Firestore's structured query.
 public struct Query: Hashable, Sendable {
-    /// The document whose collection is asked; nil for one at the root.
+    /// The document above the queried collection; nil for a collection at the root.
     public var parent: DocumentPath?
     public var collectionID: String
-    /// Whether collections of that id at any depth below `parent` count: a collection group.
+    /// Whether the query covers all collections with this id at any depth below `parent`: a collection group.
     public var allDescendants: Bool
     public var filter: Filter?
     public var orderBy: [Order]
@@ -13,7 +13,7 @@ public struct Query: Hashable, Sendable {
     public var end: Cursor?
     public var offset: Int
     public var limit: Int?
-    /// The fields to answer; nil for all. `__name__` alone answers documents without fields.
+    /// The fields to return; nil for all. `__name__` alone returns documents without fields.
     public var projection: [FieldPath]?
 
     public init(parent: DocumentPath? = nil, collectionID: String, allDescendants: Bool = false) {
@@ -29,7 +29,7 @@ public struct Query: Hashable, Sendable {
         self.projection = nil
     }
 
-    /// Ids of collections are compared by their bytes, as all paths are.
+    /// Collection ids are compared by their bytes, like all paths.
     public static func == (a: Query, b: Query) -> Bool {
         TextBytes.equal(a.collectionID, b.collectionID) && a.parent == b.parent
             && a.allDescendants == b.allDescendants && a.filter == b.filter && a.orderBy == b.orderBy
@@ -60,11 +60,11 @@ public struct Query: Hashable, Sendable {
         }
     }
 
-    /// A place in the order: values for its first fields.
+    /// A position in the order: values for its first fields.
     public struct Cursor: Hashable, Sendable {
         public var values: [Value]
-        /// Whether the place is just before the documents with these values, else just after them:
-        /// startAt and endBefore are before, startAfter and endAt are not.
+        /// Whether the position is just before the documents with these values, or just after them: before for startAt
+        /// and endBefore, after for startAfter and endAt.
         public var before: Bool
 
         public init(values: [Value], before: Bool) {

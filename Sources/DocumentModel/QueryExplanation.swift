@@ -1,8 +1,8 @@
-/// How the store answers a query, and what that cost where it was run.
+/// How the store executes a query, and what the execution cost.
 public struct QueryExplanation: Hashable, Sendable {
-    /// One index that is read.
+    /// An index that the query uses.
     public struct IndexUse: Hashable, Sendable {
-        /// `Collection` or `Collection group`, as Firestore's explanations have it.
+        /// `Collection` or `Collection group`, as in Firestore's explanations.
         public var scope: String
         /// `(owner ASC, price DESC, __name__ DESC)`.
         public var properties: String
@@ -13,7 +13,7 @@ public struct QueryExplanation: Hashable, Sendable {
         }
     }
 
-    /// What running the query read.
+    /// What the execution read.
     public struct Cost: Hashable, Sendable {
         public var documentsReturned: Int
         public var indexEntriesRead: Int
@@ -30,13 +30,13 @@ public struct QueryExplanation: Hashable, Sendable {
         }
     }
 
-    /// Those that are read; none where documents are looked at one after the other.
+    /// The indexes used; empty if documents are scanned one by one.
     public var indexes: [IndexUse]
-    /// How these are put together, in words for people: one line for each part of the query.
+    /// How the indexes are combined, in one readable line per part of the query.
     public var steps: [String]
-    /// Nil where the query was planned only.
+    /// Nil if the query was only planned.
     public var cost: Cost?
-    /// The composite index that would spare most of what was read, ready for the `indexes` of `firestore.indexes.json`.
+    /// The composite index that would avoid most reads, ready for the `indexes` of `firestore.indexes.json`.
     public var suggestedIndex: String?
 
     public init(indexes: [IndexUse], steps: [String], cost: Cost? = nil, suggestedIndex: String? = nil) {

@@ -1,6 +1,6 @@
-/// The canonical status codes shared by callables, documents and gRPC.
+/// The canonical status codes, shared by callables, documents and gRPC.
 ///
-/// Wire names and HTTP statuses are those of the callable protocol; the raw value is gRPC's number.
+/// Wire names and HTTP statuses follow the callable protocol; the raw value is gRPC's number.
 public enum StatusCode: UInt8, Sendable, Hashable, CaseIterable {
     case ok = 0
     case cancelled = 1
@@ -43,7 +43,7 @@ public enum StatusCode: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The HTTP status a caller sees.
+    /// The HTTP status that the caller receives.
     public var httpStatus: Int {
         switch self {
         case .ok: 200

@@ -1,11 +1,11 @@
-/// Texts compared by their bytes: Swift's == on String folds canonically equivalent texts into one.
+/// Compares strings by their UTF-8 bytes. Swift's `==` treats canonically equivalent strings as equal.
 package enum TextBytes {
     package static func equal(_ a: String, _ b: String) -> Bool {
         var (a, b) = (a, b)
         return a.withUTF8 { a in b.withUTF8 { b in equal(a, b) } }
     }
 
-    /// Without an early way out of the loop, so that it compares many bytes at a time.
+    /// Has no early exit from the loop, so that the compiler can vectorize it.
     static func equal(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
         guard a.count == b.count else { return false }
         var difference: UInt8 = 0
@@ -19,7 +19,7 @@ package enum TextBytes {
         return all < 0x80
     }
 
-    /// Below, above or 0 as one is before, after or the same as the other.
+    /// Returns a negative number, 0 or a positive number if `a` sorts before, with or after `b`.
     static func order(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Int {
         var index = 0
         let count = min(a.count, b.count)

@@ -1,5 +1,5 @@
 extension Timestamp {
-    /// `2026-01-02T03:04:05.678Z`: no fraction, or one of 3, 6 or 9 digits, as protobuf's JSON has it.
+    /// `2026-01-02T03:04:05.678Z`, with 0, 3, 6 or 9 fraction digits like protobuf's JSON.
     public var rfc3339: String {
         let days = Self.floorDivide(seconds, 86_400)
         let secondOfDay = Int(seconds - days * 86_400)
@@ -39,8 +39,8 @@ extension Timestamp {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; nil where it is anything else.
-    /// Digits beyond the nanosecond are cut off. A leap second counts as the second after it.
+    /// Parses `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; returns nil for anything else. Digits beyond nanoseconds are
+    /// dropped. A leap second is read as the following second.
     public init?(rfc3339 string: String) {
         var rest = Substring(string).utf8
         func number(_ width: Int) -> Int? {

@@ -1,5 +1,5 @@
 extension Timestamp {
-    /// The time so many seconds later; one beyond the last year is the last.
+    /// The time this many seconds later, at most the last representable time.
     package func after(seconds: Double) -> Timestamp {
         let end = Double(Self.latest.microseconds)
         let sum = Double(microseconds) + (seconds * 1_000_000).rounded(.up)
@@ -7,7 +7,7 @@ extension Timestamp {
         return Timestamp(microseconds: microseconds + Int64((seconds * 1_000_000).rounded(.up)))
     }
 
-    /// Seconds from another time to this one; negative where it lies behind.
+    /// The seconds from `other` to this time; negative if `other` is later.
     package func seconds(since other: Timestamp) -> Double { Double(microseconds - other.microseconds) / 1_000_000 }
 
     /// Days since 1970 in UTC.

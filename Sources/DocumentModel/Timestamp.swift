@@ -1,10 +1,10 @@
-/// A point in time, to the nanosecond in memory and to the microsecond once stored.
+/// A point in time, with nanosecond precision in memory and microsecond precision in storage.
 ///
-/// Years 1 to 9999, as Firestore has it.
+/// Firestore supports the years 1 to 9999.
 public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Seconds since 1970-01-01T00:00:00Z, without leap seconds; negative before.
     public let seconds: Int64
-    /// 0..<1_000_000_000, always counted forward from `seconds`.
+    /// 0..<1_000_000_000; counts forward from `seconds`, also for negative times.
     public let nanoseconds: Int32
 
     static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
@@ -16,7 +16,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
         self.nanoseconds = nanoseconds
     }
 
-    /// Microseconds since 1970, what commit and update times are counted in.
+    /// Microseconds since 1970, the unit of commit and update times.
     public init(microseconds: Int64) {
         let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         self.init(
@@ -24,13 +24,13 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
             nanoseconds: Int32((remainder < 0 ? remainder + 1_000_000 : remainder) * 1000))
     }
 
-    /// Microseconds since 1970; what is finer is cut off.
+    /// Microseconds since 1970; higher precision is truncated.
     public var microseconds: Int64 { seconds * 1_000_000 + Int64(nanoseconds / 1000) }
 
     /// Whether the year is between 1 and 9999.
     public var isInRange: Bool { Self.secondsRange.contains(seconds) }
 
-    /// The same instant cut to the microsecond, as it is stored.
+    /// The time truncated to microseconds, as it is stored.
     public var truncatedToMicroseconds: Timestamp {
         Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1000 * 1000)
     }

@@ -1,8 +1,8 @@
-/// How one thing stands to another in Firestore's order.
+/// The result of a comparison in Firestore's order.
 public enum ValueOrder: Int, Sendable, Hashable {
     case ascending = -1, same = 0, descending = 1
 
-    /// The order of two things the other way round.
+    /// The result with both sides swapped.
     public var reversed: ValueOrder {
         switch self {
         case .ascending: .descending
@@ -16,7 +16,7 @@ public enum ValueOrder: Int, Sendable, Hashable {
     }
 }
 
-/// The classes of values whose members compare with each other, in the order in which the classes sort.
+/// The classes of mutually comparable values, in Firestore's sort order.
 public enum ValueClass: UInt8, Sendable, Hashable, Comparable, CaseIterable {
     case null = 1, boolean, number, timestamp, string, bytes, reference, geoPoint, array, vector, map
 
@@ -39,7 +39,7 @@ extension Value {
         }
     }
 
-    /// The elements of a vector, which is a map of the form `{__type__: "__vector__", value: […]}`; nil for all else.
+    /// The elements of a vector, a map of the form `{__type__: "__vector__", value: […]}`; nil for any other value.
     public var vectorElements: [Value]? {
         guard case .map(let fields) = self, fields.count == 2,
             case .string("__vector__") = fields["__type__"], case .array(let elements) = fields["value"]
@@ -47,11 +47,11 @@ extension Value {
         return elements
     }
 
-    /// Firestore's total order of all values.
+    /// Compares two values in Firestore's total order.
     ///
-    /// Classes first, as ``ValueClass`` has them. NaN is the first number, and integers and doubles compare by their
-    /// exact value. Texts and bytes compare byte by byte, vectors by length and then by element, maps by their sorted
-    /// entries.
+    /// Values of different classes sort by ``ValueClass``. NaN is the smallest number; integers and doubles compare by
+    /// their exact values. Strings and bytes compare by bytes, vectors by length and then by element, maps by their
+    /// sorted entries.
     public static func compare(_ a: Value, _ b: Value) -> ValueOrder {
         switch (a, b) {
         case (.integer(let a), .integer(let b)): return ValueOrder(a, b)
@@ -82,7 +82,7 @@ extension Value {
         }
     }
 
-    /// Whether both are one value to queries and array operations: 1 and 1.0 are, NaN and NaN too.
+    /// Whether queries and array operations treat both values as equal: 1 and 1.0 are equal, and so are NaN and NaN.
     public static func equivalent(_ a: Value, _ b: Value) -> Bool { compare(a, b) == .same }
 
     private static func compare(_ a: Double, _ b: Double) -> ValueOrder {
@@ -140,7 +140,7 @@ extension Value {
 }
 
 extension DocumentPath {
-    /// The order of `__name__`: segment by segment, each by its bytes.
+    /// Compares two paths in the order of `__name__`: segment by segment, by bytes.
     public static func compare(_ a: DocumentPath, _ b: DocumentPath) -> ValueOrder {
         var (a, b) = (a.string.utf8.makeIterator(), b.string.utf8.makeIterator())
         let slash = UInt8(ascii: "/")
@@ -150,7 +150,7 @@ extension DocumentPath {
             case (nil, _): return .ascending
             case (_, nil): return .descending
             case (let a?, let b?) where a != b:
-                // A slash ends a segment, so it sorts before every byte that a segment can hold.
+                // A slash ends a segment, so it sorts before any byte within a segment.
                 if a == slash { return .ascending }
                 return b == slash ? .descending : ValueOrder(a, b)
             default: break

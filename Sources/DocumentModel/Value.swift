@@ -1,7 +1,7 @@
-/// What a field of a document can hold.
+/// The value of a document's field.
 ///
-/// Equality is exact (an integer never equals a double, NaN equals NaN, -0 equals 0), so that it can tell whether a
-/// write changes anything. Queries compare by ``Value/compare(_:_:)`` instead, where 1 and 1.0 are one value.
+/// Equality is exact (an integer never equals a double, NaN equals NaN, -0 equals 0), so that it tells whether a
+/// write changes anything. Queries use ``Value/compare(_:_:)`` instead, where 1 equals 1.0.
 public enum Value: Sendable {
     case null
     case boolean(Bool)

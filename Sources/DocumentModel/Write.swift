@@ -1,4 +1,4 @@
-/// One change of a commit.
+/// One write of a commit.
 public struct Write: Hashable, Sendable {
     public var path: DocumentPath
     public var operation: Operation
@@ -15,13 +15,13 @@ public struct Write: Hashable, Sendable {
     }
 
     public enum Operation: Hashable, Sendable {
-        /// The document becomes exactly these fields.
+        /// Replaces the document with exactly these fields.
         case set([String: Value])
-        /// The fields named by the mask take their value from `fields`, or go where it has none; others stay.
-        /// Creates the document where it is missing, unless the precondition says otherwise.
+        /// Sets the masked fields to their value in `fields`, or removes those that have none; other fields stay.
+        /// Creates the document if it doesn't exist, unless the precondition forbids it.
         case update([String: Value], mask: [FieldPath])
         case delete
-        /// Changes nothing; the commit fails where the precondition does.
+        /// Changes nothing; the commit fails if the precondition isn't met.
         case verify
     }
 
@@ -31,7 +31,7 @@ public struct Write: Hashable, Sendable {
     }
 }
 
-/// A change computed by the store from what the field holds at the commit.
+/// A change that the store computes from the field's value at the commit.
 public struct FieldTransform: Hashable, Sendable {
     public var field: FieldPath
     public var operation: Operation
@@ -42,24 +42,24 @@ public struct FieldTransform: Hashable, Sendable {
     }
 
     public enum Operation: Hashable, Sendable {
-        /// The commit's time.
+        /// Sets the commit time.
         case serverTimestamp
-        /// Adds a number. Integers saturate at Int64's bounds; a double on either side makes a double; what isn't a
-        /// number counts as 0.
+        /// Adds a number. Integers saturate at Int64's bounds; a double on either side produces a double; a value that
+        /// isn't a number counts as 0.
         case increment(Value)
         case maximum(Value)
         case minimum(Value)
-        /// Appends the elements that aren't in the array yet; what isn't an array counts as empty.
+        /// Appends the elements that the array doesn't contain yet; a value that isn't an array counts as empty.
         case arrayUnion([Value])
         case arrayRemove([Value])
     }
 }
 
-/// What one write of a commit led to.
+/// The result of one write of a commit.
 public struct WriteResult: Hashable, Sendable {
-    /// The document's update time after the write. A write that changes nothing leaves the old one. Nil after a delete.
+    /// The document's update time after the write, unchanged if the write changes nothing. Nil after a delete.
     public var updateTime: Timestamp?
-    /// One for each transform, in order: the new value of numbers and times, null of array operations.
+    /// One per transform, in order: the new value of numbers and times, null for array operations.
     public var transformResults: [Value]
 
     public init(updateTime: Timestamp?, transformResults: [Value]) {

@@ -3,7 +3,7 @@ import DocumentStore
 package import WorkerProtocol
 
 extension DeliveryFailure {
-    /// A try that a handler has failed, as its delivery keeps it.
+    /// An attempt that the handler failed, as stored with its delivery.
     package init(_ failure: InvocationFailure) {
         self.init("\(failure.code.wireName): \(failure.message)", status: failure.code.httpStatus)
     }

@@ -1,21 +1,21 @@
 package import DocumentModel
 package import DocumentStore
 
-/// What the dispatcher remembers over the host's restarts.
+/// The dispatcher's durable state.
 package struct EventRecords: Sendable {
-    /// Since when which functions are paused; ``everything`` stands for all of them.
+    /// The time since when each function is paused; ``everything`` stands for all of them.
     package var pauses: [String: Timestamp] = [:]
-    /// What functions had used of their budgets.
+    /// The functions' budget use.
     package var budgets: [String: [UInt8]] = [:]
 
-    /// No function's name.
+    /// A name that no function can have.
     package static let everything = "*"
     private static let pausePrefix = "pause/"
     private static let budgetPrefix = "budget/"
 
     package init() {}
 
-    /// - Throws: `DocumentError` where the store can't be read.
+    /// - Throws: `DocumentError` if the store can't be read.
     package static func load(_ store: DocumentStore) async throws(DocumentError) -> Self {
         var records = EventRecords()
         records.pauses = try await pauses(store)
@@ -25,7 +25,7 @@ package struct EventRecords: Sendable {
         return records
     }
 
-    /// - Throws: `DocumentError` where the store can't be read.
+    /// - Throws: `DocumentError` if the store can't be read.
     package static func pauses(_ store: DocumentStore) async throws(DocumentError) -> [String: Timestamp] {
         var pauses: [String: Timestamp] = [:]
         for (name, value) in try await store.records(startingWith: pausePrefix) {
@@ -36,7 +36,7 @@ package struct EventRecords: Sendable {
         return pauses
     }
 
-    /// Whether a function is paused, by itself or with all.
+    /// Whether a function is paused, by name or together with all.
     package static func isPaused(_ name: String, _ pauses: [String: Timestamp]) -> Bool {
         pauses[name] != nil || pauses[everything] != nil
     }

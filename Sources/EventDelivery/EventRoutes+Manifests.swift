@@ -3,9 +3,9 @@ import DocumentStore
 package import FunctionManifest
 
 extension EventRoutes {
-    /// What the served functions are told of.
+    /// The events that the served functions receive.
     ///
-    /// - Throws: ``DocumentPattern/Problem`` for a pattern that a manifest's own check refuses.
+    /// - Throws: ``DocumentPattern/Problem`` for a pattern that the manifest's own check refuses.
     package init(_ functions: [FunctionManifest], maxDepth: Int = 16) throws(DocumentPattern.Problem) {
         var documents: [DocumentTrigger] = []
         var events: [EventTrigger] = []

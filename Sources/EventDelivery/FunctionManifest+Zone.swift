@@ -2,9 +2,9 @@ import FunctionManifest
 import Foundation
 
 extension FunctionManifest {
-    /// Why clocks of a job's time zone can't be told; nil where they can, or where this is no job.
+    /// Why the job's time zone is invalid; nil if it is valid, or if this isn't a job.
     ///
-    /// It is no part of the manifest's own check: the bundle does without the zones, which Foundation brings.
+    /// This isn't part of the manifest's own check, because the bundle doesn't link Foundation, which has the zones.
     package var zoneProblem: String? {
         guard case .schedule(let trigger) = trigger, TimeZone(identifier: trigger.timeZone) == nil else { return nil }
         return ScheduleError.unknownZone(trigger.timeZone).description

@@ -3,11 +3,11 @@ package import DocumentStore
 import FunctionManifest
 
 extension RetryPolicy {
-    /// What becomes of a delivery whose try has failed.
+    /// The outcome of a delivery after a failed attempt.
     ///
     /// - Parameters:
-    ///   - delivery: as it was before the try.
-    ///   - began: when the try began.
+    ///   - delivery: The delivery before the attempt.
+    ///   - began: When the attempt began.
     package func outcome(
         of delivery: Delivery, _ failure: DeliveryFailure, began: Timestamp, now: Timestamp
     ) -> DeliveryOutcome {

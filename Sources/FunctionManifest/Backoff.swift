@@ -1,9 +1,9 @@
-/// The pauses between tries: they double, then grow by equal steps, up to a bound.
+/// The delays between attempts: they double, then grow linearly, up to a maximum.
 package struct Backoff: Hashable, Sendable {
-    /// Seconds before the second try.
+    /// The delay in seconds before the second attempt.
     package var min: Double
     package var max: Double
-    /// How often a pause is twice the one before; nil for always.
+    /// How often the delay doubles; nil for no limit.
     package var doublings: Int?
 
     package init(min: Double, max: Double, doublings: Int? = nil) {
@@ -12,12 +12,12 @@ package struct Backoff: Hashable, Sendable {
         self.doublings = doublings
     }
 
-    /// Seconds to wait once so many tries have failed, one at least.
+    /// The delay in seconds after this many failures, at least one.
     package func pause(afterFailures failures: Int) -> Double {
         let step = failures - 1
         let doubled = Swift.min(step, doublings ?? step, 1000)
         var power = min
-        // Beyond the bound it grows no more, so this ends early for any pause that can be told from 0.
+        // The delay can't exceed the maximum, so the loop ends early for any delay that isn't nearly 0.
         for _ in 0..<Swift.max(doubled, 0) where power < max { power *= 2 }
         return Swift.min(max, power + Double(step - doubled) * power)
     }

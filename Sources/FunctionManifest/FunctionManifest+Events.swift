@@ -1,5 +1,5 @@
 extension TriggerManifest {
-    /// Whether the function is started by deliveries and not by requests.
+    /// Whether deliveries start the function, not requests.
     package var isForEvents: Bool {
         switch self {
         case .callable, .http: false
@@ -9,8 +9,8 @@ extension TriggerManifest {
 }
 
 extension FunctionManifest {
-    /// How many deliveries are handled at once: as many as the function's workers take, within a task queue's own bound
-    /// or 100.
+    /// The maximum number of deliveries handled at once: the capacity of the function's workers, capped at the task
+    /// queue's own limit or at 100.
     package var maxConcurrentDeliveries: Int {
         let places = concurrency * maxInstances
         if case .task(let trigger) = trigger { return min(places, trigger.maxConcurrentDispatches) }

@@ -1,14 +1,13 @@
 package import DocumentModel
 
-/// A bundle's functions as data: all that the host ever knows of them.
+/// A bundle's functions as data. This is all that the host knows of them.
 package struct Manifest: Codable, Equatable, Sendable {
-    /// The version of what host and workers say to each other, manifests among it. Raised by every change that an older
-    /// side wouldn't understand.
+    /// The version of the protocol between host and workers, manifests included. Incremented by each incompatible change.
     package static let protocolVersion = 3
 
     package var protocolVersion: Int
     package var functions: [FunctionManifest]
-    /// What the operator gives the bundle, secrets among it. Names are unique.
+    /// The values that the operator supplies, including secrets. Names are unique.
     package var params: [ParamManifest]
 
     package init(
@@ -20,7 +19,7 @@ package struct Manifest: Codable, Equatable, Sendable {
     }
 }
 
-/// One function: what starts it and what it may use.
+/// One function: its trigger and its options.
 package struct FunctionManifest: Codable, Equatable, Sendable {
     package var name: String
     package var regions: [String]
@@ -31,9 +30,9 @@ package struct FunctionManifest: Codable, Equatable, Sendable {
     package var minInstances: Int
     package var maxInstances: Int
     package var labels: [String: String]
-    /// The names of those that it may read.
+    /// The names of the secrets that the function may read.
     package var secrets: [String]
-    /// Each of them holds.
+    /// All of them apply.
     package var rateLimits: [RateLimitManifest]
     package var ingress: String
     package var invoker: [String]
@@ -65,7 +64,7 @@ package struct FunctionManifest: Codable, Equatable, Sendable {
     }
 }
 
-/// What starts a function.
+/// What triggers a function.
 package enum TriggerManifest: Codable, Equatable, Sendable {
     case callable(CallableTrigger)
     case http(HTTPTrigger)
@@ -77,9 +76,9 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     package struct CallableTrigger: Codable, Equatable, Sendable {
         package var cors: CORSPolicy
         package var enforceAppCheck: Bool
-        /// Whether an App Check token counts as used once it was sent here.
+        /// Whether a call consumes its App Check token.
         package var consumeAppCheckToken: Bool
-        /// Seconds between signs of life on a silent stream; nil for none.
+        /// The interval of keep-alives on a silent stream in seconds; nil for none.
         package var heartbeatSeconds: Int?
 
         package init(
@@ -101,11 +100,11 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     package struct DocumentTrigger: Codable, Equatable, Sendable {
         package var eventType: DocumentEventType
         package var document: String
-        /// Nil where an event whose handler fails is dropped.
+        /// Nil if an event whose handler fails is dropped.
         package var retry: EventRetryManifest?
-        /// Whether the changes of one document are handled one at a time, in the order of their commits.
+        /// Whether the changes of one document are handled one at a time, in commit order.
         package var isOrdered: Bool
-        /// Whether the function wants the type of events that tell who made the change. Ours all do.
+        /// Whether the function wants the event type with auth context. Our events always contain it.
         package var hasAuthContext: Bool
 
         package init(
@@ -119,7 +118,7 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
             self.hasAuthContext = hasAuthContext
         }
 
-        /// `google.cloud.firestore.document.v1.created`, or with `.withAuthContext` behind it.
+        /// `google.cloud.firestore.document.v1.created`, or with the suffix `.withAuthContext`.
         package var cloudEventType: String {
             "google.cloud.firestore.document.v1." + eventType.rawValue + (hasAuthContext ? ".withAuthContext" : "")
         }
@@ -134,7 +133,7 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
         package var maxBackoffSeconds: Int
         package var maxDoublings: Int
         package var missedRuns: MissedRunsManifest
-        /// Whether a run may begin while the one before goes on.
+        /// Whether a run may start while the previous one is in progress.
         package var overlaps: Bool
 
         package init(
@@ -155,9 +154,9 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
 
     /// A queue of tasks.
     package struct TaskTrigger: Codable, Equatable, Sendable {
-        /// Tries in all; -1 for no bound.
+        /// The maximum number of attempts; -1 for no limit.
         package var maxAttempts: Int
-        /// The time in which to try; 0 for no bound.
+        /// The time limit for attempts; 0 for no limit.
         package var maxRetrySeconds: Int
         package var minBackoffSeconds: Double
         package var maxBackoffSeconds: Double
@@ -180,7 +179,7 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
         }
     }
 
-    /// Events by type, and by attributes that must be equal.
+    /// Events selected by type, and by attributes that must be equal.
     package struct EventTrigger: Codable, Equatable, Sendable {
         package var eventType: String
         package var filters: [String: String]
@@ -194,13 +193,13 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
     }
 }
 
-/// How an event whose handler fails is tried again: with pauses that double, until it is too old.
+/// How an event whose handler fails is retried: with exponential backoff, up to a maximum age.
 package struct EventRetryManifest: Codable, Equatable, Sendable {
     package var minBackoffSeconds: Double
     package var maxBackoffSeconds: Double
-    /// Counted from the event; then it becomes a dead letter.
+    /// Counted from the event. Then the delivery is dead-lettered.
     package var maxAgeSeconds: Int
-    /// Nil for as many as the age allows.
+    /// Nil if only the age limits the attempts.
     package var maxAttempts: Int?
 
     package init(
@@ -214,22 +213,22 @@ package struct EventRetryManifest: Codable, Equatable, Sendable {
     }
 }
 
-/// What becomes of a job's runs that were due while the host was down, or while the run before went on.
+/// What happens to a job's runs that were due while the host was down or the previous run was in progress.
 package enum MissedRunsManifest: Codable, Hashable, Sendable {
-    /// One run, for the last of them.
+    /// One run, with the due time of the last one.
     case once
     case skip
-    /// Each of them, the latest so many at most.
+    /// Each of them, up to the latest `max`.
     case all(max: Int)
 }
 
-/// Which origins' pages may call a function from a browser.
+/// Which web origins may call a function from a browser.
 package enum CORSPolicy: Codable, Equatable, Sendable {
     case off
     case any
     case origins([String])
 
-    /// Whether a page of this origin may read the answer.
+    /// Whether a page of this origin may read the response.
     package func allows(_ origin: String) -> Bool {
         switch self {
         case .off: false

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// What makes a manifest impossible to serve: which function or param, what, and what would be right.
+/// Why a manifest can't be served: which function or param, what is wrong, and what would be valid.
 package struct ManifestProblem: Error, Equatable, CustomStringConvertible {
     private var subject: String
     package var reason: String
@@ -19,15 +19,15 @@ package struct ManifestProblem: Error, Equatable, CustomStringConvertible {
 }
 
 extension Manifest {
-    /// Everything that is wrong with the manifest, function by function; empty where it can be served.
+    /// All problems of the manifest, by function; empty if it can be served.
     ///
-    /// The bundle checks itself when it starts, and the host checks what it is told: it trusts no bundle.
+    /// The bundle checks itself at startup. The host checks every manifest again, because it doesn't trust bundles.
     package var problems: [ManifestProblem] {
         var names: Set<String> = []
         return functions.flatMap { function in
             var reasons = function.problems
             if !names.insert(function.name).inserted {
-                reasons.insert("there are two of this name; rename one", at: 0)
+                reasons.insert("two functions have this name; rename one", at: 0)
             }
             return reasons.map { ManifestProblem(function: function.name, reason: $0) }
         } + paramProblems
@@ -45,24 +45,25 @@ extension FunctionManifest {
         require(
             Self.isValidName(name),
             "the name must start with a letter and have at most 63 letters, digits, \"_\" or \"-\"")
-        require(!regions.isEmpty, "it has no region; leave the option out for us-central1")
+        require(!regions.isEmpty, "it has no region; omit the option for us-central1")
         for region in regions {
             require(
                 Self.isValidRegion(region),
-                "\"\(region)\" is no region; it has lower-case letters, digits and \"-\", such as europe-west1")
+                "\"\(region)\" isn't a valid region; it has lower-case letters, digits and \"-\", such as europe-west1")
         }
         require(
             Self.memorySizes.contains(memoryMiB),
-            "memory is \(memoryMiB) MiB; possible are 128, 256 and 512 MiB, 1, 2, 4, 8, 16 and 32 GiB")
+            "memory is \(memoryMiB) MiB; it must be 128, 256 or 512 MiB, or 1, 2, 4, 8, 16 or 32 GiB")
         require(
             (1...trigger.maxTimeoutSeconds).contains(timeoutSeconds),
-            "the timeout is \(timeoutSeconds) s; for \(trigger.kindName) it is 1 to \(trigger.maxTimeoutSeconds) s")
-        require(cpu > 0 && cpu <= 8, "cpu is \(cpu); it is more than 0 and at most 8")
-        require((1...1000).contains(concurrency), "concurrency is \(concurrency); it is 1 to 1000")
+            "the timeout is \(timeoutSeconds) s; for \(trigger.kindName) it must be 1 to \(trigger.maxTimeoutSeconds) s"
+        )
+        require(cpu > 0 && cpu <= 8, "cpu is \(cpu); it must be more than 0 and at most 8")
+        require((1...1000).contains(concurrency), "concurrency is \(concurrency); it must be 1 to 1000")
         require(
-            cpu >= 1 || concurrency == 1, "concurrency is \(concurrency) with less than one cpu; it must be 1 there")
-        require((0...1000).contains(minInstances), "minInstances is \(minInstances); it is 0 to 1000")
-        require((1...1000).contains(maxInstances), "maxInstances is \(maxInstances); it is 1 to 1000")
+            cpu >= 1 || concurrency == 1, "concurrency is \(concurrency) with less than one cpu; it must be 1")
+        require((0...1000).contains(minInstances), "minInstances is \(minInstances); it must be 0 to 1000")
+        require((1...1000).contains(maxInstances), "maxInstances is \(maxInstances); it must be 1 to 1000")
         require(
             minInstances <= maxInstances, "minInstances is \(minInstances), more than maxInstances, \(maxInstances)")
         problems += rateLimitProblems
@@ -110,7 +111,7 @@ extension TriggerManifest {
         switch self {
         case .callable(let trigger):
             if let seconds = trigger.heartbeatSeconds, !(1...3600).contains(seconds) {
-                return ["heartbeat is \(seconds) s; it is 1 to 3600 s, or nil for none"]
+                return ["heartbeat is \(seconds) s; it must be 1 to 3600 s, or nil for none"]
             }
             return []
         case .http:
@@ -122,38 +123,39 @@ extension TriggerManifest {
         case .schedule(let trigger):
             var problems: [String] = []
             do { _ = try Schedule(trigger.schedule) } catch {
-                problems.append("the schedule \"\(trigger.schedule)\" can't be kept: \(error)")
+                problems.append("the schedule \"\(trigger.schedule)\" is invalid: \(error)")
             }
             if !(0...5).contains(trigger.retryCount) {
-                problems.append("retry count is \(trigger.retryCount); it is 0 to 5")
+                problems.append("retry count is \(trigger.retryCount); it must be 0 to 5")
             }
             if trigger.minBackoffSeconds > trigger.maxBackoffSeconds || trigger.minBackoffSeconds < 0 {
                 problems.append("the backoff goes from \(trigger.minBackoffSeconds) to \(trigger.maxBackoffSeconds) s")
             }
             if trigger.maxRetrySeconds < 0 { problems.append("maxRetrySeconds is \(trigger.maxRetrySeconds)") }
             if !(0...16).contains(trigger.maxDoublings) {
-                problems.append("maxDoublings is \(trigger.maxDoublings); it is 0 to 16")
+                problems.append("maxDoublings is \(trigger.maxDoublings); it must be 0 to 16")
             }
             if case .all(let max) = trigger.missedRuns, !(1...1000).contains(max) {
-                problems.append("missed runs to make up for are \(max); it is 1 to 1000")
+                problems.append("the maximum of missed runs is \(max); it must be 1 to 1000")
             }
             return problems
         case .task(let trigger):
             var problems: [String] = []
             if trigger.maxAttempts != -1, !(1...10_000).contains(trigger.maxAttempts) {
-                problems.append("maxAttempts is \(trigger.maxAttempts); it is 1 to 10000, or -1 for no bound")
+                problems.append("maxAttempts is \(trigger.maxAttempts); it must be 1 to 10000, or -1 for no limit")
             }
             if trigger.maxRetrySeconds < 0 { problems.append("maxRetrySeconds is \(trigger.maxRetrySeconds)") }
             problems += backoffProblems(trigger.minBackoffSeconds, trigger.maxBackoffSeconds)
             if !(0...64).contains(trigger.maxDoublings) {
-                problems.append("maxDoublings is \(trigger.maxDoublings); it is 0 to 64")
+                problems.append("maxDoublings is \(trigger.maxDoublings); it must be 0 to 64")
             }
             if !(1...5000).contains(trigger.maxConcurrentDispatches) {
-                problems.append("maxConcurrentDispatches is \(trigger.maxConcurrentDispatches); it is 1 to 5000")
+                problems.append("maxConcurrentDispatches is \(trigger.maxConcurrentDispatches); it must be 1 to 5000")
             }
             if !(trigger.maxDispatchesPerSecond > 0 && trigger.maxDispatchesPerSecond <= 500) {
                 problems.append(
-                    "maxDispatchesPerSecond is \(trigger.maxDispatchesPerSecond); it is more than 0 and at most 500")
+                    "maxDispatchesPerSecond is \(trigger.maxDispatchesPerSecond); it must be more than 0 and at most 500"
+                )
             }
             return problems
         case .event(let trigger):
@@ -162,26 +164,27 @@ extension TriggerManifest {
             for name in trigger.filters.keys.sorted() {
                 if !CloudEvent.isAttributeName(name) {
                     problems.append(
-                        "\"\(name)\" is no attribute of an event; its name has lower-case letters and digits alone")
+                        "\"\(name)\" isn't a valid event attribute; names consist of lower-case letters and digits")
                 } else if ["type", "id", "time", "data", "specversion"].contains(name) {
-                    problems.append("events aren't chosen by their \(name); filter by source, subject or extensions")
+                    problems.append("events can't be filtered by \(name); use source, subject or extensions")
                 }
             }
             if trigger.eventType == PubSubMessage.eventType, let topic = trigger.filters[PubSubMessage.topicAttribute],
                 !PubSubMessage.isTopicName(topic)
             {
                 problems.append(
-                    "\"\(topic)\" is no topic; it starts with a letter and has 3 to 255 letters, digits and -._~+%")
+                    "\"\(topic)\" isn't a valid topic name; it starts with a letter and has 3 to 255 letters, digits and -._~+%"
+                )
             }
             return problems
         }
     }
 }
 
-/// Longer pauses than a week are a slip; what is no number at all is one too.
+/// Refuses delays over a week, which are a mistake, and values that aren't numbers.
 private func backoffProblems(_ min: Double, _ max: Double) -> [String] {
     guard min >= 0, min <= max, max <= 604_800 else {
-        return ["the backoff goes from \(min) to \(max) s; it goes up, from 0 s to 7 days"]
+        return ["the backoff goes from \(min) to \(max) s; it must increase, within 0 s to 7 days"]
     }
     return []
 }
@@ -190,9 +193,9 @@ extension EventRetryManifest {
     var problems: [String] {
         var problems = backoffProblems(minBackoffSeconds, maxBackoffSeconds)
         if !(1...604_800).contains(maxAgeSeconds) {
-            problems.append("the age up to which is tried again is \(maxAgeSeconds) s; it is 1 s to 7 days")
+            problems.append("the maximum age for retries is \(maxAgeSeconds) s; it must be 1 s to 7 days")
         }
-        if let maxAttempts, maxAttempts < 1 { problems.append("maxAttempts is \(maxAttempts); it is at least 1") }
+        if let maxAttempts, maxAttempts < 1 { problems.append("maxAttempts is \(maxAttempts); it must be at least 1") }
         return problems
     }
 }

@@ -1,8 +1,8 @@
-/// A value that a bundle's functions need and the operator gives: what the bundle tells of it.
+/// A param as the bundle declares it: a value that the operator supplies.
 package struct ParamManifest: Codable, Hashable, Sendable {
     package var name: String
     package var type: ParamType
-    /// What it is where nobody gives one; nil where it must be given. Secrets have none.
+    /// The default value; nil if the operator must supply one. Secrets have none.
     package var defaultValue: ParamValue?
     package var description: String?
 
@@ -14,26 +14,26 @@ package struct ParamManifest: Codable, Hashable, Sendable {
     }
 
     package static let maxParams = 200
-    /// Bytes of one value.
+    /// The maximum size of a value.
     package static let maxValue = 65_536
 }
 
 package enum ParamType: String, Codable, Hashable, Sendable {
     case string, int, boolean, list, secret
 
-    /// For sentences.
+    /// The type in messages.
     package var words: String {
         switch self {
-        case .string: "a text"
+        case .string: "a string"
         case .int: "an integer"
-        case .boolean: "true or false"
-        case .list: "a list of texts"
+        case .boolean: "a boolean"
+        case .list: "a list of strings"
         case .secret: "a secret"
         }
     }
 }
 
-/// A param's value. Those of secrets are texts, and are never in here: see ``ParamValues``.
+/// A param's value. Secrets are strings, and are stored separately: see ``ParamValues``.
 package enum ParamValue: Codable, Hashable, Sendable {
     case string(String)
     case int(Int)
@@ -51,7 +51,7 @@ package enum ParamValue: Codable, Hashable, Sendable {
 }
 
 extension ParamManifest {
-    /// Whether it can be named in files of variables and as a variable of the environment.
+    /// Whether the name is valid in `.env` files and as an environment variable.
     package static func isValidName(_ name: String) -> Bool {
         guard let first = name.utf8.first, !isDigit(first), name.utf8.count <= 128 else { return false }
         return name.utf8.allSatisfy { (65...90).contains($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
@@ -59,7 +59,7 @@ extension ParamManifest {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
-    /// Names that mean something else wherever functions run.
+    /// Names that have another meaning in the environments where functions run.
     private static let reserved: Set<String> = [
         "CLOUD_RUNTIME_CONFIG", "ENTRY_POINT", "EVENTARC_CLOUD_EVENT_SOURCE", "FIREBASE_CONFIG",
         "FIRESTORE_EMULATOR_HOST",
@@ -73,7 +73,8 @@ extension ParamManifest {
     var problems: [String] {
         var problems: [String] = []
         if !Self.isValidName(name) {
-            problems.append("the name has at most 128 capital letters, digits and \"_\", and no digit first")
+            problems.append(
+                "the name must consist of at most 128 capital letters, digits and \"_\", and not start with a digit")
         } else if Self.reserved.contains(name) || Self.reservedPrefixes.contains(where: name.hasPrefix) {
             problems.append("the name is reserved; choose another")
         }
@@ -98,13 +99,13 @@ extension ParamValue {
 }
 
 extension Manifest {
-    /// What is wrong with the params, and with what functions say of them.
+    /// The problems of the params, and of the functions' references to them.
     var paramProblems: [ManifestProblem] {
         var problems: [ManifestProblem] = []
         var names: Set<String> = []
         for param in params {
             if !names.insert(param.name).inserted {
-                problems.append(.init(param: param.name, reason: "there are two of this name; rename one"))
+                problems.append(.init(param: param.name, reason: "two params have this name; rename one"))
             }
             problems += param.problems.map { ManifestProblem(param: param.name, reason: $0) }
         }
@@ -112,14 +113,15 @@ extension Manifest {
             problems.append(
                 .init(
                     param: params[ParamManifest.maxParams].name,
-                    reason: "there are \(params.count) params; \(ParamManifest.maxParams) are possible"))
+                    reason: "there are \(params.count) params; the limit is \(ParamManifest.maxParams)"))
         }
         let secrets = Set(params.filter { $0.type == .secret }.map(\.name))
         for function in functions {
             for secret in function.secrets where !secrets.contains(secret) {
                 problems.append(
                     .init(
-                        function: function.name, reason: "it reads the secret \"\(secret)\", which the bundle has not"))
+                        function: function.name,
+                        reason: "it reads the secret \"\(secret)\", which the bundle doesn't declare"))
             }
         }
         return problems

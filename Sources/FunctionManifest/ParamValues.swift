@@ -1,6 +1,6 @@
-/// The values that one function may read: its bundle's params, and those secrets that it declares.
+/// The values available to one function: its bundle's params, and the secrets it declares.
 ///
-/// Printed it shows names alone, so that no value gets into a log by accident.
+/// The description contains names only, so that no value is logged by accident.
 package struct ParamValues: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     package var function: String
     package var values: [String: ParamValue]
@@ -20,7 +20,7 @@ package struct ParamValues: Equatable, Sendable, CustomStringConvertible, Custom
 }
 
 extension ParamValues {
-    /// What one function may read: all params, and those secrets that it declares.
+    /// The values available to one function: all params, and the secrets it declares.
     package init(of function: FunctionManifest, values: [String: ParamValue], secrets: [String: String]) {
         let declared = Set(function.secrets)
         self.init(function: function.name, values: values, secrets: secrets.filter { declared.contains($0.key) })

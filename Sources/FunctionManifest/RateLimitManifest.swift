@@ -1,7 +1,7 @@
-/// How often one user or one address may call a function.
+/// A limit on how often one user or address may call a function.
 package struct RateLimitManifest: Codable, Hashable, Sendable {
     package var per: Subject
-    /// So many calls in ``seconds``, and at once after a quiet time.
+    /// The number of calls in ``seconds``; after an idle period all of them are available at once.
     package var count: Int
     package var seconds: Int
 
@@ -24,10 +24,10 @@ extension RateLimitManifest {
     var problems: [String] {
         var problems: [String] = []
         if !Self.counts.contains(count) {
-            problems.append("a rate limit of \(count) calls is impossible; it is 1 to 1000000 calls")
+            problems.append("a rate limit allows \(count) calls; it must be 1 to 1000000")
         }
         if !Self.times.contains(seconds) {
-            problems.append("a rate limit counts calls in \(seconds) s; it is 1 s to 1 day")
+            problems.append("a rate limit covers \(seconds) s; it must be 1 s to 1 day")
         }
         return problems
     }
@@ -39,11 +39,11 @@ extension FunctionManifest {
         switch trigger {
         case .callable, .http: break
         case .document, .schedule, .task, .event:
-            return ["\(trigger.kindName) has no callers to bound by a rate limit"]
+            return ["\(trigger.kindName) has no callers, so it can't have a rate limit"]
         }
         var problems = rateLimits.flatMap(\.problems)
         if rateLimits.count > RateLimitManifest.maxLimits {
-            problems.append("it has \(rateLimits.count) rate limits; \(RateLimitManifest.maxLimits) are possible")
+            problems.append("it has \(rateLimits.count) rate limits; the limit is \(RateLimitManifest.maxLimits)")
         }
         return problems
     }

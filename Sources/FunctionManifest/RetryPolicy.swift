@@ -1,16 +1,17 @@
 package import DocumentModel
 
-/// What becomes of a delivery whose try has failed.
+/// Decides what happens to a delivery after a failed attempt.
 package struct RetryPolicy: Hashable, Sendable {
-    /// Nil where it isn't tried again, and goes.
+    /// Nil if the delivery is dropped instead of retried.
     package var backoff: Backoff?
-    /// Tries in all, the first one among them; nil for no bound.
+    /// The maximum number of attempts, including the first one; nil for no limit.
     package var maxTries: Int?
-    /// Seconds in which to try; nil for no bound.
+    /// The time limit for attempts in seconds; nil for no limit.
     package var maxSeconds: Double?
-    /// Whether the seconds are counted from the event, and else from the first try.
+    /// Whether the time limit counts from the event or from the first attempt.
     package var countsFromEvent = false
-    /// Whether it goes on until both bounds are reached, as Cloud Tasks and Cloud Scheduler do, and else until one is.
+    /// Whether retries continue until both limits are reached, as in Cloud Tasks and Cloud Scheduler, or until either
+    /// is.
     package var needsBoth = false
 
     package init(
@@ -26,22 +27,22 @@ package struct RetryPolicy: Hashable, Sendable {
 
     package enum Verdict: Hashable, Sendable {
         case retry(at: Timestamp)
-        /// Kept among the dead letters.
+        /// Dead-lettered.
         case dead
-        /// Gone.
+        /// Removed.
         case dropped
     }
 
     /// - Parameters:
-    ///   - tries: those that have failed, at least one.
-    ///   - event: when the event happened.
-    ///   - firstTry: when the first try began.
+    ///   - tries: The number of failed attempts, at least one.
+    ///   - event: When the event happened.
+    ///   - firstTry: When the first attempt began.
     package func verdict(afterFailures tries: Int, event: Timestamp, firstTry: Timestamp, now: Timestamp) -> Verdict {
         guard let backoff else { return .dropped }
         let due = now.after(seconds: backoff.pause(afterFailures: tries))
         let start = countsFromEvent ? event : firstTry
         let triesAreOver = maxTries.map { tries >= $0 }
-        // A try that would come too late is none.
+        // An attempt after the time limit isn't made.
         let timeIsOver = maxSeconds.map { due > start.after(seconds: $0) }
         let isOver =
             switch (triesAreOver, timeIsOver) {

@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension TriggerManifest {
-    /// What starts the function, in a line for people.
+    /// A one-line, human-readable description of the trigger.
     package func summary(urls: [String]) -> String {
         switch self {
         case .callable: "callable at " + urls.joined(separator: ", ")

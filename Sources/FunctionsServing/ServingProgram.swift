@@ -5,12 +5,12 @@ import Foundation
 import Logging
 import UnixSignals
 
-/// The bundle's program while it serves alone.
+/// The bundle's executable while it serves standalone.
 struct ServingProgram: Sendable {
     let name: String
     let manifest: Manifest
 
-    /// This very program, also where its file has been replaced meanwhile.
+    /// The running executable, even if its file has been replaced meanwhile.
     private static var executable: String {
         #if os(Linux)
             "/proc/self/exe"
@@ -19,9 +19,9 @@ struct ServingProgram: Sendable {
         #endif
     }
 
-    /// Serves until SIGTERM or SIGINT, and ends the process.
+    /// Serves until SIGTERM or SIGINT, then exits.
     func run(_ request: ServingRequest) -> Never {
-        // A reader of the output that has gone is no reason to end.
+        // A closed output pipe must not end the process.
         signal(SIGPIPE, SIG_IGN)
         let environment: ServingEnvironment
         do throws(HostError) {
@@ -50,7 +50,7 @@ struct ServingProgram: Sendable {
         dispatchMain()
     }
 
-    /// - Returns: the status to end with.
+    /// - Returns: The exit code.
     private func serve(_ environment: ServingEnvironment) async -> Int32 {
         let logger = Logger(label: "host")
         do {
@@ -65,7 +65,7 @@ struct ServingProgram: Sendable {
         }
     }
 
-    /// Why it doesn't serve, a line each, in the form of the log.
+    /// Writes why the server can't start, one line each, in the log format.
     private func write(_ message: String, isOnPlatform: Bool) {
         let lines = message.split(separator: "\n").map { sentence in
             isOnPlatform

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the command line and the environment ask for: to serve.
+/// A request to serve, from the command line and the environment.
 struct ServingRequest: Sendable {
-    /// As the command line has it; nil for the environment's.
+    /// The port on the command line; nil to use the environment's.
     let port: String?
     let variables: [String: String]
 
-    /// - Returns: nil where they don't ask for it.
+    /// - Returns: Nil if neither requests it.
     init?(_ arguments: [String], variables: [String: String] = ProcessInfo.processInfo.environment) {
         switch arguments {
         case [] where variables["PORT"]?.isEmpty == false, ["serve"]: port = nil

@@ -12,13 +12,13 @@ extension FunctionsTester {
     ///     let answer: Purchase.Answer = try await shop.call("purchase", as: .user("ada"))
     ///
     /// - Parameters:
-    ///   - data: what the client sends, as JSON.
-    ///   - caller: who calls; nobody by default.
-    ///   - app: the app that calls; one without an App Check token by default.
-    ///   - idempotencyKey: as the header of this name: at most 256 bytes.
-    ///   - headers: what else the client sends.
-    /// - Throws: ``HttpsError`` as a client would see it: what isn't the author's own is `internal`. What the handler threw
-    ///   is in the log. ``TestError`` where the answer isn't what the test expects.
+    /// - data: What the client sends, encoded as JSON.
+    ///   - caller: The signed-in user; none by default.
+    ///   - app: The app with an App Check token; none by default.
+    ///   - idempotencyKey: The header of this name: at most 256 bytes.
+    ///   - headers: Further headers of the client.
+    /// - Throws: ``HttpsError`` as a client would see it: errors other than the author's `HttpsError` become
+    ///   `internal`, and the log has the original. ``TestError`` if the response doesn't have the expected type.
     public func call<Output: Decodable>(
         _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil, app: TestApp? = nil,
         idempotencyKey: String? = nil, headers: Headers = [:], returning: Output.Type = Output.self
@@ -27,16 +27,16 @@ extension FunctionsTester {
         return try read(try await answer(name, data, request, onChunk: { _ in }), as: "result", of: name)
     }
 
-    /// Calls a callable function as a client that reads its chunks.
+    /// Calls a callable function as a streaming client.
     ///
-    /// - Parameter onChunk: called with each chunk, in order.
-    /// - Throws: as ``call(_:_:as:app:idempotencyKey:headers:returning:)``. Chunks may have come before.
+    /// - Parameter onChunk: Called with each chunk, in order.
+    /// - Throws: As ``call(_:_:as:app:idempotencyKey:headers:returning:)``. Chunks may have been received before.
     public func stream<Chunk: Decodable & SendableMetatype, Output: Decodable>(
         _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil, app: TestApp? = nil,
         idempotencyKey: String? = nil, headers: Headers = [:], onChunk: @escaping @Sendable (Chunk) -> Void
     ) async throws -> Output {
         let request = CallRequest(caller, app, idempotencyKey, headers, streams: true)
-        // The handler doesn't learn that the test can't read its chunk, no more than it would of a client.
+        // The handler doesn't notice that the test can't decode a chunk, as it wouldn't notice with a client.
         let unread = Mutex<TestError?>(nil)
         let result = try await answer(name, data, request) { [self] chunk in
             do throws(TestError) {
@@ -49,7 +49,7 @@ extension FunctionsTester {
         return try read(result, as: "result", of: name)
     }
 
-    /// Calls a callable function as a client that reads its chunks, and gathers them.
+    /// Calls a callable function as a streaming client and collects the chunks.
     ///
     ///     let countdown: TestStream<Int, String> = try await tester.stream("countdown", 3)
     ///     #expect(countdown.chunks == [3, 2, 1])
@@ -66,9 +66,9 @@ extension FunctionsTester {
         return TestStream(chunks: chunks.withLock { $0 }, answer: answer)
     }
 
-    /// The checks that a host makes, in its order, then the handler.
+    /// Performs the host's checks in the same order, then runs the handler.
     ///
-    /// - Returns: the answer, JSON.
+    /// - Returns: The result as JSON.
     private func answer(
         _ name: String, _ data: some Encodable, _ request: CallRequest,
         onChunk: @escaping @Sendable (ByteBuffer) -> Void
@@ -77,7 +77,7 @@ extension FunctionsTester {
             throw TestError("there is no callable function \"\(name)\"")
         }
         let body = try CallableEncoder(root: "data").encode(data)
-        // With what stands around the data.
+        // Includes the envelope around the data.
         if let problem = problem(ofSize: body.count + 9) { throw problem }
         guard (request.idempotencyKey?.utf8.count ?? 0) <= 256 else {
             throw HttpsError(.invalidArgument, "Bad Request")
@@ -103,7 +103,7 @@ extension FunctionsTester {
         return end.body
     }
 
-    /// What a host says to a body of more bytes than it takes.
+    /// The host's error for a body that exceeds the size limit.
     func problem(ofSize bytes: Int) -> HttpsError? {
         bytes <= Self.maxBody
             ? nil
@@ -117,12 +117,12 @@ extension FunctionsTester {
             return try CallableDecoder(root: root, firestore: firestore).decode(Part.self, from: json)
         } catch {
             let reason = (error as? DecodingError)?.explanation ?? "\(error)"
-            throw TestError("what \(name) sent is no \(Part.self): \(reason)")
+            throw TestError("the response of \(name) isn't a \(Part.self): \(reason)")
         }
     }
 }
 
-/// What a client that reads chunks got.
+/// The chunks and the result that a streaming client received.
 public struct TestStream<Chunk: Sendable, Output> {
     /// In order.
     public let chunks: [Chunk]
@@ -131,7 +131,7 @@ public struct TestStream<Chunk: Sendable, Output> {
 
 extension TestStream: Sendable where Output: Sendable {}
 
-/// What of a call isn't its data.
+/// Everything of a call except its data.
 private struct CallRequest {
     var caller: TestCaller?
     var app: TestApp?

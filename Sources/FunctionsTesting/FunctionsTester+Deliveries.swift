@@ -6,30 +6,30 @@ import FunctionManifest
 import WorkerProtocol
 
 extension FunctionsTester {
-    /// Tells functions of all that waits for them and is due, until nothing is: changes of documents, tasks and events,
-    /// and what their handlers cause in turn.
+    /// Delivers everything that is due, until nothing is: document changes, tasks and events, and what their handlers
+    /// cause.
     ///
-    /// They are told one after the other, in the order of the events, with what a host gives: tries, leases, and the one
-    /// commit of a transactional handler with the end of its delivery. What failed and is to be tried again is due later:
-    /// ``advance(by:toleratingFailures:)`` gets there.
+    /// Deliveries run one after the other in the order of the events, under the host's rules: attempts, leases, and one
+    /// commit for a transactional handler and the end of its delivery. A retry is due later; reach it with
+    /// ``advance(by:toleratingFailures:)``.
     ///
-    /// - Parameter toleratingFailures: whether handlers may fail.
-    /// - Returns: each try, in order.
-    /// - Throws: ``TestDeliveryError`` with every failure, once all is delivered.
+    /// - Parameter toleratingFailures: Whether handlers may fail.
+    /// - Returns: All attempts, in order.
+    /// - Throws: ``TestDeliveryError`` with all failures, once everything is delivered.
     @discardableResult
     public func deliverAll(toleratingFailures: Bool = false) async throws -> [TestDelivery] {
         try check(try await deliverDue(), toleratingFailures)
     }
 
-    /// Moves the clock on and delivers what becomes due on the way, each at its time: runs of schedules, delayed tasks, and
-    /// further tries. What runs beside it and has its deadline on the way is given up then.
+    /// Advances the clock and delivers what becomes due, each at its time: scheduled runs, delayed tasks, and retries.
+    /// Concurrent invocations whose deadline passes end with DEADLINE_EXCEEDED.
     ///
-    /// A schedule's runs are made by its own rules, as a host makes them: one whose run before is to be tried again waits for
-    /// that one's end, unless its runs may overlap.
+    /// A schedule's runs follow the host's rules: a run waits until the previous one has ended with all its retries,
+    /// unless the job's runs may overlap.
     ///
-    /// - Parameter toleratingFailures: whether handlers may fail.
-    /// - Returns: each try, in order.
-    /// - Throws: ``TestDeliveryError`` with every failure, once the time is reached.
+    /// - Parameter toleratingFailures: Whether handlers may fail.
+    /// - Returns: All attempts, in order.
+    /// - Throws: ``TestDeliveryError`` with all failures, once the time is reached.
     @discardableResult
     public func advance(by duration: Duration, toleratingFailures: Bool = false) async throws -> [TestDelivery] {
         let target = now.adding(duration)
@@ -47,7 +47,7 @@ extension FunctionsTester {
         invocations.expire(at: time)
     }
 
-    /// The deliveries that were given up: the function, the event and the last error of each.
+    /// The dead letters: function, event and last error of each.
     public func deadLetters() async throws -> [TestDeadLetter] {
         try await store.deliveries(areDead: true, limit: .max).map {
             TestDeadLetter(
@@ -86,7 +86,7 @@ extension FunctionsTester {
                 ($0.delivery.id.event, $0.delivery.id.function) < ($1.delivery.id.event, $1.delivery.id.function)
             }
             for stored in due {
-                // A handler before it may have deleted it.
+                // An earlier handler may have deleted it.
                 guard let stored = try await store.delivery(stored.delivery.id) else { continue }
                 deliveries.append(try await deliver(stored))
             }
@@ -97,7 +97,8 @@ extension FunctionsTester {
         let (delivery, event) = (stored.delivery, try Event(decoding: stored.event))
         let function = delivery.id.function
         guard let lease = store.lease(delivery.id) else {
-            throw TestError("\(function) is being told of \(delivery.id.event); deliver from one task at a time")
+            throw TestError(
+                "\(delivery.id.event) is being delivered to \(function) already; deliver from one task at a time")
         }
         let start = now
         let attempt = DeliveryAttempt(
@@ -106,7 +107,7 @@ extension FunctionsTester {
         let operations = OperationContext(chain: event.chain + [function], delivery: lease)
         var failure: (any Error)?
         do { try await run(function, attempt, operations) } catch { failure = error }
-        // What the handler has left running changes nothing any more.
+        // Work that the handler has left running can't change anything any more.
         store.revoke(lease)
         let outcome = failure.map { self.outcome($0, of: delivery, began: start) } ?? .succeeded
         try await end(lease, outcome, firstTry: start)
@@ -141,11 +142,11 @@ extension TestDelivery.Outcome {
     }
 }
 
-/// A delivery that was given up.
+/// A dead letter.
 public struct TestDeadLetter: Hashable, Sendable {
     public let function: String
     public let eventID: String
     public let attempts: Int
-    /// The last error, or the way of a loop.
+    /// The last error, or the chain of a loop.
     public let error: String
 }

@@ -5,15 +5,15 @@ import FunctionManifest
 import WorkerProtocol
 
 extension FunctionsTester {
-    /// Hands a document trigger a change of a document, as if it had just been committed. The documents themselves are
-    /// left as they are.
+    /// Runs a document trigger for a change, as if the change had just been committed. The documents themselves don't
+    /// change.
     ///
     /// - Parameters:
-    ///   - path: the document's, such as `users/ada/orders/o1`; it must fit the trigger's pattern.
-    ///   - before: its fields before the change; nil where it didn't exist.
-    ///   - after: its fields after the change; nil where it no longer exists.
-    ///   - auth: who made the change.
-    /// - Throws: what the handler throws.
+    /// - path: The document's path, such as `users/ada/orders/o1`. It must match the trigger's pattern.
+    ///   - before: The fields before the change; nil if the document didn't exist.
+    ///   - after: The fields after the change; nil if the document no longer exists.
+    ///   - auth: Who made the change.
+    /// - Throws: What the handler throws.
     public func fire(
         _ name: String, path: String, before: [String: Value]? = nil, after: [String: Value]? = nil,
         auth: EventAuth = EventAuth(.unknown)
@@ -31,8 +31,8 @@ extension FunctionsTester {
 
     /// Runs a scheduled job now.
     ///
-    /// - Parameter scheduleTime: when the run was due; now by default.
-    /// - Throws: what the handler throws.
+    /// - Parameter scheduleTime: When the run was due; now by default.
+    /// - Throws: What the handler throws.
     public func run(_ name: String, scheduleTime: Timestamp? = nil) async throws {
         guard case .schedule? = functions[name]?.trigger else {
             throw TestError("there is no scheduled job \"\(name)\"")
@@ -41,36 +41,36 @@ extension FunctionsTester {
             .schedule(job: name, isManual: false), at: scheduleTime ?? now, by: EventAuth(.system), to: name)
     }
 
-    /// Hands a task function a task, as if its queue had come to it.
+    /// Runs a task function for a task.
     ///
-    /// - Parameter retryCount: tries that have failed before.
-    /// - Throws: what the handler throws.
+    /// - Parameter retryCount: The number of failed attempts before this one.
+    /// - Throws: What the handler throws.
     public func dispatch(
         _ name: String, _ data: some Encodable, options: TaskOptions = TaskOptions(), retryCount: Int = 0
     ) async throws {
         guard case .task? = functions[name]?.trigger else {
-            throw TestError("there is no function \"\(name)\" that takes tasks")
+            throw TestError("there is no task function \"\(name)\"")
         }
         let draft = try options.draft(of: data, for: name, at: now)
         try await hand(.task(draft), at: now, by: EventAuth(.serviceAccount), to: name, retryCount: retryCount)
     }
 
-    /// Publishes an event and delivers all that is due.
+    /// Publishes an event and delivers everything that is due.
     ///
-    /// - Throws: ``TestError`` where no function is for it; ``TestDeliveryError`` where a handler fails.
+    /// - Throws: ``TestError`` if no function matches the event; ``TestDeliveryError`` if a handler fails.
     @discardableResult
     public func publish(_ event: CloudEvent, toleratingFailures: Bool = false) async throws -> [TestDelivery] {
         guard !routes.receivers(of: event).isEmpty else {
-            throw TestError("no function is for events of type \(event.type) with these attributes")
+            throw TestError("no function matches events of type \(event.type) with these attributes")
         }
         let commit = DocumentRequest.commit([], transaction: nil, completing: nil, effects: [.publish(event)])
         if case .failed(let error) = await store.perform(commit) { throw error }
         return try await deliverAll(toleratingFailures: toleratingFailures)
     }
 
-    /// Publishes a value as JSON to a topic and delivers all that is due.
+    /// Publishes a value as JSON to a topic and delivers everything that is due.
     ///
-    /// - Throws: as ``publish(_:toleratingFailures:)``.
+    /// - Throws: As ``publish(_:toleratingFailures:)``.
     @discardableResult
     public func publish(
         json value: some Encodable, to topic: String, attributes: [String: String] = [:],
@@ -83,7 +83,7 @@ extension FunctionsTester {
         return try await publish(event, toleratingFailures: toleratingFailures)
     }
 
-    /// Runs a function on an event of its own, once.
+    /// Runs a function once for an event that isn't stored.
     private func hand(
         _ content: Event.Content, at time: Timestamp, by auth: EventAuth, to name: String, retryCount: Int = 0
     ) async throws {
@@ -93,10 +93,10 @@ extension FunctionsTester {
         try await run(name, attempt, OperationContext(chain: [name]))
     }
 
-    /// Runs a function on what a worker would be sent.
+    /// Runs a function with the body that a worker would receive.
     func run(_ name: String, _ attempt: DeliveryAttempt, _ operations: OperationContext) async throws {
         guard let function = functions[name], case .event = function.handler else {
-            throw TestError("there is no function \"\(name)\" that is told of events")
+            throw TestError("there is no event function \"\(name)\"")
         }
         let head = InvocationHead(executionID: "", timeLeft: 0)
         let end = await perform(function, head, body: attempt.encoded, operations)

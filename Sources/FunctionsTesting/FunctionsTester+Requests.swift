@@ -12,11 +12,12 @@ extension FunctionsTester {
     ///     #expect(page.status == 200)
     ///
     /// - Parameters:
-    ///   - target: what follows the function's name: `/rest?query`.
-    ///   - body: at most 10 MiB.
-    ///   - caller: whose token the request has; nobody's by default.
-    /// - Returns: what a client gets, also where the handler throws: then its ``TestResponse/error``, as JSON.
-    /// - Throws: ``TestError`` where there is no such function.
+    /// - target: The target after the function's name: `/rest?query`.
+    ///   - body: At most 10 MiB.
+    ///   - caller: The user whose token the request has; none by default.
+    /// - Returns: What a client would receive. If the handler throws, this is the error as JSON, see
+    ///   ``TestResponse/error``.
+    /// - Throws: ``TestError`` if there is no such function.
     public func request(
         _ name: String, method: String = "GET", target: String = "/", headers: Headers = [:], body: [UInt8] = [],
         as caller: TestCaller? = nil
@@ -44,7 +45,7 @@ extension FunctionsTester {
 
     /// Sends a value as JSON to an HTTP function.
     ///
-    /// - Throws: as ``request(_:method:target:headers:body:as:)``; `EncodingError` where the value can't be written.
+    /// - Throws: As ``request(_:method:target:headers:body:as:)``, and `EncodingError` if the value can't be encoded.
     public func request(
         _ name: String, method: String = "POST", target: String = "/", headers: Headers = [:],
         json value: some Encodable, as caller: TestCaller? = nil
@@ -57,21 +58,21 @@ extension FunctionsTester {
     }
 }
 
-/// What a client got of an HTTP function.
+/// The response of an HTTP function as a client receives it.
 public struct TestResponse: Sendable {
     public var status: Int
     public var headers: Headers
     public var body: [UInt8]
-    /// What the handler threw, as the body tells it; nil where it answered.
+    /// The handler's error, as in the body; nil if the handler returned.
     public private(set) var error: HttpsError?
-    /// Whether the body ends as the function ends it. A streamed one that fails on the way breaks off.
+    /// Whether the body is complete. A streamed body is cut off if the handler fails while it sends.
     public private(set) var isComplete = true
 
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body read as JSON.
+    /// Decodes the body from JSON.
     ///
-    /// - Throws: `DecodingError` where it is none of the type.
+    /// - Throws: `DecodingError` if it doesn't have the type.
     public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
         try CallableDecoder(root: "body").decode(type, from: body)
     }
@@ -92,7 +93,7 @@ public struct TestResponse: Sendable {
         if let details = error.details { fields.insert(("details", details), at: 0) }
         self.status = status ?? error.code.httpStatus
         headers = ["Content-Type": "application/json; charset=utf-8"]
-        // What came as JSON can be written as such.
+        // A value that came from JSON can be encoded as JSON.
         body = (try? JSONValue.object(["error": .object(JSONObject(fields))]).serialized()) ?? []
         self.error = error
     }

@@ -8,22 +8,22 @@ import NIOCore
 import FunctionManifest
 import WorkerProtocol
 
-/// Runs a bundle's functions in the test's own process, over a document store in memory.
+/// Runs a bundle's functions in the test's process, over a document store in memory.
 ///
 ///     let shop = try FunctionsTester(ShopFunctions())
 ///     try await shop.firestore.collection("users").document("ada").setData(["name": "Ada"])
 ///     let answer: Purchase.Answer = try await shop.call("purchase", as: .user("ada"))
 ///
-/// A call goes the way that it goes in a worker, with the checks that a host makes before: data and answers pass through
-/// JSON, and callers see of errors what a client would. The store is as strict as the embedded one: the same code on
-/// another engine. What functions cause waits in its outbox until ``deliverAll(toleratingFailures:)`` or
-/// ``advance(by:toleratingFailures:)`` tells the functions that are to be told.
+/// A call takes the same path as in a worker, after the same checks as in a host. Data and results pass through JSON,
+/// and callers see errors as a client would. The store is as strict as the embedded one: the same code with another
+/// engine. Deliveries that functions cause stay in its outbox until ``deliverAll(toleratingFailures:)`` or
+/// ``advance(by:toleratingFailures:)``.
 ///
-/// Time is the test's: what takes its function's whole timeout by ``advance(by:toleratingFailures:)`` is given up with
-/// DEADLINE_EXCEEDED. What only a host with its processes can have is not here: memory limits, instances, rate limits, and
-/// crashes of one function alone.
+/// The test controls time: an invocation that exceeds its function's timeout through
+/// ``advance(by:toleratingFailures:)`` ends with DEADLINE_EXCEEDED. Features that need processes don't exist here:
+/// memory limits, instances, rate limits, and crashes of a single function.
 public final class FunctionsTester: Sendable {
-    /// The documents, as admin.
+    /// The documents, with admin access.
     public let firestore: Firestore
     let functions: [String: Function]
     let store: DocumentStore
@@ -36,18 +36,18 @@ public final class FunctionsTester: Sendable {
     private let params: TestParams
 
     /// - Parameters:
-    ///   - project: the project that references are in.
-    ///   - start: the time at which the store's clock starts; the machine's by default. It stands still, but for
-    ///     ``advance(by:toleratingFailures:)``.
-    ///   - params: the values of the bundle's params; others have their defaults.
-    ///   - secrets: the values of its secrets. A function gets those that it declares.
-    /// - Throws: ``TestError`` where the bundle is impossible, or lacks a value.
+    ///   - project: The project of document references.
+    ///   - start: The initial time of the store's clock; the current time by default. Only
+    ///     ``advance(by:toleratingFailures:)`` moves the clock.
+    ///   - params: The values of the bundle's params; other params have their defaults.
+    ///   - secrets: The values of its secrets. A function can read the secrets that it declares.
+    /// - Throws: ``TestError`` if the bundle is invalid or a value is missing.
     public init(
         _ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil,
         params: [String: TestParam] = [:], secrets: [String: String] = [:]
     ) throws {
         let manifest = Manifest(bundle)
-        // A host looks zones up too, where the bundle can't.
+        // A host also checks time zones, which a bundle can't.
         let problems =
             manifest.problems
             + manifest.functions.compactMap { function in
@@ -70,26 +70,26 @@ public final class FunctionsTester: Sendable {
             transport: StoreTransport(store: store, database: database, clock: clock, context: OperationContext()))
     }
 
-    /// The time as the store has it.
+    /// The current time of the store's clock.
     public var now: Timestamp { clock.now() }
 
-    /// The documents as triggers see a user's changes: their events tell of that user. No rules apply.
+    /// The documents, as a user who changes them: the events have the user's `auth`. Security rules don't apply.
     public func firestore(as caller: TestCaller) -> Firestore {
         Firestore(transport: transport(OperationContext(auth: EventAuth(.appUser, id: caller.uid))))
     }
 
-    /// A queue, to enqueue tasks as functions do.
+    /// A queue, for enqueuing tasks as functions do.
     public func taskQueue(_ name: String) -> TaskQueue { TaskQueue(name: name, firestore: firestore) }
 
-    /// Waits until a handler of the function runs, so that the test can move the clock on past its deadline, or cancel the
-    /// task that calls it as a client that hangs up.
+    /// Waits until a handler of the function is running. The test can then advance the clock past its deadline, or
+    /// cancel the calling task like a client that disconnects.
     ///
     ///     let call = Task { try await tester.call("slow", returning: String.self) }
     ///     try await tester.waitUntilRunning("slow")
     ///     try await tester.advance(by: .seconds(60))
     ///     await #expect(throws: HttpsError.self) { try await call.value }     // DEADLINE_EXCEEDED
     ///
-    /// - Throws: ``TestError`` where there is no such function.
+    /// - Throws: ``TestError`` if there is no such function.
     public func waitUntilRunning(_ name: String) async throws {
         guard functions[name] != nil else { throw TestError("there is no function \"\(name)\"") }
         await invocations.wait(for: name)
@@ -101,12 +101,12 @@ public final class FunctionsTester: Sendable {
         StoreTransport(store: store, database: database, clock: clock, context: context, run: run)
     }
 
-    /// Runs a function as a worker does: in a task of its own that is cancelled with the caller's, or at its deadline.
-    /// Returns once the handler has ended.
+    /// Runs a function as a worker does: in a separate task that is cancelled with the caller's, or at its deadline.
+    /// Returns once the handler has returned.
     ///
     /// - Parameters:
-    ///   - head: without the invocation's id and time, which are set here.
-    ///   - sendChunk: takes a part of the answer.
+    ///   - head: Without the invocation's id and time, which are set here.
+    ///   - sendChunk: Receives the chunks of the response.
     func perform(
         _ function: Function, _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
         sendChunk: @escaping @Sendable (ByteBuffer, TestAnswer) -> Void = { _, _ in }
@@ -133,7 +133,7 @@ public final class FunctionsTester: Sendable {
             invocations.begin(run)
             await InvocationContext.$current.withValue(context) { await HandlerRun.run(function, context, answer) }
             invocations.end(run)
-            // What it has begun and not ended holds up nobody after it.
+            // Transactions left open by the handler must not delay others.
             store.release(owner: UInt64(number))
         }
         run.began(task)
@@ -152,7 +152,7 @@ public final class FunctionsTester: Sendable {
     }
 }
 
-/// What is wrong with a test's use of the tester.
+/// A test used the tester incorrectly.
 public struct TestError: Error, CustomStringConvertible {
     public var description: String
     init(_ description: String) { self.description = description }

@@ -2,14 +2,14 @@ import DocumentModel
 import DocumentStore
 import FunctionsRuntime
 
-/// Document operations on a store in the same process.
+/// Sends document operations to a store in the same process.
 struct StoreTransport: DocumentTransport {
     let store: DocumentStore
     let database: DatabaseID
     let clock: TesterClock
-    /// In whose name they are done.
+    /// The principal of the operations.
     let context: OperationContext
-    /// The invocation they belong to; nil for the test's own.
+    /// The invocation that the operations belong to; nil for the test itself.
     var run: TestRun?
 
     var now: Timestamp { clock.now() }
@@ -20,7 +20,7 @@ struct StoreTransport: DocumentTransport {
         }
         let response = await store.perform(request, in: context)
         if case .failed(let error) = response {
-            // A beginning has no other argument: the call's key was used with other data.
+            // Begin has no other invalid argument: the idempotency key was used with other data.
             if case .begin = request, error.code == .invalidArgument {
                 run?.cancel(HttpsError(error.code, error.message))
             }

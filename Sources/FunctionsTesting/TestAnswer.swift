@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 import WorkerProtocol
 
-/// Keeps what comes of a handler.
+/// Stores the handler's result.
 final class TestAnswer: HandlerAnswer {
     struct Content: Sendable {
         var head: HTTPAnswerHead?
@@ -12,7 +12,7 @@ final class TestAnswer: HandlerAnswer {
         var failure: InvocationFailure?
         /// What the handler threw.
         var error: (any Error)?
-        /// Whether it took longer than it may.
+        /// Whether the handler exceeded its timeout.
         var isGivenUp = false
     }
 

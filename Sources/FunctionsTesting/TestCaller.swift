@@ -4,10 +4,10 @@ import NIOCore
 import Synchronization
 import WorkerProtocol
 
-/// A signed-in user, as a test makes one up.
+/// A signed-in user for a test.
 public struct TestCaller: Sendable {
     public var uid: String
-    /// Further claims of the token, and others in place of those that every token has.
+    /// Additional claims of the token. They override the standard claims.
     public var claims: [String: JSONValue]
 
     /// - Parameter uid: 1 to 128 characters.
@@ -15,9 +15,9 @@ public struct TestCaller: Sendable {
         TestCaller(uid: uid, claims: claims)
     }
 
-    /// What a host hands over once it has verified the user's token.
+    /// The identity that a host passes on after verifying the user's token.
     ///
-    /// - Throws: ``TestError`` where no token could speak of such a user.
+    /// - Throws: ``TestError`` if no token could have such a user id.
     func identity(project: String, at now: Timestamp) throws -> InvocationHead.VerifiedIdentity {
         guard (1...128).contains(uid.count) else {
             throw TestError("a user's id has 1 to 128 characters, and \"\(uid)\" has \(uid.count)")
@@ -34,13 +34,13 @@ public struct TestCaller: Sendable {
     }
 }
 
-/// An app with a valid App Check token, as a test makes one up.
+/// An app with a valid App Check token for a test.
 public struct TestApp: Sendable {
     public var appID: String
-    /// Further claims of the token.
+    /// Additional claims of the token.
     public var claims: [String: JSONValue]
-    /// Tells tokens apart, for functions that use them up: calls with the same text send the same token. Nil for a new
-    /// token with each call.
+    /// Identifies the token, for functions that consume tokens: calls with the same string send the same token. Nil
+    /// sends a new token with each call.
     public var token: String?
 
     public static func app(
@@ -66,10 +66,10 @@ extension [String: JSONValue] {
     }
 }
 
-/// The App Check tokens that calls have used up.
+/// The App Check tokens that calls have consumed.
 final class TestTokens: Sendable {
     private let used = Mutex<Set<String>>([])
 
-    /// - Returns: whether it was used up before.
+    /// - Returns: Whether it was consumed before.
     func consume(_ token: String) -> Bool { used.withLock { !$0.insert(token).inserted } }
 }

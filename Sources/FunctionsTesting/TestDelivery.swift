@@ -1,21 +1,21 @@
 public import FunctionsRuntime
 
-/// What became of one try to tell a function of an event.
+/// One attempt to deliver an event to a function, with its outcome.
 public struct TestDelivery: Sendable, CustomStringConvertible {
     public enum Outcome: Hashable, Sendable {
         case succeeded
-        /// It failed, and is tried again at a time.
+        /// It failed, and will be retried at a time.
         case retried(at: Timestamp)
-        /// It failed for the last time, and is kept as a dead letter.
+        /// It failed for the last time, and was dead-lettered.
         case dead
-        /// It failed, and the function's options don't ask for another try.
+        /// It failed, and the function's options don't request retries.
         case dropped
     }
 
     public let function: String
-    /// The delivery's id, as the handler sees it in ``DocumentEvent/deliveryID`` and its kin.
+    /// The delivery's id, as the handler sees it in ``DocumentEvent/deliveryID`` and similar.
     public let eventID: String
-    /// 1 the first time.
+    /// The number of the attempt, starting with 1.
     public let attempt: Int
     public let outcome: Outcome
     /// What the handler threw.
@@ -25,15 +25,15 @@ public struct TestDelivery: Sendable, CustomStringConvertible {
         let end =
             switch outcome {
             case .succeeded: "succeeded"
-            case .retried(let time): "failed, and is tried again at \(time)"
-            case .dead: "failed for the last time"
-            case .dropped: "failed, and is not tried again"
+            case .retried(let time): "failed, will be retried at \(time)"
+            case .dead: "failed for the last time, was dead-lettered"
+            case .dropped: "failed, will not be retried"
             }
         return "\(function), try \(attempt) of \(eventID), \(end)" + (error.map { ": \($0)" } ?? "")
     }
 }
 
-/// The tries that failed while events were delivered.
+/// The attempts that failed during delivery.
 public struct TestDeliveryError: Error, CustomStringConvertible {
     public let failures: [TestDelivery]
 

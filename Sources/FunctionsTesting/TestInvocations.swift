@@ -21,11 +21,11 @@ final class TestRun: Sendable {
         self.deadline = deadline
     }
 
-    /// What the caller is told, whatever the handler comes to: its deadline passed before it had ended, or it works for a
-    /// call that can't be.
+    /// The error that the caller gets regardless of the handler's result: the deadline passed before the handler
+    /// returned, or the invocation has failed otherwise.
     var refusal: HttpsError? { state.withLock { $0.refusal } }
 
-    /// Whether the handler has ended. Whatever it has left running reaches nothing any more.
+    /// Whether the handler has returned. Work that it left running can't use the store any more.
     var isOver: Bool { state.withLock { $0.isOver } }
 
     func began(_ task: Task<Void, Never>) {
@@ -49,7 +49,7 @@ final class TestRun: Sendable {
     }
 }
 
-/// What runs at a time, and who waits for something to run.
+/// The running invocations, and the tests that wait for one.
 final class TestInvocations: Sendable {
     private struct State {
         var count = 0
@@ -67,7 +67,7 @@ final class TestInvocations: Sendable {
         }
     }
 
-    /// The handler is about to begin.
+    /// The handler is about to start.
     func begin(_ run: TestRun) {
         let waiting = state.withLock { state in
             state.running[ObjectIdentifier(run)] = run
@@ -82,13 +82,13 @@ final class TestInvocations: Sendable {
         state.withLock { state in _ = state.running.removeValue(forKey: ObjectIdentifier(run)) }
     }
 
-    /// Cancels what has had its time.
+    /// Cancels invocations whose deadline has passed.
     func expire(at now: Timestamp) {
         let late = state.withLock { $0.running.values.filter { $0.deadline <= now } }
         for run in late { run.cancel(HttpsError(.deadlineExceeded, "DEADLINE_EXCEEDED")) }
     }
 
-    /// Returns once a handler of the function runs, or the task is cancelled.
+    /// Returns once a handler of the function is running, or the task is cancelled.
     func wait(for function: String) async {
         let number = next()
         await withTaskCancellationHandler {

@@ -1,7 +1,7 @@
 import FunctionsRuntime
 import FunctionManifest
 
-/// The value of a param in a test: a text, an integer, true, false, or a list of texts.
+/// The value of a param in a test: a string, an integer, a boolean, or a list of strings.
 public struct TestParam: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral
 {
@@ -13,35 +13,37 @@ public struct TestParam: Sendable, ExpressibleByStringLiteral, ExpressibleByInte
     public init(arrayLiteral elements: String...) { value = .list(elements) }
 }
 
-/// What a test gives a bundle.
+/// The params and secrets of a test.
 struct TestParams: Sendable {
     private var values: [String: ParamValue] = [:]
     private let secrets: [String: String]
 
-    /// - Throws: ``TestError`` where a value is missing, of another type, or for a param that the bundle hasn't.
+    /// - Throws: ``TestError`` if a value is missing, has another type, or belongs to a param that the bundle doesn't
+    ///   declare.
     init(_ params: [ParamManifest], values given: [String: TestParam], secrets: [String: String]) throws {
         self.secrets = secrets
         var problems: [String] = []
         for param in params {
             if param.type == .secret {
-                if secrets[param.name] == nil { problems.append("the secret \(param.name) is given no value") }
+                if secrets[param.name] == nil { problems.append("the secret \(param.name) has no value") }
             } else if let value = given[param.name]?.value ?? param.defaultValue {
                 values[param.name] = value
                 if value.type != param.type {
-                    problems.append("the param \(param.name) is \(param.type.words), and is given \(value.type.words)")
+                    problems.append(
+                        "the param \(param.name) is \(param.type.words), but its value is \(value.type.words)")
                 }
             } else {
-                problems.append("the param \(param.name) is given no value")
+                problems.append("the param \(param.name) has no value")
             }
         }
         let known = Set(params.map(\.name))
         for name in (Array(given.keys) + Array(secrets.keys)).sorted() where !known.contains(name) {
-            problems.append("the bundle has no param \(name)")
+            problems.append("the bundle declares no param \(name)")
         }
         guard problems.isEmpty else { throw TestError(problems.joined(separator: "; ")) }
     }
 
-    /// What one of the functions may read.
+    /// The values that a function may read.
     func values(for function: Function) -> ParamValues {
         let declared = Set(function.options.secretNames)
         return ParamValues(

@@ -5,17 +5,17 @@ import Logging
 import Synchronization
 import FunctionManifest
 
-/// The bundle's schedules by the test's clock: their runs are made as a host makes them, in the store's outbox.
+/// Runs the bundle's schedules by the test's clock: creates their runs in the store's outbox as a host does.
 actor TestSchedules {
     private var keeper: ScheduleKeeper
-    /// What is over and isn't noted yet.
+    /// The deliveries that have ended but aren't recorded yet.
     private let ends = Ends()
 
     private final class Ends: Sendable {
         let list = Mutex<[DeliveryEnd]>([])
     }
 
-    /// - Throws: what is wrong with a schedule.
+    /// - Throws: The error of an invalid schedule.
     init(_ functions: [FunctionManifest], store: DocumentStore) throws(ScheduleError) {
         var jobs: [ScheduledJob] = []
         for function in functions { if let job = try ScheduledJob(function) { jobs.append(job) } }
@@ -28,11 +28,11 @@ actor TestSchedules {
         }
     }
 
-    /// Makes the runs that are due, those that waited for the end of the run before among them.
+    /// Creates the runs that are due, including those that waited for the previous run to end.
     ///
-    /// - Returns: when the next ones are, as far as that is known.
+    /// - Returns: The time of the next runs, as far as it is known.
     func makeRuns(at now: Timestamp) async -> Timestamp? {
-        // A copy, since what an actor holds may not change while it waits. One task at a time delivers.
+        // A copy, because an actor's state must not change while it suspends. Only one task at a time delivers.
         var keeper = keeper
         let over = ends.list.withLock { list in
             defer { list = [] }

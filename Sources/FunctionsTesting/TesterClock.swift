@@ -2,14 +2,14 @@ import DocumentModel
 import DocumentStore
 import Synchronization
 
-/// A clock that goes on by a microsecond whenever it is looked at, and else as a test wants: however slow the machine is, a
-/// pause is over when the test says so.
+/// A clock that the test controls. It advances by a microsecond with each reading; a delay ends only when the test
+/// advances the clock, regardless of the machine's speed.
 final class TesterClock: Sendable {
     private let microseconds: Mutex<Int64>
 
     init(startingAt start: Timestamp?) { microseconds = Mutex((start ?? Timestamp.now()).microseconds) }
 
-    /// Later each time, so that nothing that was committed lies in the future.
+    /// Increases with each reading, so that a commit is never in the future.
     @Sendable func now() -> Timestamp {
         let time = microseconds.withLock { time in
             time += 1
@@ -18,6 +18,6 @@ final class TesterClock: Sendable {
         return Timestamp(microseconds: time)
     }
 
-    /// Moves it on to a time, unless it is later by now.
+    /// Advances the clock to a time, unless it is already later.
     func advance(to time: Timestamp) { microseconds.withLock { $0 = max($0, time.microseconds) } }
 }

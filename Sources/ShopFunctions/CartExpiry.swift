@@ -1,21 +1,21 @@
 import FunctionsRuntime
 
-/// Removes what has been in a cart for 30 days without being touched.
+/// Removes cart items that haven't changed for 30 days.
 struct CartExpiry {
     private static let pageSize = 300
     static let kept: Duration = .seconds(30 * 86_400)
 
     var firestore: Firestore
-    /// What wasn't touched since then goes.
+    /// Items last changed before this time are removed.
     var cutoff: Timestamp
 
-    /// - Parameter now: the time the run was due, so that a late run removes no more than one in time.
+    /// - Parameter now: When the run was due, so that a late run removes the same items.
     init(_ firestore: Firestore, now: Timestamp) {
         self.firestore = firestore
         cutoff = Timestamp(microseconds: now.microseconds - Self.kept.components.seconds * 1_000_000)
     }
 
-    /// - Returns: how many items went.
+    /// - Returns: The number of removed items.
     func run() async throws -> Int {
         var removed = 0
         var query = firestore.collectionGroup("cart_items").limit(to: Self.pageSize)
@@ -28,7 +28,7 @@ struct CartExpiry {
         }
     }
 
-    /// Looks at each again: one that is touched meanwhile stays.
+    /// Reads each item again: one that has changed meanwhile stays.
     private func remove(_ items: [DocumentReference]) async throws -> Int {
         try await firestore.runTransaction { transaction in
             let old = try await transaction.getAll(items).filter(isOld)

@@ -2,8 +2,8 @@ import FunctionsRuntime
 
 /// The products as JSON, newest first.
 ///
-/// `owner` (a user's id) leaves that user's alone, `inStock=true` those that are left; `limit` is 1 to 100, and `after`
-/// is the id that the page before told as `next`.
+/// `owner` (a user's id) selects that user's products, `inStock=true` those in stock. `limit` is 1 to 100. `after` is
+/// the id that the previous page returned as `next`.
 struct Catalog {
     private static let maxLimit = 100
 
@@ -13,7 +13,7 @@ struct Catalog {
 
     struct Page: Encodable {
         var products: [Entry]
-        /// What to ask for as `after`; nil on the last page.
+        /// The value of `after` for the next page; nil on the last page.
         var next: String?
     }
 
@@ -28,7 +28,8 @@ struct Catalog {
         var owner: String
     }
 
-    /// - Throws: `invalidArgument` for a parameter that can't be used, `notFound` for an `after` that is gone.
+    /// - Throws: `invalidArgument` for an invalid parameter, `notFound` if the product named by `after` no longer
+    ///   exists.
     func page() async throws -> HTTPResponse {
         guard request.method == "GET" || request.method == "HEAD" else {
             return HTTPResponse(status: 405, headers: ["Allow": "GET, HEAD"])
@@ -47,11 +48,11 @@ struct Catalog {
                 throw HttpsError(.invalidArgument, "after must be a product's id.")
             }
             let last = try await products.document(after).getDocument()
-            guard last.exists else { throw HttpsError(.notFound, "There is no product \(after) to go on after.") }
+            guard last.exists else { throw HttpsError(.notFound, "There is no product \(after) to continue after.") }
             query = query.start(afterDocument: last)
         }
         let wantsStock = try flag("inStock")
-        // One more than asked for tells whether there is a next page.
+        // One extra product shows whether there is a next page.
         let found = try await query.limit(to: limit + 1).getDocuments().documents
         let shown = found.prefix(limit)
         let entries = shown.compactMap(entry).filter { !wantsStock || $0.stock > 0 }
@@ -74,7 +75,7 @@ struct Catalog {
         }
     }
 
-    /// Nil for a document that is no whole product: it is logged, and the others are shown all the same.
+    /// Nil for a document that can't be decoded: it is logged, and the others are shown.
     private func entry(_ snapshot: DocumentSnapshot) -> Entry? {
         do {
             let product = try snapshot.data(as: Product.self)
@@ -84,7 +85,7 @@ struct Catalog {
                 owner: product.owner.documentID)
         } catch {
             request.logger.warning(
-                "a product can't be read", metadata: ["product": "\(snapshot.documentID)", "error": "\(error)"])
+                "product can't be decoded", metadata: ["product": "\(snapshot.documentID)", "error": "\(error)"])
             return nil
         }
     }

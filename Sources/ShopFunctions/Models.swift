@@ -4,15 +4,15 @@ import FunctionsRuntime
 struct Product: Codable, Sendable {
     var name: String
     var desc: String
-    /// In the shop's one currency, whole units.
+    /// Price in whole units of the shop's currency.
     var price: Int
-    /// Pieces left; never below 0.
+    /// Number in stock; never below 0.
     var stock: Int
     var imageURL: String
     var publishedTime: Timestamp
-    /// `users/{uid}` of who sells it.
+    /// The seller's document, `users/{uid}`.
     var owner: DocumentReference
-    /// The owner's name, kept as it is there by `syncOwner`.
+    /// The owner's name, kept up to date by `syncOwner`.
     var ownerName: String?
 }
 
@@ -21,7 +21,7 @@ struct Order: Codable, Sendable {
     @ServerTimestamp var purchaseTime: Timestamp?
     var snapshotProducts: [Line]
 
-    /// A product as it was when it was bought.
+    /// A product as of the purchase.
     struct Line: Codable, Sendable {
         var id: String
         var name: String
@@ -33,20 +33,20 @@ struct Order: Codable, Sendable {
     }
 }
 
-/// Pieces and money of some lines of an order.
+/// Quantity and total of some lines of an order.
 struct Amount: Equatable, Sendable {
     var quantity = 0
     /// In the shop's currency.
     var amount = 0
 
-    /// - Throws: `outOfRange` where it is more than a number holds: a price is its seller's to choose.
+    /// - Throws: `outOfRange` if the total overflows: sellers choose their prices.
     mutating func add(_ line: Order.Line) throws(HttpsError) {
         let (price, isTooDear) = line.price.multipliedReportingOverflow(by: line.quantity)
         let (amount, isTooMuch) = self.amount.addingReportingOverflow(price)
         let (quantity, isTooMany) = self.quantity.addingReportingOverflow(line.quantity)
         guard !isTooDear, !isTooMuch, !isTooMany else {
             throw HttpsError(
-                .outOfRange, "\(line.quantity) of \(line.name) at \(line.price) each is more than can be counted.")
+                .outOfRange, "\(line.quantity) of \(line.name) at \(line.price) each is too large a total.")
         }
         (self.amount, self.quantity) = (amount, quantity)
     }

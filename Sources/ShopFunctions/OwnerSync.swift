@@ -1,13 +1,13 @@
 import FunctionsRuntime
 
-/// Keeps the owner's name in the owner's products (`ownerName`) as it is in `users/{uid}`.
+/// Copies the owner's name from `users/{uid}` into the owner's products (`ownerName`).
 struct OwnerSync {
     private static let batchSize = 200
 
     var user: DocumentReference
 
-    /// Goes through the owner's products, any number of them, some at a time. Each batch takes the name as it is at that
-    /// moment, so that of two changes that follow each other the later one wins, in whatever order they are handled.
+    /// Updates all of the owner's products in batches. Each batch reads the current name, so the last of several
+    /// changes wins regardless of the order in which they are handled.
     func run() async throws {
         let owned = user.firestore.collection("products").whereField("owner", isEqualTo: user)
         var query = owned.limit(to: Self.batchSize)

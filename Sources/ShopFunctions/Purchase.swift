@@ -1,6 +1,6 @@
 import FunctionsRuntime
 
-/// Buys what is in a user's cart: all of it, or nothing.
+/// Purchases the content of a user's cart, all of it or nothing.
 struct Purchase {
     var buyer: String
 
@@ -8,12 +8,12 @@ struct Purchase {
         var orderID: String
     }
 
-    /// - Throws: `failedPrecondition` where the cart is empty or a line of it can't be bought; its details name the
+    /// - Throws: `failedPrecondition` if the cart is empty or one of its items can't be bought; the details name the
     ///   product.
     func run(in transaction: Transaction) async throws -> Answer {
         let user = transaction.firestore.collection("users").document(buyer)
         guard try await transaction.getDocument(user).exists else {
-            throw HttpsError(.failedPrecondition, "There is no user \(buyer).")
+            throw HttpsError(.failedPrecondition, "The user \(buyer) doesn't exist.")
         }
         let cart = try await transaction.getDocuments(user.collection("cart_items"))
         guard !cart.isEmpty else { throw HttpsError(.failedPrecondition, "The cart is empty.") }
@@ -28,7 +28,7 @@ struct Purchase {
             let product = try snapshot.data(as: Product.self)
             guard item.quantity <= product.stock else {
                 throw refusal(
-                    "There is too little of \(product.name): \(product.stock) left.", item.product,
+                    "Not enough of \(product.name) in stock: \(product.stock) left.", item.product,
                     reason: "out-of-stock", ["stock": .integer(Int64(product.stock))])
             }
             try transaction.updateData(["stock": product.stock - item.quantity], forDocument: item.product)
@@ -51,16 +51,16 @@ struct Purchase {
         var quantity: Int
     }
 
-    /// What the cart asks for, each product once: two lines of one product count together.
+    /// The cart's quantities by product: two items of the same product are added up.
     private func quantities(_ cart: [DocumentSnapshot]) throws -> [Item] {
         var items: [Item] = []
         for line in cart {
-            // Only the shop's own products: a cart is its user's to write, and could name a document with any price.
+            // Only the shop's products: users write their own carts, and could refer to any document with any price.
             guard let product = try? line.get("product", as: DocumentReference.self),
                 product == product.firestore.collection("products").document(product.documentID)
             else {
                 throw HttpsError(
-                    .failedPrecondition, "A line of the cart names no product.",
+                    .failedPrecondition, "A cart item has no product.",
                     details: ["reason": "no-product", "cartItem": .string(line.documentID)])
             }
             guard case .integer(let quantity)? = line.get("quantity"), quantity > 0 else {

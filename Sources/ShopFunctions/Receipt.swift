@@ -3,7 +3,7 @@ import FunctionsRuntime
 /// `users/{uid}/receipts/{orderID}`
 struct Receipt: Codable, Sendable {
     @ServerTimestamp var sentTime: Timestamp?
-    /// Of all lines.
+    /// The total of all lines.
     var amount: Int
     var quantity: Int
     var lines: [Line]
@@ -21,7 +21,7 @@ struct Receipt: Codable, Sendable {
         (amount, quantity) = (sum.amount, sum.quantity)
     }
 
-    /// What the task is told.
+    /// The payload of the task.
     struct Request: Codable, Sendable {
         var uid: String
         var orderID: String
@@ -29,7 +29,7 @@ struct Receipt: Codable, Sendable {
 
     /// Writes the receipt of an order.
     ///
-    /// - Throws: `notFound` where there is no such order: tried again, it still won't be there.
+    /// - Throws: `notFound` if the order doesn't exist, which a retry won't change.
     static func send(_ request: Request, in transaction: Transaction) async throws {
         let user = transaction.firestore.collection("users").document(request.uid)
         let order = try await transaction.getDocument(

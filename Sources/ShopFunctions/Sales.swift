@@ -1,9 +1,9 @@
 import FunctionsRuntime
 
-/// What each seller has sold, added up in `sales/{ownerID}`: `orders`, `quantity` and `amount`.
+/// Each seller's total sales, in `sales/{ownerID}`: `orders`, `quantity` and `amount`.
 struct Sales {
-    /// Adds an order to the sales of everybody who sold a part of it. Counted by increments, which read nothing, so that
-    /// a seller of many orders at a time makes none of them wait.
+    /// Adds an order to the sales of each seller in it. Uses increments, which read nothing, so concurrent orders of
+    /// one seller don't conflict.
     static func record(_ order: Order, in transaction: Transaction) throws {
         let sales = transaction.firestore.collection("sales")
         for (owner, part) in try parts(of: order) {
@@ -15,7 +15,7 @@ struct Sales {
         }
     }
 
-    /// What of an order is whose, by the sellers' ids.
+    /// The order's totals by seller id.
     static func parts(of order: Order) throws -> [String: Amount] {
         var parts: [String: Amount] = [:]
         for line in order.snapshotProducts { try parts[line.owner.documentID, default: Amount()].add(line) }

@@ -1,7 +1,7 @@
 import FunctionsRuntime
 
-/// The shop's backend: a purchase that takes a cart, stock and order in one transaction, what follows from it, and a
-/// catalog.
+/// The shop's backend: a purchase that reads cart and stock and writes the order in one transaction, the functions that
+/// follow it, and a catalog.
 @main
 struct ShopFunctions: FunctionBundle {
     var functions: [Function] {

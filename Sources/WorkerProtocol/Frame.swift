@@ -1,10 +1,10 @@
 import FunctionManifest
 package import NIOCore
 
-/// One message between the host and a worker.
+/// A message between the host and a worker.
 ///
-/// On the wire: length (4 bytes, of what follows), kind (1), invocation (8), payload; numbers are big-endian.
-/// The invocation is 0 where a frame concerns the whole worker.
+/// Wire format: length (4 bytes, of what follows), kind (1), invocation (8), payload; numbers are big-endian. The
+/// invocation is 0 if a frame concerns the whole worker.
 package struct Frame {
     package var kind: Kind
     package var invocation: UInt64
@@ -19,62 +19,63 @@ package struct Frame {
     package enum Kind: UInt8, Sendable, CaseIterable {
         // From the host.
 
-        /// Run the handler: an ``InvocationHead`` and the body.
+        /// Runs the handler: an ``InvocationHead`` and the body.
         case invoke = 1
-        /// Stop the handler: a ``CancellationReason``.
+        /// Cancels the handler: a ``CancellationReason``.
         case cancel = 2
-        /// The answer to a document operation: its number (4 bytes) and a `DocumentResponse`.
+        /// The response to a document operation: its number (4 bytes) and a `DocumentResponse`.
         case documentResponse = 3
-        /// The client has taken so many bytes (4) of a streamed answer: as many more may be sent.
+        /// Credit: the client has consumed this many bytes (4) of a streamed response, and as many more may be sent.
         case credit = 4
-        /// The ``ParamValues`` that the worker's function may read. Sent before the first invocation of a link.
+        /// The ``ParamValues`` of the worker's function. Sent before a link's first invocation.
         case params = 5
-        /// Give the invocation back unless its handler has begun: what blocks the worker must not hold it up. Where the
-        /// handler has begun nothing is answered.
+        /// Recalls the invocation unless its handler has started, so that a blocked worker doesn't delay it. If the
+        /// handler has started there is no reply.
         case recall = 6
 
         // From the worker.
 
-        /// The worker can run handlers: the protocol's version (2 bytes).
+        /// The worker is ready: the protocol version (2 bytes).
         case ready = 16
-        /// The handler's answer, which ends the invocation.
+        /// The handler's result, which ends the invocation.
         case result = 17
         /// The handler's failure, which ends the invocation: an ``InvocationFailure``.
         case failure = 18
-        /// A part of a streamed answer.
+        /// A chunk of a streamed response.
         case chunk = 19
-        /// Status and headers of an HTTP answer: an ``HTTPAnswerHead``. Chunks and a result follow.
+        /// The status and headers of an HTTP response: an ``HTTPAnswerHead``. Chunks and a result follow.
         case httpHead = 20
         /// A document operation: its number (4 bytes) and a `DocumentRequest`.
         case documentRequest = 21
         /// A ``LogLine``.
         case log = 22
-        /// The invocation was recalled in time: its handler hasn't begun and won't begin here. The body that came with
-        /// it, so that the host needs to keep none.
+        /// The invocation was recalled: its handler hasn't started and won't start here. Contains the invocation's
+        /// body, so that the host needn't keep a copy.
         case recalled = 23
     }
 
-    /// As the bundle's manifest has it.
+    /// The version that bundles declare in their manifests.
     package static let protocolVersion = UInt16(Manifest.protocolVersion)
 
-    /// The most that a frame's length may say: an answer of ``maxAnswer``, and room.
+    /// The maximum frame length: a response of ``maxAnswer`` plus overhead.
     package static let maxLength = 33 * 1024 * 1024
 
-    /// Bytes of an answer that isn't streamed: a callable's result, or an HTTP function's body.
+    /// The maximum size of an unstreamed response: a callable's result, or an HTTP function's body.
     package static let maxAnswer = 32 * 1024 * 1024
 
-    /// Bytes of one part of a streamed answer.
+    /// The maximum size of a chunk of a streamed response.
     package static let maxChunk = 10 * 1024 * 1024
 
-    /// As many bytes of a streamed answer may be on their way before the client has taken any. What was sent before may
-    /// exceed it by its last chunk; a chunk sent after that, and before any ``Kind/credit``, breaks the protocol.
+    /// The initial credit: the bytes of a streamed response that may be in flight before the client has consumed any.
+    /// The last chunk may exceed the credit; a chunk sent after that, before any ``Kind/credit``, violates the
+    /// protocol.
     package static let initialCredit = 262_144
 
     static let headerLength = 9
 }
 
 extension ByteBuffer {
-    /// Appends a frame whose payload `body` writes.
+    /// Appends a frame whose payload is written by `body`.
     package mutating func writeFrame(
         _ kind: Frame.Kind, invocation: UInt64 = 0, _ body: (inout ByteBuffer) -> Void = { _ in }
     ) {
@@ -86,7 +87,7 @@ extension ByteBuffer {
         setInteger(UInt32(writerIndex - start - 4), at: start)
     }
 
-    /// A text of at most 4 GiB with its length before it.
+    /// Appends a string of at most 4 GiB, preceded by its length.
     package mutating func writeText(_ text: String) {
         let start = writerIndex
         writeInteger(0 as UInt32)
@@ -99,11 +100,11 @@ extension ByteBuffer {
         writeBytes(bytes)
     }
 
-    /// - Throws: ``ProtocolViolation`` where the buffer ends early or the text isn't UTF-8.
+    /// - Throws: ``ProtocolViolation`` if the buffer ends early or the string isn't UTF-8.
     package mutating func readText() throws(ProtocolViolation) -> String {
         let slice = try readBlob()
         guard let text = String(validating: slice.readableBytesView, as: UTF8.self) else {
-            throw ProtocolViolation("a text isn't valid UTF-8")
+            throw ProtocolViolation("a string isn't valid UTF-8")
         }
         return text
     }
@@ -124,7 +125,7 @@ extension ByteBuffer {
     }
 }
 
-/// What the other side of the link sent and must not send. The link ends with it.
+/// A violation of the worker protocol by the peer. It ends the link.
 package struct ProtocolViolation: Error, Equatable, CustomStringConvertible {
     package var reason: String
     package init(_ reason: String) { self.reason = reason }

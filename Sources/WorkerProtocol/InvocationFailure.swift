@@ -1,11 +1,11 @@
 package import DocumentModel
 package import NIOCore
 
-/// How an invocation failed, as the worker tells it.
+/// How an invocation failed, as reported by the worker.
 package struct InvocationFailure: Equatable, Sendable {
     package var code: StatusCode
     package var message: String
-    /// JSON; nil where there are none.
+    /// JSON; nil if there are no details.
     package var details: ByteBuffer?
 
     package init(code: StatusCode, message: String, details: ByteBuffer? = nil) {
@@ -31,14 +31,14 @@ package struct InvocationFailure: Equatable, Sendable {
     }
 }
 
-/// Why the host wants a handler to stop.
+/// Why the host cancels a handler.
 package enum CancellationReason: UInt8, Sendable {
     case deadline = 1
     case clientGone = 2
     case shutdown = 3
 }
 
-/// Status and headers of an HTTP answer.
+/// The status and headers of an HTTP function's response.
 package struct HTTPAnswerHead: Equatable, Sendable {
     package var status: UInt16
     package var headers: HeaderBlock
@@ -61,7 +61,7 @@ package struct HTTPAnswerHead: Equatable, Sendable {
 
 /// A line that a handler logged.
 package struct LogLine: Equatable, Sendable {
-    /// swift-log's level by position: 0 trace … 6 critical.
+    /// swift-log's level as an index: 0 for trace to 6 for critical.
     package var level: UInt8
     package var label: String
     package var message: String

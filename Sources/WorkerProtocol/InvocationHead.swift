@@ -1,25 +1,25 @@
 package import NIOCore
 
-/// Everything a handler is told of its invocation but the body, which follows in the same frame.
+/// All data of an invocation except the body, which follows in the same frame.
 package struct InvocationHead: Equatable, Sendable {
     package var executionID: String
-    /// Milliseconds left until the caller is answered DEADLINE_EXCEEDED.
+    /// Milliseconds left until the caller gets DEADLINE_EXCEEDED.
     package var timeLeft: UInt32
     package var auth: VerifiedIdentity?
     package var app: VerifiedIdentity?
-    /// Whether the app's token was used up by an earlier call.
+    /// Whether an earlier call consumed the app's token.
     package var appTokenConsumed = false
-    /// Whether the caller reads a stream of chunks.
+    /// Whether the caller accepts a stream of chunks.
     package var streams: Bool
     package var method: String
-    /// The target without the function's prefix: `/rest?query`.
+    /// The request target after the function's name: `/rest?query`.
     package var target: String
     package var headers: HeaderBlock
 
-    /// Who a token verified by the host speaks of: a user or an app.
+    /// The subject of a token that the host verified: a user or an app.
     package struct VerifiedIdentity: Equatable, Sendable {
         package var id: String
-        /// The token's payload, JSON.
+        /// The token's payload as JSON.
         package var claims: ByteBuffer
 
         package init(id: String, claims: ByteBuffer) {
@@ -76,9 +76,9 @@ package struct InvocationHead: Equatable, Sendable {
     }
 }
 
-/// HTTP headers as bytes: names and values one after the other.
+/// HTTP headers as bytes: alternating names and values.
 ///
-/// Few handlers look at headers, so they are cut into texts only when asked for.
+/// Few handlers read headers, so they are decoded only on demand.
 package struct HeaderBlock: Equatable, Sendable {
     package let encoded: ByteBuffer
 
@@ -93,7 +93,7 @@ package struct HeaderBlock: Equatable, Sendable {
         encoded = buffer
     }
 
-    /// The headers in order. What is malformed ends the list.
+    /// The headers in order. A malformed header ends the list.
     package var pairs: [(name: String, value: String)] {
         var rest = encoded
         var pairs: [(name: String, value: String)] = []

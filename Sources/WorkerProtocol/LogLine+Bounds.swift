@@ -1,17 +1,17 @@
-/// What a line of the log may be at most, which both sides hold to.
+/// Size limits of a log line, which both sides apply.
 extension LogLine {
-    /// Bytes of each of its texts.
+    /// The maximum size of each string.
     package static let maxText = 16 * 1024
 
-    /// Bytes of a frame that holds a line.
+    /// The maximum size of a log frame.
     package static let maxFrame = 1024 * 1024
 
-    /// Bytes of all keys and values together: with them a frame is well within its bound.
+    /// The maximum total size of keys and values, which keeps the frame well within its limit.
     private static let maxMetadata = 256 * 1024
 
     private static let mark = "…"
 
-    /// The text; of one that is too long its beginning, and `…`.
+    /// The string; if it is too long, its beginning and `…`.
     package static func cut(_ text: String) -> String {
         guard text.utf8.count > maxText else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: maxText - mark.utf8.count)
@@ -19,16 +19,16 @@ extension LogLine {
         return text[..<end] + mark
     }
 
-    /// What is there of a text before its cut; nil where it has none.
+    /// The part of a truncated string before the `…`; nil if the string isn't truncated.
     package static func beginning(ofCut text: String) -> Substring.UTF8View? {
         let bytes = text.utf8
-        // The last character that fitted may have left up to three bytes free.
+        // The last character that fits may leave up to three bytes unused.
         guard (maxText - 3...maxText).contains(bytes.count), bytes.suffix(mark.utf8.count).elementsEqual(mark.utf8)
         else { return nil }
         return bytes.dropLast(mark.utf8.count)
     }
 
-    /// The line with its texts cut, and with as much of its metadata as may be, by the order of keys.
+    /// The line with truncated strings, and as much metadata as fits, in the order of keys.
     package var bounded: LogLine {
         var line = LogLine(level: level, label: Self.cut(label), message: Self.cut(message), metadata: [:])
         var bytes = 0

@@ -3,32 +3,33 @@ import FunctionsHost
 import HostConfiguration
 import Foundation
 
-/// Rebuilds the bundles of `functions.json` when their packages' sources change, and has the host serve what was built, or
-/// the same with other params where the files of these change. A build that fails shows its errors, and what was served
-/// goes on.
+/// Rebuilds the bundles of `functions.json` when their packages' sources change, and makes the host serve the new
+/// build. Reloads params when their files change. If a build fails, it prints the errors and the previous build keeps
+/// serving.
 struct BundleWatch: Sendable {
     private struct Bundle: Sendable {
         let name: String
         let build: PackageBuild
-        /// What was served last, by its file's time and size.
+        /// The modification time and size of the executable served last.
         var built: String?
     }
 
-    /// How often sources are looked at. One look at a thousand files takes some milliseconds.
+    /// How often the sources are checked. Checking a thousand files takes a few milliseconds.
     private static let interval: Duration = .milliseconds(500)
 
     private let bundles: [Bundle]
-    /// The sources before they were built first.
+    /// The state of the sources before the first build.
     private let first: [[String]]
     private let configuration: HostConfiguration
-    /// Its file, and those of params, before they were used.
+    /// The state of the configuration file and the params files before they were read.
     private let firstSettings: [String]
     private let load: @Sendable () throws -> HostConfiguration
     private let tell: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - hostDirectory: where the running program stands; bundles are built as those that are found there.
-    ///   - load: reads the configuration as it is by then.
+    ///   - hostDirectory: The directory of the running program; bundles found there are built in the same
+    ///     configuration.
+    ///   - load: Reads the current configuration.
     init(
         _ configuration: HostConfiguration, hostDirectory: String,
         load: @escaping @Sendable () throws -> HostConfiguration, tell: @escaping @Sendable (String) -> Void
@@ -48,12 +49,12 @@ struct BundleWatch: Sendable {
         first = bundles.map { Self.sources(of: $0.build.package) }
     }
 
-    /// Builds what is to be served at the start. Where that fails an older build may do.
+    /// Builds the bundles at startup. If a build fails, the previous executable may still work.
     func buildAll() async {
         for bundle in bundles { _ = await Self.build(bundle, tell) }
     }
 
-    /// Watches until its task is cancelled.
+    /// Watches the sources until its task is cancelled.
     func run(_ host: HostServer) async {
         var bundles = bundles
         for index in bundles.indices { bundles[index].built = Self.stamp(of: await Self.path(bundles[index])) }
@@ -77,7 +78,7 @@ struct BundleWatch: Sendable {
             for index in bundles.indices {
                 let now = Self.sources(of: bundles[index].build.package)
                 guard now != seen[index] else { continue }
-                // An editor may write several files: it is built once nothing changes any more.
+                // An editor may write several files: the build starts once nothing changes any more.
                 seen[index] = now
                 try? await Task.sleep(for: Self.interval)
                 guard Self.sources(of: bundles[index].build.package) == now else {
@@ -91,18 +92,18 @@ struct BundleWatch: Sendable {
                 do {
                     try await host.reload(bundles[index].name, id: "local-\(count)")
                     bundles[index].built = stamp
-                    tell("\(bundles[index].name): what was built is served")
+                    tell("\(bundles[index].name): serving the new build")
                 } catch {
-                    tell("\(bundles[index].name): what was built isn't served: \(error)")
+                    tell("\(bundles[index].name): the new build can't be served: \(error)")
                 }
             }
         }
     }
 
-    /// Has the host take over what can be changed while it serves, and tells what can't.
+    /// Applies the settings that can change while the host serves, and reports the others.
     ///
-    /// - Parameter settings: as they were before they are read.
-    /// - Returns: the settings that were read: what changes while the host takes them over is seen afterwards.
+    /// - Parameter settings: The state of the files before they are read.
+    /// - Returns: The state of the files that were read, so that a change in the meantime is detected.
     private func reread(
         _ configuration: inout HostConfiguration, _ settings: [String], _ host: HostServer, id: String
     ) async -> [String] {
@@ -110,30 +111,30 @@ struct BundleWatch: Sendable {
         var settings = settings
         do {
             let next = try load()
-            // Other files may count by now. The first is the configuration's own.
+            // The configuration may name other files now. The first file is the configuration itself.
             let read = Self.settings(of: next)
             settings = read.first == settings.first ? read : []
             let fixed = next.fixedKeys(unlike: configuration)
             if !fixed.isEmpty {
                 tell(
-                    "\(file): \(fixed.joined(separator: ", ")) changed, which holds from the next start of the host on")
+                    "\(file): \(fixed.joined(separator: ", ")) changed; restart the host to apply this")
             }
             configuration = next
             let deployed = try await host.reread(next, id: id)
             tell(
-                "params are read anew"
+                "reloaded params"
                     + (deployed.isEmpty
                         ? ""
-                        : ", but those of \(deployed.joined(separator: ", ")), which was deployed, are the release's"))
+                        : ", except those of \(deployed.joined(separator: ", ")): deployed releases keep their params"))
         } catch {
-            tell("params aren't read anew: \(error); what was served goes on")
+            tell("params can't be reloaded: \(error); the previous ones stay in use")
         }
         return settings
     }
 
     // MARK: Parts
 
-    /// What the host is set up by, each file with its time and size.
+    /// The files that configure the host, each with its modification time and size.
     private static func settings(of configuration: HostConfiguration) -> [String] {
         ([configuration.places.file] + configuration.paramFiles).compactMap { stamp(of: $0) }
     }
@@ -143,7 +144,7 @@ struct BundleWatch: Sendable {
         do {
             return try await onThread { try bundle.build.run() }
         } catch {
-            tell("\(bundle.name): \(error); what was served goes on")
+            tell("\(bundle.name): \(error); the previous build keeps serving")
             return nil
         }
     }
@@ -161,7 +162,7 @@ struct BundleWatch: Sendable {
         }
     }
 
-    /// What of a package a build depends on, each file with its time and size.
+    /// The sources that a package's build depends on, each with its modification time and size.
     private static func sources(of package: String) -> [String] {
         var files = ["\(package)/Package.swift"]
         let root = URL(fileURLWithPath: package + "/Sources")

@@ -8,12 +8,12 @@ struct DataCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract:
-            "Looks through the file, the documents, their indexes, the log and deliveries. Exits with 2 where it finds problems."
+            "Checks the file, the documents, their indexes, the change log and the deliveries. Exits with 2 if it finds problems."
     )
 
     @OptionGroup var options: DataOptions
 
-    @Flag(help: "Make the indexes, and what says when deliveries are due, anew where they are wrong.")
+    @Flag(help: "Rebuild wrong indexes, and the entries that schedule deliveries.")
     var repair = false
 
     func run() async throws {
@@ -37,12 +37,12 @@ struct DataCheckCommand: AsyncParsableCommand {
         text += "\(outcome["changes"]) changes in the log, \(outcome["completions"]) kept answers and "
         text += "\(outcome["deliveries"]) deliveries: "
         let problems = outcome["problems"]
-        text += problems == 0 ? "all is well" : "\(problems) problem\(problems == 1 ? "" : "s")"
-        if let repaired = outcome.numbers["repaired"] { text += "; \(repaired) went away with the repair" }
+        text += problems == 0 ? "no problems" : "\(problems) problem\(problems == 1 ? "" : "s")"
+        if let repaired = outcome.numbers["repaired"] { text += "; \(repaired) were repaired" }
         if outcome["repairable"] == 1, problems > 0, !repair {
-            text += "; --repair puts right what follows from the rest"
+            text += "; --repair rebuilds what can be derived"
         }
-        if outcome["skippedIndexes"] == 1 { text += "; indexes are being built and were not looked at" }
+        if outcome["skippedIndexes"] == 1 { text += "; indexes that are being built weren't checked" }
         return text
     }
 }
@@ -50,11 +50,11 @@ struct DataCheckCommand: AsyncParsableCommand {
 /// `functions-host data compact [--full]`
 struct DataCompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "compact", abstract: "Gives the room of what was deleted back to the disk.")
+        commandName: "compact", abstract: "Returns the space of deleted data to the file system.")
 
     @OptionGroup var options: DataOptions
 
-    @Flag(help: "Write the whole file anew: commits wait, and the disk needs as much room again.")
+    @Flag(help: "Rewrite the whole file: commits wait, and the same disk space is needed again.")
     var full = false
 
     func run() async throws {
@@ -67,7 +67,7 @@ struct DataCompactCommand: AsyncParsableCommand {
             let (before, after) = (DataReport.size(outcome["before"]), DataReport.size(outcome["after"]))
             var text = "compacted from \(before) to \(after)"
             if !full, outcome["kept"] > outcome["after"] / 10 {
-                text += "; \(DataReport.size(outcome["kept"])) are still unused, which --full gives back"
+                text += "; \(DataReport.size(outcome["kept"])) are still unused; --full returns them"
             }
             report.result(text, outcome.numbers)
         }
@@ -80,11 +80,11 @@ struct DataClearCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    @Flag(help: "Yes, all of them.")
+    @Flag(help: "Confirm that all documents are deleted.")
     var yes = false
 
     func validate() throws {
-        guard yes else { throw ValidationError("this deletes all documents; say --yes if that is what you want") }
+        guard yes else { throw ValidationError("this deletes all documents; confirm with --yes") }
     }
 
     func run() async throws {

@@ -3,13 +3,13 @@ import HostConfiguration
 import ArgumentParser
 import Foundation
 
-/// `functions-host data …`: what is done with the data as a whole.
+/// `functions-host data …`: operations on the data as a whole.
 struct DataCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "data", abstract: "Backs up, restores, exports, imports, checks, compacts or clears the data.",
         discussion: """
-            Where a host runs on the data directory it does the work, while it goes on serving; else the command does \
-            it. Exit codes: 0 done, 1 not done, 2 a check found problems, 64 wrong arguments.
+            If a host runs on the data directory, it performs the operation while it keeps serving; otherwise the command \
+            performs it. Exit codes: 0 success, 1 failure, 2 a check found problems, 64 invalid arguments.
             """,
         subcommands: [
             DataBackupCommand.self, DataRestoreCommand.self, DataExportCommand.self, DataImportCommand.self,
@@ -17,29 +17,30 @@ struct DataCommand: AsyncParsableCommand {
         ])
 }
 
-/// What all `data` commands take.
+/// The options of all `data` commands.
 struct DataOptions: ParsableArguments {
     @Option(help: "The configuration file, which names the data directory and the project.")
     var config = "functions.json"
 
-    @Option(help: "The environment of the configuration file to lay over it.")
+    @Option(help: "The environment of the configuration file to apply.")
     var env: String?
 
-    @Option(help: "The data directory, in place of the configured one.")
+    @Option(help: "The data directory, instead of the configured one.")
     var data: String?
 
     @Flag(help: "Write the result as JSON.")
     var json = false
 
-    @Flag(help: "Tell how far the work is each second.")
+    @Flag(help: "Report progress every second.")
     var verbose = false
 
-    /// - Parameter resultToErrors: whether standard output is taken by the data.
+    /// - Parameter resultToErrors: Whether to write the result to standard error, because standard output is used for
+    ///   data.
     func run(
         resultToErrors: Bool = false,
         _ work: (DataPlace, DataReport) async throws -> Void
     ) async throws {
-        // Whoever reads the output may go; writing to it fails then.
+        // If the reader of the output exits, writing must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         let report = DataReport(isJSON: json, isVerbose: verbose, resultToErrors: resultToErrors)
         do {
@@ -55,5 +56,5 @@ struct DataOptions: ParsableArguments {
     }
 }
 
-/// The path of a command's own file: the host that does the work stands elsewhere.
+/// The absolute path of a command's file: the host that performs the operation has another working directory.
 func absolutePath(_ file: String) -> String { URL(fileURLWithPath: file).path }

@@ -9,14 +9,14 @@ import Foundation
 /// `functions-host data backup FILE`
 struct DataBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup", abstract: "Copies the documents of this moment into a file, while the host goes on.")
+        commandName: "backup", abstract: "Copies a snapshot of the data to a file while the host keeps serving.")
 
     @OptionGroup var options: DataOptions
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var replace = false
 
-    @Argument(help: "The file to make.")
+    @Argument(help: "The file to create.")
     var file: String
 
     func run() async throws {
@@ -37,7 +37,7 @@ struct DataBackupCommand: AsyncParsableCommand {
 struct DataRestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Puts a backup in the place of the documents, which are kept aside. The host must not run.")
+        abstract: "Replaces the data with a backup and keeps the old data aside. The host must be stopped.")
 
     @OptionGroup var options: DataOptions
 
@@ -53,7 +53,7 @@ struct DataRestoreCommand: AsyncParsableCommand {
             var sentence = "restored \(path)"
             var members: [String: any Encodable & Sendable] = ["file": path]
             if let aside {
-                sentence += "; what was there is now \(aside)"
+                sentence += "; the previous data is now \(aside)"
                 members["before"] = aside
             }
             report.result(sentence, members)
@@ -64,17 +64,19 @@ struct DataRestoreCommand: AsyncParsableCommand {
 /// `functions-host data export [FILE|-]`
 struct DataExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Writes documents as lines of JSON, all as of one moment.")
+        commandName: "export", abstract: "Writes a snapshot of the documents as lines of JSON.")
 
     @OptionGroup var options: DataOptions
 
-    @Option(name: .customLong("collection"), help: "A collection to write, with all below its documents; repeatable.")
+    @Option(
+        name: .customLong("collection"),
+        help: "A collection to export, with everything below its documents; repeatable.")
     var collections: [String] = []
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var replace = false
 
-    @Argument(help: "The file to make; - for standard output.")
+    @Argument(help: "The file to create; - for standard output.")
     var file = "-"
 
     func run() async throws {
@@ -103,7 +105,7 @@ struct DataExportCommand: AsyncParsableCommand {
 /// `functions-host data import [FILE|-]`
 struct DataImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Brings exported documents in; those of the same paths are replaced.")
+        commandName: "import", abstract: "Imports exported documents and replaces those with the same paths.")
 
     @OptionGroup var options: DataOptions
 

@@ -4,7 +4,7 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// What an export is written to: standard output, or a file that has its name only once it is whole.
+/// The output of an export: standard output, or a file that gets its name only when it is complete.
 final class ExportOutput {
     private static let pieceBytes = 256 * 1024
 
@@ -46,14 +46,14 @@ final class ExportOutput {
         if replacing {
             try StoreFile.move(draft, to: path)
         } else {
-            // Another one may have come meanwhile.
+            // Another file may have appeared meanwhile.
             guard !StoreFile.exists(path) else { throw Self.isThere(path) }
             try StoreFile.moveWhereFree(draft, to: path)
         }
         try StoreFile.syncDirectory(of: path)
     }
 
-    /// Leaves nothing of a file that didn't become whole.
+    /// Deletes an incomplete file.
     func discard() { if path != nil { unlink(draft) } }
 
     private func flush() throws {
@@ -73,11 +73,11 @@ final class ExportOutput {
     }
 
     private static func isThere(_ path: String) -> DocumentError {
-        DocumentError(.alreadyExists, "\(path) is there already; name another file, or use --replace")
+        DocumentError(.alreadyExists, "\(path) already exists; use another file, or --replace")
     }
 }
 
-/// A file, or standard input, piece by piece.
+/// Reads a file, or standard input, in chunks.
 struct FilePieces: AsyncSequence, Sendable {
     typealias Failure = any Error
 
@@ -85,7 +85,7 @@ struct FilePieces: AsyncSequence, Sendable {
     private let handle: FileHandle
 
     /// - Parameter file: `-` for standard input.
-    /// - Throws: where the file can't be opened.
+    /// - Throws: If the file can't be opened.
     init(_ file: String) throws {
         guard file != "-" else {
             handle = .standardInput
@@ -110,7 +110,7 @@ struct FilePieces: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(handle: handle) }
 }
 
-/// For commands that read nothing.
+/// An empty input, for commands that read nothing.
 struct NoPieces: AsyncSequence, Sendable {
     typealias Failure = any Error
 

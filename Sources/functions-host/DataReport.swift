@@ -3,7 +3,7 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// Tells people, or programs, how a command goes on and what came of it.
+/// Reports the progress and the result of a command, to people or as JSON.
 final class DataReport {
     private static let maxProblems = 100
 
@@ -21,7 +21,7 @@ final class DataReport {
         results = resultToErrors ? .standardError : .standardOutput
     }
 
-    /// Each tenth of a second on a terminal, else now and then.
+    /// Every tenth of a second on a terminal, otherwise occasionally.
     func progress(_ what: String, done: Int, total: Int?, inBytes: Bool = false) {
         let now = ContinuousClock.now
         let pause: Duration = isTerminal ? .milliseconds(100) : isVerbose ? .seconds(1) : .seconds(30)
@@ -37,24 +37,24 @@ final class DataReport {
         }
     }
 
-    /// The first ones are told one by one.
+    /// Only the first problems are printed.
     func problem(_ text: String) {
         guard problems.count < Self.maxProblems else { return }
         problems.append(text)
         closeLine()
         if !isJSON { write(text + "\n", to: .standardOutput) }
         if problems.count == Self.maxProblems, !isJSON {
-            write("further problems are counted and not shown\n", to: .standardOutput)
+            write("further problems are counted but not shown\n", to: .standardOutput)
         }
     }
 
-    /// What came of it: a sentence for people, an object for programs.
+    /// The result: a sentence for people, an object for programs.
     func result(_ sentence: String, _ members: [String: any Encodable & Sendable]) {
         closeLine()
         write((isJSON ? Self.json(members) : sentence) + "\n", to: results)
     }
 
-    /// What the host answered: lines for people, the answer itself for programs.
+    /// The host's response: lines for people, the JSON response for programs.
     func answer(_ lines: [String], _ answer: any Encodable & Sendable) {
         closeLine()
         let text = isJSON ? Self.text(AnyEncodable(answer)) + "\n" : lines.map { $0 + "\n" }.joined()

@@ -2,13 +2,13 @@ import ControlAPI
 import ControlProtocol
 import ArgumentParser
 
-/// `functions-host deliveries …`: what functions are still to be told, and what they could not be told.
+/// `functions-host deliveries …`: pending deliveries and dead letters.
 struct DeliveriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deliveries", abstract: "Shows, retries or drops what functions are to be told of.",
+        commandName: "deliveries", abstract: "Shows, retries or drops deliveries.",
         discussion: """
-            list, show and stats read the store themselves where no host runs. Exit codes: 0 done, 1 not done, 2 drop \
-            needs --yes, 3 no host runs there, 64 wrong arguments.
+            list, show and stats read the store themselves if no host is running. Exit codes: 0 success, 1 failure, 2 drop \
+            needs --yes, 3 no host is running, 64 invalid arguments.
             """,
         subcommands: [
             DeliveriesListCommand.self, DeliveriesShowCommand.self, DeliveriesRetryCommand.self,
@@ -16,15 +16,15 @@ struct DeliveriesCommand: AsyncParsableCommand {
         ])
 }
 
-/// Which deliveries a command is about.
+/// A filter that selects deliveries.
 struct DeliverySelection: ParsableArguments {
-    @Option(help: "Of this function.")
+    @Option(help: "Deliveries to this function.")
     var function: String?
 
-    @Option(help: "In this state: pending, waiting, running or dead; repeatable.")
+    @Option(help: "Deliveries in this state: pending, waiting, running or dead; repeatable.")
     var state: [DeliveryFilter.State] = []
 
-    @Option(help: "Of events before this time: 30s, 5m, 1h or 2d.")
+    @Option(help: "Deliveries of events older than this: 30s, 5m, 1h or 2d.")
     var olderThan: Age?
 
     var filter: DeliveryFilter {
@@ -37,7 +37,7 @@ struct DeliverySelection: ParsableArguments {
 
 extension DeliveryFilter.State: ExpressibleByArgument {}
 
-/// A time that has passed: a number with s, m, h or d.
+/// A duration in the past: a number with s, m, h or d.
 struct Age: ExpressibleByArgument {
     let seconds: Int
 
@@ -61,17 +61,17 @@ struct Age: ExpressibleByArgument {
 /// `functions-host deliveries list`
 struct DeliveriesListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Lists deliveries by function and age, and dead letters behind the others.")
+        commandName: "list", abstract: "Lists deliveries by function and age, dead letters last.")
 
     @OptionGroup var options: HostOptions
     @OptionGroup var selection: DeliverySelection
 
-    @Option(help: "How many at most.")
+    @Option(help: "The maximum number of deliveries.")
     var limit = 100
 
     func validate() throws {
         guard (1...100_000).contains(limit) else {
-            throw ValidationError("the limit is \(limit); it is 1 to 100000")
+            throw ValidationError("the limit is \(limit); it must be 1 to 100000")
         }
     }
 
@@ -90,7 +90,7 @@ struct DeliveriesListCommand: AsyncParsableCommand {
     }
 
     private static func lines(_ listing: DeliveryListing) -> [String] {
-        guard !listing.deliveries.isEmpty else { return ["there are none"] }
+        guard !listing.deliveries.isEmpty else { return ["there are no deliveries"] }
         var lines = Table.lines(
             [["FUNCTION", "EVENT", "STATE", "AGE", "TRIES", ""]]
                 + listing.deliveries.map { delivery in
@@ -110,7 +110,7 @@ struct DeliveriesListCommand: AsyncParsableCommand {
 /// `functions-host deliveries show FUNCTION EVENT`
 struct DeliveriesShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Shows a delivery with its whole event.")
+        commandName: "show", abstract: "Shows a delivery with its event.")
 
     @OptionGroup var options: HostOptions
 
@@ -131,7 +131,7 @@ struct DeliveriesShowCommand: AsyncParsableCommand {
 /// `functions-host deliveries stats`
 struct DeliveriesStatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Tells how each function's deliveries go.")
+        commandName: "stats", abstract: "Shows delivery statistics for each function.")
 
     @OptionGroup var options: HostOptions
 
@@ -143,7 +143,7 @@ struct DeliveriesStatsCommand: AsyncParsableCommand {
     }
 
     private static func lines(_ statistics: DeliveryStatistics) -> [String] {
-        guard !statistics.functions.isEmpty else { return ["nothing is to be delivered"] }
+        guard !statistics.functions.isEmpty else { return ["there are no deliveries"] }
         func text(_ number: Int?) -> String { number.map { "\($0)" } ?? "-" }
         func milliseconds(_ seconds: Double?) -> String {
             seconds.map { "≤ \(($0 * 100_000).rounded() / 100) ms" } ?? "-"

@@ -2,7 +2,7 @@ import ControlAPI
 import ControlProtocol
 import ArgumentParser
 
-/// Which deliveries a command changes: one, or those of a filter.
+/// The deliveries that a command changes: one, or those that match a filter.
 struct ChangedDeliveries: ParsableArguments {
     @OptionGroup var selection: DeliverySelection
 
@@ -16,14 +16,14 @@ struct ChangedDeliveries: ParsableArguments {
         switch (one.count, selection.isEmpty, all) {
         case (2, true, false), (0, false, false), (0, true, true): return
         case (0, true, false):
-            throw ValidationError("name FUNCTION EVENT, or choose with --function, --state, --older-than or --all")
-        case (0, false, true): throw ValidationError("--all excludes what chooses: --function, --state, --older-than")
-        case (2, _, _): throw ValidationError("FUNCTION EVENT names one delivery; leave the options out")
-        default: throw ValidationError("one delivery is named by two words, FUNCTION EVENT")
+            throw ValidationError("give FUNCTION EVENT, or select with --function, --state, --older-than or --all")
+        case (0, false, true): throw ValidationError("--all can't be combined with --function, --state or --older-than")
+        case (2, _, _): throw ValidationError("FUNCTION EVENT selects one delivery; omit the options")
+        default: throw ValidationError("give two arguments for one delivery, FUNCTION EVENT")
         }
     }
 
-    /// Does something to all of them, a bounded number at a time.
+    /// Changes all matching deliveries, in batches.
     func perform(
         _ act: DeliveryPlace.Act, in place: DeliveryPlace, _ told: (Int) -> Void = { _ in }
     ) async throws -> Int {
@@ -43,10 +43,10 @@ struct ChangedDeliveries: ParsableArguments {
 /// `functions-host deliveries retry`
 struct DeliveriesRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retry", abstract: "Has functions told again, now, of what has failed.",
+        commandName: "retry", abstract: "Makes failed deliveries due now.",
         discussion: """
-            Dead letters, and what waits for its next try, begin anew as if they had never been tried. What has not been \
-            tried yet keeps its time, but for one that is named.
+            Dead letters, and deliveries that wait for their next attempt, start again with their first attempt. A delivery \
+            that hasn't been attempted keeps its due time, unless it is named.
             """)
 
     @OptionGroup var options: HostOptions
@@ -57,7 +57,7 @@ struct DeliveriesRetryCommand: AsyncParsableCommand {
             let count = try await deliveries.perform(.retry, in: DeliveryPlace(configuration)) {
                 report.progress("retried", done: $0, total: nil)
             }
-            report.result("\(ChangedDeliveries.words(count)) will be told again", ["retried": count])
+            report.result("\(ChangedDeliveries.words(count)) will be retried", ["retried": count])
         }
     }
 }
@@ -65,15 +65,15 @@ struct DeliveriesRetryCommand: AsyncParsableCommand {
 /// `functions-host deliveries drop`
 struct DeliveriesDropCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drop", abstract: "Forgets deliveries: their functions are never told of them.")
+        commandName: "drop", abstract: "Deletes deliveries permanently.")
 
-    /// How the command ends where it would drop more than one and isn't told to.
+    /// The exit code if the command would drop more than one delivery and `--yes` is missing.
     private static let needsYes = ExitCode(2)
 
     @OptionGroup var options: HostOptions
     @OptionGroup var deliveries: ChangedDeliveries
 
-    @Flag(help: "Yes, all of those.")
+    @Flag(help: "Drop more than one delivery.")
     var yes = false
 
     func run() async throws {
@@ -83,7 +83,7 @@ struct DeliveriesDropCommand: AsyncParsableCommand {
                 let count = try await deliveries.perform(.count, in: place)
                 guard count <= 1 else {
                     report.result(
-                        "this drops \(count) deliveries for good; say --yes if that is what you want",
+                        "this drops \(count) deliveries permanently; confirm with --yes",
                         ["dropped": 0, "wouldDrop": count])
                     throw Self.needsYes
                 }

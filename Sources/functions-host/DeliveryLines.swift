@@ -2,7 +2,7 @@ import ControlProtocol
 import HostJSON
 import Foundation
 
-/// A delivery with its event, for people.
+/// Formats a delivery with its event for people.
 enum DeliveryLines {
     static func lines(_ details: DeliveryDetails) -> [String] {
         let (delivery, event) = (details.delivery, details.event)
@@ -19,7 +19,7 @@ enum DeliveryLines {
             rows += [("document", document.path), ("before", json(document.before)), ("after", json(document.after))]
         }
         if let schedule = event.schedule {
-            rows.append(("job", schedule.job + (schedule.isManual ? ", by hand" : "")))
+            rows.append(("job", schedule.job + (schedule.isManual ? ", manual" : "")))
         }
         if let task = event.task {
             rows += [("queue", task.queue), ("name", task.name), ("scheduled", task.scheduleTime)]
@@ -60,7 +60,7 @@ enum DeliveryLines {
     }
 }
 
-/// Columns for people.
+/// Formats a table for people.
 enum Table {
     static func lines(_ rows: [[String]]) -> [String] {
         let rows = rows.map { $0.map(printable) }
@@ -79,7 +79,8 @@ enum Table {
         }
     }
 
-    /// Without control characters: what a function or a client says stays on its line, and moves no cursor.
+    /// Removes control characters, so that text from functions or clients stays on its line and can't control the
+    /// terminal.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -7,12 +7,12 @@ import Foundation
 /// `functions-host deploy [PATH]`
 struct DeployCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deploy", abstract: "Builds a bundle and has the running host serve it.",
+        commandName: "deploy", abstract: "Builds a bundle and deploys it to the running host.",
         discussion: """
-            The bundle's product is built in release and copied into the data directory; its functions are compared with \
-            those that are served. Once you agree, its workers are started and probed, all functions are switched at \
-            once, and what runs in the old release ends there. Anything that fails leaves the old release serving. Exit \
-            codes: 0 done, or nothing to do; 1 not done; 3 no host runs there; 64 wrong arguments.
+            Builds the bundle's product in the release configuration, copies it into the data directory, and compares its \
+            functions with those that are served. Once you confirm, the host starts and probes its workers, then switches \
+            all functions at once; running invocations end in the old release. If anything fails, the old release keeps \
+            serving. Exit codes: 0 success, or nothing to do; 1 failure; 3 no host is running; 64 invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
@@ -20,25 +20,25 @@ struct DeployCommand: AsyncParsableCommand {
     @Argument(help: "The package's directory.")
     var path = "."
 
-    @Option(help: "The bundle's name: as in functions.json, else the product's.")
+    @Option(help: "The bundle's name; by default the one in functions.json, or the product's.")
     var bundle: String?
 
-    @Option(help: "The executable product to build, where the package has several.")
+    @Option(help: "The executable product to build, if the package has several.")
     var product: String?
 
-    @Option(help: "An executable that is built already; nothing is built then.")
+    @Option(help: "A prebuilt executable; nothing is built.")
     var executable: String?
 
-    @Flag(name: .shortAndLong, help: "Don't ask.")
+    @Flag(name: .shortAndLong, help: "Don't ask for confirmation.")
     var yes = false
 
-    @Flag(help: "Only tell what would change.")
+    @Flag(help: "Only show what would change.")
     var dryRun = false
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
             let host = HostControl(configuration.data)
-            // Before a long build.
+            // Checked before a long build.
             _ = try await host.ask(ControlRequest("releases", "list"), as: ReleaseListing.self)
             let source = try DeploymentSource(self, configuration)
             let program = try source.build()
@@ -53,7 +53,7 @@ struct DeployCommand: AsyncParsableCommand {
     }
 }
 
-/// What is deployed: a product of a package, or an executable.
+/// What to deploy: a product of a package, or an executable.
 private struct DeploymentSource {
     let bundle: String
     let origin: String
@@ -61,7 +61,7 @@ private struct DeploymentSource {
     private let product: String?
     private let executable: String?
 
-    /// - Throws: ``BuildError`` where it can't be told what is meant.
+    /// - Throws: ``BuildError`` if the source is ambiguous or missing.
     init(_ command: DeployCommand, _ configuration: HostConfiguration) throws {
         package = absolutePath(command.path)
         if let path = command.executable {
@@ -74,7 +74,7 @@ private struct DeploymentSource {
         }
         executable = nil
         let package = package
-        // What functions.json says of this package.
+        // The bundles in functions.json that come from this package.
         let configured: [(name: String, product: String)] = configuration.bundles.compactMap { bundle in
             guard case .product(let product, let place) = bundle.source, absolutePath(place) == package else {
                 return nil
@@ -98,7 +98,7 @@ private struct DeploymentSource {
             guard let only = products.first, products.count == 1 else {
                 throw BuildError(
                     products.isEmpty
-                        ? "\(package) has no executable product; a bundle is one"
+                        ? "\(package) has no executable product; a bundle must be one"
                         : "\(package) has several executables: \(products.joined(separator: ", ")); choose with --product"
                 )
             }

@@ -3,7 +3,7 @@ import Deployments
 import ArgumentParser
 import Foundation
 
-/// A deployment as its commands go through it: what would change, whether that is wanted, and the switch.
+/// A deployment from the operator's side: shows what would change, asks for confirmation, and switches.
 struct Deployment {
     let host: HostControl
     let report: DataReport
@@ -11,20 +11,21 @@ struct Deployment {
     let asks: Bool
     let isDry: Bool
 
-    /// - Parameter request: what prepares the release.
+    /// - Parameter request: The request that prepares the release.
     func run(_ request: ControlRequest, as action: ReleaseEvent.Action) async throws {
         let plan = try await host.ask(request, as: DeploymentPlan.self)
         if plan.isServedAlready {
-            return report.answer(["\(plan.bundle) serves the release \(plan.release) already"], plan)
+            return report.answer(["\(plan.bundle) already serves the release \(plan.release)"], plan)
         }
         if isDry {
             try await discard(plan)
-            return report.answer(DeploymentWords.lines(plan) + ["nothing was changed: this was a dry run"], plan)
+            return report.answer(DeploymentWords.lines(plan) + ["nothing was changed (dry run)"], plan)
         }
         if asks {
             guard !isJSON, isatty(FileHandle.standardInput.fileDescriptor) == 1 else {
                 try await discard(plan)
-                throw ValidationError("nobody can be asked here; say --yes, or --dry-run to see what would change")
+                throw ValidationError(
+                    "there is no terminal to confirm on; use --yes, or --dry-run to see what would change")
             }
             report.answer(DeploymentWords.lines(plan), plan)
             print("Serve this release? [y/N] ", terminator: "")
@@ -82,7 +83,7 @@ enum DeploymentWords {
     }
 
     static func line(_ event: ReleaseEvent) -> String {
-        let now = event.release.map { "serves the release \($0)" } ?? "serves no release any more"
+        let now = event.release.map { "serves the release \($0)" } ?? "no longer serves a release"
         return "\(event.bundle) \(now)" + (event.before.map { ", before that \($0)" } ?? "")
     }
 }

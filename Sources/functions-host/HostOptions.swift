@@ -3,18 +3,18 @@ import HostConfiguration
 import ArgumentParser
 import Foundation
 
-/// What all commands take that ask the running host.
+/// The options of all commands that need a running host.
 struct HostOptions: ParsableArguments {
-    /// How a command ends where no host runs.
+    /// The exit code if no host is running.
     static let noHost = ExitCode(3)
 
     @Option(help: "The configuration file, which names the data directory.")
     var config = "functions.json"
 
-    @Option(help: "The environment of the configuration file to lay over it.")
+    @Option(help: "The environment of the configuration file to apply.")
     var env: String?
 
-    @Option(help: "The data directory of the host, in place of the configured one.")
+    @Option(help: "The host's data directory, instead of the configured one.")
     var data: String?
 
     @Flag(help: "Write the result as JSON.")
@@ -24,9 +24,9 @@ struct HostOptions: ParsableArguments {
         try await withConfiguration { try await work(HostControl($0.data), $1) }
     }
 
-    /// The same for what can be done without a host too.
+    /// The same for commands that also work without a host.
     func withConfiguration(_ work: (HostConfiguration, DataReport) async throws -> Void) async throws {
-        // Whoever reads the output may go; writing to it fails then.
+        // If the reader of the output exits, writing must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         let report = DataReport(isJSON: json, isVerbose: false, resultToErrors: false)
         do {

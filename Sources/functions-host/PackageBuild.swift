@@ -1,25 +1,25 @@
 import Foundation
 
-/// A bundle's product, as the package manager builds it.
+/// Builds a bundle's product with the package manager.
 struct PackageBuild: Sendable {
     /// The package's directory.
     let package: String
     let product: String
     var configuration = "release"
 
-    /// Builds the product; the package manager's output goes where errors go.
+    /// Builds the product. The package manager's output goes to standard error.
     ///
-    /// - Returns: the executable's path.
+    /// - Returns: The executable's path.
     /// - Throws: ``BuildError``.
     func run() throws -> String {
         let (status, _) = try Self.swift(arguments, capturesOutput: false)
         guard status == 0 else {
-            throw BuildError("the product \(product) can't be built; the errors are above, and nothing was changed")
+            throw BuildError("the product \(product) can't be built, see the errors above; nothing was changed")
         }
         return try path()
     }
 
-    /// Where the executable is, or will be, once it is built.
+    /// The path of the executable after a build.
     func path() throws -> String {
         let (_, path) = try Self.swift(arguments + ["--show-bin-path"], capturesOutput: true)
         return path.trimmingCharacters(in: .whitespacesAndNewlines) + "/" + product
@@ -56,7 +56,7 @@ struct PackageBuild: Sendable {
         let (status, text) = try swift(
             ["package", "--package-path", package, "describe", "--type", "json"], capturesOutput: true)
         guard status == 0, let start = text.firstIndex(of: "{") else {
-            throw BuildError("\(package) is no Swift package, or its Package.swift can't be read")
+            throw BuildError("\(package) isn't a Swift package, or its Package.swift is invalid")
         }
         let description = try JSONDecoder().decode(Description.self, from: Data(text[start...].utf8))
         return description.products.filter(\.type.isExecutable).map(\.name).sorted()
@@ -77,7 +77,7 @@ struct PackageBuild: Sendable {
         let output = capturesOutput ? try pipe.fileHandleForReading.readToEnd() ?? Data() : Data()
         process.waitUntilExit()
         guard process.terminationStatus != 127 else {
-            throw BuildError("there is no swift on the PATH; install the toolchain, or deploy with --executable")
+            throw BuildError("swift isn't on the PATH; install the toolchain, or deploy with --executable")
         }
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }

@@ -2,7 +2,7 @@ import ControlAPI
 import ControlProtocol
 import ArgumentParser
 
-/// What `pause` and `resume` are about.
+/// The functions that `pause` and `resume` apply to.
 struct PausedPart: ParsableArguments {
     @Flag(help: "All functions at once.")
     var all = false
@@ -11,7 +11,7 @@ struct PausedPart: ParsableArguments {
     var function: String?
 
     func validate() throws {
-        if all, function != nil { throw ValidationError("--all is for all functions; leave the name out") }
+        if all, function != nil { throw ValidationError("--all applies to all functions; omit the name") }
     }
 
     func request(_ verb: String) -> ControlRequest {
@@ -24,10 +24,10 @@ struct PausedPart: ParsableArguments {
 /// `functions-host pause [FUNCTION|--all]`
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Starts nothing of a function any more, until it is resumed.",
+        commandName: "pause", abstract: "Pauses a function: it gets no invocations until it is resumed.",
         discussion: """
-            What runs goes on. Deliveries are kept, callers are refused. With neither name nor --all it tells what is \
-            paused. Exit codes: 0 done, 1 not done, 3 no host runs there, 64 wrong arguments.
+            Running invocations finish, deliveries are kept, and callers are refused. With neither name nor --all, lists \
+            what is paused. Exit codes: 0 success, 1 failure, 3 no host is running, 64 invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
@@ -45,17 +45,17 @@ struct PauseCommand: AsyncParsableCommand {
 /// `functions-host resume FUNCTION|--all`
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Lets a paused function go on, one whose budget is used up too.",
+        commandName: "resume", abstract: "Resumes a paused function, also one whose budget is used up.",
         discussion: """
-            --all ends a pause of everything; functions that were paused by name stay so. Exit codes: 0 done, 1 not \
-            done, 3 no host runs there, 64 wrong arguments.
+            --all ends a pause of all functions; functions that were paused by name stay paused. Exit codes: 0 success, \
+            1 failure, 3 no host is running, 64 invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
     @OptionGroup var part: PausedPart
 
     func validate() throws {
-        guard part.all || part.function != nil else { throw ValidationError("name a function, or say --all") }
+        guard part.all || part.function != nil else { throw ValidationError("name a function, or use --all") }
     }
 
     func run() async throws {
@@ -87,7 +87,7 @@ enum PauseWords {
 /// `functions-host metrics`
 struct MetricsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "metrics", abstract: "Writes the running host's metrics as Prometheus reads them.")
+        commandName: "metrics", abstract: "Prints the running host's metrics in the Prometheus format.")
 
     @OptionGroup var options: HostOptions
 

@@ -7,11 +7,11 @@ import Foundation
 /// `functions-host releases`
 struct ReleasesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "releases", abstract: "Tells which releases there are, and which are served.")
+        commandName: "releases", abstract: "Lists the releases, and which of them are served.")
 
     @OptionGroup var options: HostOptions
 
-    @Flag(help: "Tell who changed what and when, too.")
+    @Flag(help: "Also show who changed what and when.")
     var history = false
 
     func run() async throws {
@@ -29,7 +29,7 @@ struct ReleasesCommand: AsyncParsableCommand {
     }
 
     private static func lines(_ bundle: ReleaseListing.Bundle) -> [String] {
-        let served = bundle.current == nil && bundle.served != nil ? "  as it is built" : ""
+        let served = bundle.current == nil && bundle.served != nil ? "  as built" : ""
         return ["\(bundle.name)\(served)"]
             + bundle.releases.map { release in
                 "  \(release.isCurrent ? "*" : " ") \(release.id)  \(release.created)  \(release.creator)  "
@@ -41,17 +41,18 @@ struct ReleasesCommand: AsyncParsableCommand {
 /// `functions-host rollback [BUNDLE] [--to RELEASE]`
 struct RollbackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rollback", abstract: "Serves a bundle's release of before again, without a build.",
+        commandName: "rollback", abstract: "Serves a bundle's previous release again, without a build.",
         discussion: """
-            Without a running host it holds from the next start on. Exit codes: 0 done, 1 not done, 64 wrong arguments.
+            Without a running host it takes effect at the next start. Exit codes: 0 success, 1 failure, 64 invalid \
+            arguments.
             """)
 
     @OptionGroup var options: HostOptions
 
-    @Argument(help: "The bundle; may be left out where one only was deployed.")
+    @Argument(help: "The bundle; may be omitted if only one was deployed.")
     var bundle: String?
 
-    @Option(help: "The release, as \"releases\" tells it; else the one before that which is served.")
+    @Option(help: "The release, as listed by \"releases\"; by default the one before the current release.")
     var to: String?
 
     func run() async throws {
@@ -74,10 +75,11 @@ struct RollbackCommand: AsyncParsableCommand {
 /// `functions-host undeploy BUNDLE`
 struct UndeployCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "undeploy", abstract: "Serves no release of a bundle any more.",
+        commandName: "undeploy", abstract: "Stops serving a bundle's releases.",
         discussion: """
-            A bundle that functions.json names is served as it is built from then on; of another one nothing is. Its \
-            releases are kept for a rollback. Exit codes: 0 done, 1 not done, 3 no host runs there, 64 wrong arguments.
+            If functions.json names the bundle, its local build is served from then on; otherwise the bundle is no longer \
+            served. Its releases are kept for a rollback. Exit codes: 0 success, 1 failure, 3 no host is running, 64 \
+            invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
@@ -99,24 +101,24 @@ struct UndeployCommand: AsyncParsableCommand {
 /// `functions-host promote [BUNDLE] --from ENV`
 struct PromoteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "promote", abstract: "Has an environment's host serve the very release that another one serves.",
+        commandName: "promote", abstract: "Serves the exact release of another environment in this one.",
         discussion: """
-            The release keeps its id, and its executable is the same to the byte. --env names the environment that gets \
-            it, whose host must run; that of --from need not. Exit codes as of deploy.
+            The release keeps its id, and its executable is byte-identical. --env names the environment that receives it, \
+            whose host must be running; the host of --from needn't be. Exit codes are those of deploy.
             """)
 
     @OptionGroup var options: HostOptions
 
-    @Argument(help: "The bundle; may be left out where one only was deployed there.")
+    @Argument(help: "The bundle; may be omitted if only one was deployed there.")
     var bundle: String?
 
-    @Option(help: "The environment of functions.json whose release it is; \"\" for none.")
+    @Option(help: "The environment of functions.json that serves the release; \"\" for none.")
     var from: String
 
-    @Flag(name: .shortAndLong, help: "Don't ask.")
+    @Flag(name: .shortAndLong, help: "Don't ask for confirmation.")
     var yes = false
 
-    @Flag(help: "Only tell what would change.")
+    @Flag(help: "Only show what would change.")
     var dryRun = false
 
     func run() async throws {
@@ -124,7 +126,7 @@ struct PromoteCommand: AsyncParsableCommand {
             let source = try HostConfiguration.load(options.config, environment: from.isEmpty ? nil : from)
             guard source.data != configuration.data else {
                 throw ValidationError(
-                    "both environments have the data directory \(source.data); give each its own \"data\"")
+                    "both environments use the data directory \(source.data); give each its own \"data\"")
             }
             let release = try OfflineReleases(source).current(of: bundle)
             var request = ControlRequest("releases", "prepare")

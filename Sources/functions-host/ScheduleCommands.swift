@@ -1,13 +1,13 @@
 import ControlProtocol
 import ArgumentParser
 
-/// `functions-host schedules …`: the jobs of the running host.
+/// `functions-host schedules …`: the scheduled jobs of the running host.
 struct SchedulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schedules", abstract: "Shows when jobs run, or runs one now.",
+        commandName: "schedules", abstract: "Shows when scheduled jobs run, or runs one now.",
         discussion: """
-            They ask the host that runs on the data directory. Exit codes: 0 done, 1 not done, 2 the awaited run failed, \
-            3 no host runs there, 64 wrong arguments.
+            The commands need a host that runs on the data directory. Exit codes: 0 success, 1 failure, 2 the awaited run \
+            failed, 3 no host is running, 64 invalid arguments.
             """,
         subcommands: [SchedulesListCommand.self, SchedulesRunCommand.self])
 }
@@ -15,15 +15,15 @@ struct SchedulesCommand: AsyncParsableCommand {
 /// `functions-host schedules list [--count N]`
 struct SchedulesListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Tells each job's next runs, its last one, and one that goes on.")
+        commandName: "list", abstract: "Lists each job's next runs, its last run, and a run in progress.")
 
     @OptionGroup var options: HostOptions
 
-    @Option(help: "How many of the next runs.")
+    @Option(help: "The number of next runs.")
     var count = 3
 
     func validate() throws {
-        guard (0...1000).contains(count) else { throw ValidationError("the count is \(count); it is 0 to 1000") }
+        guard (0...1000).contains(count) else { throw ValidationError("the count is \(count); it must be 0 to 1000") }
     }
 
     func run() async throws {
@@ -41,18 +41,18 @@ struct SchedulesListCommand: AsyncParsableCommand {
         if schedule.isPaused { lines[0] += "  (paused)" }
         if !schedule.next.isEmpty { lines.append("  next  " + schedule.next.joined(separator: "  ")) }
         if let since = schedule.heldSince {
-            let cause = schedule.isPaused ? "it is paused" : "the run before goes on"
+            let cause = schedule.isPaused ? "it is paused" : "the previous run is in progress"
             lines.append("  due   since \(since): \(cause)")
         }
         if let open = schedule.openRun {
             var line = "  open  \(open.id), made \(open.made)"
             if open.tries > 0 { line += ", failed \(open.tries) times" }
-            if open.tries > 0, let due = open.due { line += ", next try \(due)" }
+            if open.tries > 0, let due = open.due { line += ", next attempt \(due)" }
             lines.append(line)
             if let error = open.lastError { lines.append("        \(error)") }
         }
         if let last = schedule.lastRun {
-            var line = "  last  \(last.due)" + (last.isManual ? ", by hand" : "")
+            var line = "  last  \(last.due)" + (last.isManual ? ", manual" : "")
             if let outcome = last.outcome { line += ", \(outcome)" }
             if let ended = last.ended { line += " at \(ended)" }
             lines.append(line)
@@ -64,14 +64,14 @@ struct SchedulesListCommand: AsyncParsableCommand {
 /// `functions-host schedules run NAME [--wait]`
 struct SchedulesRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Runs a job now, besides the runs that its schedule has.")
+        commandName: "run", abstract: "Runs a job now, in addition to its schedule.")
 
-    /// How the command ends where the awaited run failed.
+    /// The exit code if the awaited run failed.
     private static let runFailed = ExitCode(2)
 
     @OptionGroup var options: HostOptions
 
-    @Flag(help: "Wait for the end of the run, with all its tries.")
+    @Flag(help: "Wait until the run has ended, including retries.")
     var wait = false
 
     @Argument(help: "The function's name.")
@@ -91,6 +91,6 @@ struct SchedulesRunCommand: AsyncParsableCommand {
     }
 
     private static func words(_ outcome: String) -> String {
-        outcome == "dead" ? "failed for good and is kept among the dead letters" : outcome
+        outcome == "dead" ? "failed permanently and was dead-lettered" : outcome
     }
 }

@@ -9,31 +9,31 @@ import UnixSignals
 /// `functions-host serve`
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serves the functions of functions.json until it is interrupted.")
+        commandName: "serve", abstract: "Serves the functions of functions.json until interrupted.")
 
     @Option(help: "The configuration file.")
     var config = "functions.json"
 
-    @Option(help: "The environment of the configuration file to lay over it.")
+    @Option(help: "The environment of the configuration file to apply.")
     var env: String?
 
-    @Option(help: "The data directory, in place of the configured one.")
+    @Option(help: "The data directory, instead of the configured one.")
     var data: String?
 
-    @Flag(help: "Keep the data in a temporary directory that goes with the host.")
+    @Flag(help: "Use a temporary data directory that is deleted when the host stops.")
     var ephemeral = false
 
-    @Flag(help: "Serve bundles as they are built, whatever releases were deployed.")
+    @Flag(help: "Serve the local builds and ignore deployed releases.")
     var local = false
 
-    @Flag(help: "Build the packages' bundles, and again whenever their sources change; implies --local.")
+    @Flag(help: "Rebuild bundles whenever their sources change; implies --local.")
     var watch = false
 
-    @Flag(help: "Log what the host itself does, in detail.")
+    @Flag(help: "Log the host's own operations in detail.")
     var verbose = false
 
     func run() async throws {
-        // A reader of the output that has gone is no reason to end.
+        // A closed output pipe must not end the process.
         signal(SIGPIPE, SIG_IGN)
         DescriptorLimit.raise()
         let writer = LogWriter()

@@ -13,7 +13,7 @@ private let greeting = defineString("GREETING", default: "Hello")
 private let limit = defineInt("LIMIT", default: 10)
 private let apiKey = defineSecret("API_KEY", description: "Of the service that the fixture asks")
 
-/// A bundle for tests that serves alone.
+/// A standalone bundle for tests.
 @main
 struct AloneFunctions: ServableBundle {
     var params: [ParamDefinition] {
@@ -31,7 +31,7 @@ struct AloneFunctions: ServableBundle {
             return "liftoff"
         }
         onRequest("page") { request in HTTPResponse(body: Array("\(request.method) \(request.path)".utf8)) }
-        // Served at every path it stands in for the cloud's metadata server.
+        // Stands in for the cloud's metadata server, at every path.
         onRequest("metadata") { request in
             let isAsked =
                 request.path == "/computeMetadata/v1/project/project-id"
@@ -50,7 +50,7 @@ struct AloneFunctions: ServableBundle {
             request.data.map { getenv($0).map { String(cString: $0) } }
         }
         onCall("leavesChild") { (request: CallableRequest<NoData>) in
-            // In a session of its own, so that it outlives even the worker.
+            // In a new session, so that it outlives even the worker.
             popen("setsid sleep 1 >/dev/null 2>&1 &", "r").map { _ = pclose($0) }
         }
         onCall("readsSecret", .secrets(apiKey)) { (request: CallableRequest<NoData>) in

@@ -97,7 +97,7 @@ struct EventCodingTests {
         var bytes = event.encoded
         // The tag stands before the job's name and the flag.
         bytes[bytes.count - 4] = 9
-        #expect(throws: DecodingFailure("no event has the content 9")) { try Event(decoding: bytes) }
+        #expect(throws: DecodingFailure("unknown event content tag 9")) { try Event(decoding: bytes) }
         bytes = event.encoded
         bytes[bytes.count - 1] = 2
         #expect(throws: DecodingFailure.self) { try Event(decoding: bytes) }

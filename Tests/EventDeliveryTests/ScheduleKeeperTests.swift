@@ -176,7 +176,7 @@ import Testing
             #expect(log.all.isEmpty)
             fixtures.now = try Self.time("2026-01-01T05:30:00Z")
             _ = await keeper.step(at: fixtures.now)
-            #expect(log.all == ["runs were missed function=job made=\(made) since=2026-01-01T02:00:00Z"])
+            #expect(log.all == ["scheduled runs were missed function=job made=\(made) since=2026-01-01T02:00:00Z"])
         }
     }
 

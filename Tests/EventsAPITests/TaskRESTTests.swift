@@ -155,7 +155,7 @@ struct TaskRESTTests {
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"dispatchDeadline":"3s"}}"#,
-            "task.dispatchDeadline: the dispatch deadline of a task is 3 s; it is 15 s to 1800 s"
+            "task.dispatchDeadline: a task's dispatch deadline is 3 s; it must be 15 s to 1800 s"
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"dispatchDeadline":"99999999999999999999s"}}"#,
@@ -163,11 +163,11 @@ struct TaskRESTTests {
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"scheduleTime":"2026-02-01T03:04:06Z"}}"#,
-            "task.scheduleTime: a task can't be put off until 2026-02-01T03:04:06Z, more than 30 days ahead, the limit"
+            "task.scheduleTime: a task can't be scheduled for 2026-02-01T03:04:06Z, more than 30 days ahead, the limit"
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"name":"\#(name)/a.b"}}"#,
-            #"task.name: "a.b" is no task's name: 1 to 500 letters, digits, hyphens and underscores"#
+            #"task.name: "a.b" isn't a valid task name: it has 1 to 500 letters, digits, hyphens and underscores"#
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"name":"other"}}"#,

@@ -16,13 +16,13 @@ extension FixtureFunctions {
                 "logUser", event, event.id, event.attempt,
                 ["authType": event.authType.rawValue, "authID": event.authID])
         }
-        // Writes down that it runs, then takes as long as the document's `n` says, in milliseconds.
+        // Records that it runs, then runs for the number of milliseconds in the document's `n`.
         onDocumentCreated("patient", document: "patient/{id}", .timeout(.seconds(500)), .retry(Self.quickly)) {
             (event: DocumentEvent<Document<Counted>>) in
             try await Self.log("patient", event, event.id, event.attempt, [:])
             try await Task.sleep(for: .milliseconds(event.data.data.n))
         }
-        // Goes on after its time, and notes in a file when it begins and ends.
+        // Runs beyond its deadline, and records in a file when it starts and ends.
         onDocumentCreated(
             "exclusive", document: "exclusive/{id}", .timeout(.seconds(1)), .maxInstances(4),
             .retry(.exponential(from: .milliseconds(10), to: .milliseconds(20), attempts: 3))

@@ -8,7 +8,7 @@ import FunctionsRuntime
     import Darwin
 #endif
 
-/// A bundle for tests: one function of each kind, and one for each way to misbehave.
+/// A test bundle: one function of each kind, and one for each way to misbehave.
 struct FixtureFunctions: FunctionBundle {
     var functions: [Function] { measured ?? configured ?? everything }
 

@@ -8,7 +8,7 @@ import FunctionsRuntime
     import Darwin
 #endif
 
-/// The fixture bundle's executable: mostly what every bundle's is, and also what its functions start.
+/// The fixture bundle's executable. In addition to a bundle's commands it has the programs that its functions start.
 @main
 enum FixtureProgram {
     static func main() {
@@ -22,13 +22,13 @@ enum FixtureProgram {
         }
     }
 
-    /// Starts this program as a child process that outlives what starts it.
-    /// - Parameter leaves: whether in a session of its own.
+    /// Starts this program as a child process that outlives its parent.
+    /// - Parameter leaves: Whether to start it in a new session.
     static func start(_ mode: String, leaves: Bool = false) -> Int {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // POSIX_SPAWN_SETSID, which glibc shows only to programs that ask for its extensions.
+        // POSIX_SPAWN_SETSID, which glibc defines only for programs that request its extensions.
         if leaves { posix_spawnattr_setflags(&attributes, 0x80) }
         let arguments = [strdup(CommandLine.arguments[0]), strdup(mode), nil]
         defer { for argument in arguments { free(argument) } }
@@ -38,9 +38,9 @@ enum FixtureProgram {
     }
 }
 
-/// Memory that is taken and never given back.
+/// Memory that is allocated and never freed.
 enum Hoard {
-    /// - Parameter pausing: microseconds between one MiB and the next.
+    /// - Parameter pausing: The delay in microseconds after each MiB.
     static func fill(mebibytes: Int, pausing: UInt32) {
         for _ in 0..<mebibytes {
             let block = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 4096)

@@ -8,11 +8,11 @@ import FunctionsRuntime
     import Darwin
 #endif
 
-/// Functions that take more than they may, or hold up others.
+/// Functions that exceed their limits, or delay others.
 extension FixtureFunctions {
     struct Allocation: Codable, Sendable {
         var mebibytes: Int
-        /// Microseconds between one MiB and the next.
+        /// The delay in microseconds after each MiB.
         var pause: UInt32
     }
 
@@ -53,7 +53,7 @@ extension FixtureFunctions {
             }
             return 0
         }
-        // What it does is in `RogueWorker`: its process doesn't run this.
+        // Implemented in `RogueWorker`: this function's process doesn't run the runtime.
         onCall("rogue", .concurrency(10), .timeout(.seconds(20))) { (request: CallableRequest<String>) in request.data }
     }
 }

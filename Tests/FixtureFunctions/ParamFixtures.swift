@@ -16,8 +16,8 @@ private let unlisted = defineString("UNLISTED", default: "never read")
 private let apiKey = defineSecret("API_KEY", description: "Of the service that the fixture asks")
 
 extension FixtureFunctions {
-    /// Params must be given, so only a bundle with this variable has them: `FIXTURE_PARAMS=1`, or `early` for one that
-    /// reads them too early.
+    /// Params are required, so only a bundle with this variable declares them: `FIXTURE_PARAMS=1`, or `early` for one
+    /// that also reads them too early.
     private static var mode: String? { getenv("FIXTURE_PARAMS").map { String(cString: $0) } }
 
     var params: [ParamDefinition] { Self.mode == nil ? [] : listed }

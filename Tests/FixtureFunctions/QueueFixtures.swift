@@ -1,6 +1,6 @@
 import FunctionsRuntime
 
-/// Functions that take tasks, events and messages, and callables that send them.
+/// Functions that handle tasks, events and messages, and callables that send them.
 extension FixtureFunctions {
     @FunctionsBuilder var queues: [Function] {
         onTaskDispatched("work", .retry(Self.tasksQuickly)) { (request: TaskRequest<Work>) in
@@ -12,7 +12,7 @@ extension FixtureFunctions {
             default: break
             }
         }
-        // Adds up what it is given, to the unit however often it is tried.
+        // Adds up its input exactly, regardless of the number of attempts.
         onTaskDispatched("add", .retry(TaskRetry(maxAttempts: -1, minBackoffSeconds: 0.01, maxBackoffSeconds: 0.1))) {
             (request: TaskRequest<Counted>, transaction) in
             let tally = transaction.firestore.document("tallies/tasks")
@@ -45,7 +45,7 @@ extension FixtureFunctions {
                     "subscription": event.data.subscription, "source": event.source,
                 ])
         }
-        // Far from due by itself; a test runs it by hand.
+        // Never due during a test; tests run it manually.
         onSchedule("job", schedule: "0 4 29 2 *", .retry(ScheduleRetry(count: 2, minBackoffSeconds: 0))) { event in
             try await Self.log(
                 "job", event, event.id, event.attempt,

@@ -9,7 +9,7 @@ import NIOCore
     import Darwin
 #endif
 
-/// A worker that is not built with the runtime and does on its links what the runtime never would, as each call names it.
+/// A worker that isn't built with the runtime, and violates the protocol as each call requests.
 enum RogueWorker {
     static func run() -> Never {
         let count = getenv(WorkerEnvironment.linkCountVariable).flatMap { Int32(String(cString: $0)) } ?? 0
@@ -86,7 +86,7 @@ private struct Link {
             write { $0.writeFrame(.log, invocation: invocation) { line.write(to: &$0) } }
             write { $0.writeFrame(.result, invocation: invocation) { $0.writeString("1") } }
         case #""givesBackWhatItRuns""#:
-            // Unasked, and each time it comes: the host must not be kept going round.
+            // Sent without a recall, and repeatedly: the host must not loop.
             write { $0.writeFrame(.recalled, invocation: invocation) { $0.writeString(mode) } }
         default: write { $0.writeFrame(.result, invocation: invocation) { $0.writeString(mode) } }
         }

@@ -9,8 +9,8 @@ import FunctionsRuntime
 #endif
 
 extension FixtureFunctions {
-    /// For the benchmark: as many document triggers as `FIXTURE_PATTERNS` says, and nothing else. One of them is `stamp`;
-    /// the others match nothing that the benchmark writes.
+    /// For the benchmark: `FIXTURE_PATTERNS` document triggers and nothing else. One of them is `stamp`; the others
+    /// match nothing that the benchmark writes.
     var measured: [Function]? {
         guard let text = getenv("FIXTURE_PATTERNS"), let count = Int(String(cString: text)), count > 0 else {
             return nil
@@ -22,8 +22,8 @@ extension FixtureFunctions {
             }
     }
 
-    /// For the benchmark: notes when an event happened and when its handler began, both in microseconds since 1970, in
-    /// the file that the document names.
+    /// For the benchmark: appends when an event happened and when its handler started, both in microseconds since 1970,
+    /// to the file that the document names.
     var stamp: Function {
         onDocumentCreated("stamp", document: "stamps/{id}") { event in
             var now = timespec()

@@ -8,9 +8,9 @@ import FunctionsRuntime
     import Darwin
 #endif
 
-/// Functions that are told of documents. What each was told stands in `log/FUNCTION:EVENT`, where `runs` counts how often.
+/// Functions that handle document events. Each records its event in `log/FUNCTION:EVENT`, where `runs` counts the runs.
 extension FixtureFunctions {
-    /// Tried again at once, so that tests needn't wait.
+    /// Retried immediately, so that tests needn't wait.
     static let quickly = EventRetry.exponential(from: .milliseconds(10), to: .milliseconds(40), attempts: 4)
 
     @FunctionsBuilder var triggers: [Function] {
@@ -31,7 +31,7 @@ extension FixtureFunctions {
             (event: DocumentEvent<Document<Counted>>) in
             try await log("logTyped", event, ["n": event.data.data.n])
         }
-        // Adds up what was created, to the unit however often it is tried.
+        // Adds up the created documents exactly, regardless of the number of attempts.
         onDocumentCreated("tally", document: "tallied/{id}", .retry(.exponential(from: .milliseconds(10)))) {
             (event: DocumentEvent<Document<Counted>>, transaction) in
             let tally = transaction.firestore.document("tallies/all")
@@ -45,13 +45,13 @@ extension FixtureFunctions {
         onDocumentCreated("trapsOnEvent", document: "traps/{id}", .retry(Self.quickly)) { event in
             _ = [1, 2, 3][event.params.count + 2]
         }
-        // Traps for the document `bad`, while others are at work in the same process.
+        // Traps for the document `bad`, while other handlers run in the same process.
         onDocumentCreated("trapsInCompany", document: "company/{id}", .maxInstances(1)) { event in
             try await Task.sleep(for: .milliseconds(200))
             if event.params["id"] == "bad" { _ = [1, 2, 3][event.params.count + 2] }
             try await log("trapsInCompany", event)
         }
-        // Fails as often as the document's `n` says.
+        // Fails as many times as the document's `n` says.
         onDocumentCreated("failsTimes", document: "failing/{id}", .retry(Self.quickly)) {
             (event: DocumentEvent<Document<Counted>>) in
             let tries = event.firestore.document("tries/\(event.data.id)")
@@ -65,7 +65,7 @@ extension FixtureFunctions {
             try await log("failsOnce", event)
             throw HttpsError(.dataLoss, "never")
         }
-        // Goes on after its time, as a handler that doesn't look, and would then commit.
+        // Runs beyond its deadline without checking for cancellation, and then commits.
         onDocumentCreated("overruns", document: "overrun/{id}", .timeout(.seconds(1)), .retry(Self.quickly)) { event in
             let work = Task.detached {
                 try await event.firestore.runTransaction { transaction in
@@ -92,7 +92,7 @@ extension FixtureFunctions {
     }
 
     @FunctionsBuilder var pacedTriggers: [Function] {
-        // Lists a document's `n` in the order it is told of them; one with `stumbles` fails the first time.
+        // Appends each document's `n` in the order of the events; a document with `stumbles` fails the first time.
         onDocumentWritten("inOrder", document: "ordered/{id}", .retry(Self.quickly), .ordering(.perDocument)) {
             (event, transaction) in
             let list = transaction.firestore.document("orders/\(event.reference.documentID)")
@@ -103,7 +103,7 @@ extension FixtureFunctions {
             }
             try transaction.setData(["seen": Value.array(seen + [event.data.after["n"] ?? .null])], forDocument: list)
         }
-        // Takes as long as the document's `n` says, in milliseconds; one at a time.
+        // Runs for the number of milliseconds in the document's `n`; one at a time.
         onDocumentCreated("slowly", document: "slow/{id}", .concurrency(1), .maxInstances(1), .retry(Self.quickly)) {
             (event: DocumentEvent<Document<Counted>>) in
             try await Task.sleep(for: .milliseconds(event.data.data.n))

@@ -1,7 +1,7 @@
 import FunctionsRuntime
 import FunctionsTesting
 
-/// Functions that are called, one for each thing that a caller may meet.
+/// Callable functions, one for each outcome that a caller may see.
 struct AskedFunctions: FunctionBundle {
     var functions: [Function] {
         onCall("double") { (request: CallableRequest<Item>) in Item(count: request.data.count * 2) }
@@ -34,7 +34,7 @@ struct AskedFunctions: FunctionBundle {
         }
         onCall("waits", .timeout(.seconds(10))) { (request: CallableRequest<NoData>) -> Bool in
             try await Self.untilCancelled()
-            // A handler's last words: it is cancelled, not dead.
+            // The handler still runs after its cancellation.
             try await request.firestore.document("ends/waits").setData(["cancelled": request.isCancelled])
             return true
         }
@@ -95,7 +95,7 @@ final class Leftover: Sendable {
 
     func start(_ firestore: Firestore) { begin.yield(firestore) }
 
-    /// What the handler has left, once it has.
+    /// The handler's unawaited work, once it exists.
     func next() async -> Firestore? {
         var iterator = began.makeAsyncIterator()
         return await iterator.next()

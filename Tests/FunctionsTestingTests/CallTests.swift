@@ -10,7 +10,7 @@ import Testing
     private typealias Item = AskedFunctions.Item
     private typealias Caller = AskedFunctions.Caller
 
-    /// What a caller is told who gets no answer.
+    /// The error of a caller that gets no result.
     private func failure(_ call: () async throws -> Void) async -> HttpsError? {
         await #expect(throws: HttpsError.self) { try await call() }
     }
@@ -31,7 +31,7 @@ import Testing
         let error = await #expect(throws: TestError.self) {
             let _: String = try await tester.call("double", Item(count: 2))
         }
-        #expect(error?.description.hasPrefix("what double sent is no String: result") ?? false)
+        #expect(error?.description.hasPrefix("the response of double isn't a String: result") ?? false)
         await #expect(throws: TestError.self) { let _: Int = try await tester.call("echo") }
     }
 

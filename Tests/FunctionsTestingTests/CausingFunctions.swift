@@ -1,6 +1,6 @@
 import FunctionsRuntime
 
-/// Functions that cause one another.
+/// Functions that trigger each other.
 struct CausingFunctions: FunctionBundle {
     var functions: [Function] {
         onCall("buy") { (request: CallableRequest<Int>, transaction) in
@@ -39,7 +39,7 @@ struct CausingFunctions: FunctionBundle {
             let order = try event.data.message.json(as: Order.self)
             try await event.firestore.document("audits/\(order.id)").setData(["id": event.data.message.messageID])
         }
-        // Fails as often as the document says.
+        // Fails as many times as the document says.
         onDocumentCreated(
             "flaky", document: "flaky/{id}",
             .retry(.exponential(from: .seconds(1), to: .seconds(3), for: .seconds(60), attempts: 4))

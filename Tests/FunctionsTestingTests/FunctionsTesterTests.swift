@@ -43,7 +43,7 @@ import Testing
         #expect(outcomes.map(\.attempt) == [1, 2, 3, 4])
         #expect(Set(outcomes.map(\.eventID)).count == 1)
         #expect(outcomes.last?.outcome == .succeeded)
-        // One pause of 1 s, one of 2 s and one of 3 s, each from the try before.
+        // Delays of 1 s, 2 s and 3 s, each after the previous attempt.
         let times = outcomes.compactMap { if case .retried(let time) = $0.outcome { time } else { nil } }
         let pauses = zip(times, times.dropFirst()).map { $1.microseconds - $0.microseconds }
         #expect(pauses.count == 2)
@@ -60,7 +60,7 @@ import Testing
         try await document.setData(["n": 1])
         let written = try #require(try await document.getDocument().updateTime)
         #expect(written.seconds == 1_767_323_045 + 86_400)
-        // What was committed is past at once.
+        // A committed change is immediately in the past.
         let seen = try await tester.firestore.runTransaction(.readOnly(at: written)) { transaction in
             try await transaction.getDocument(transaction.firestore.document("orders/o")).exists
         }
@@ -72,7 +72,7 @@ import Testing
         let error = await #expect(throws: TestDeliveryError.self) { try await tester.advance(by: .seconds(60)) }
         #expect(error?.failures.map(\.attempt) == [1, 2, 3, 4])
         #expect(error?.failures.last?.outcome == .dead)
-        #expect(error?.description.contains("failed for the last time: UNAVAILABLE: try 4") ?? false)
+        #expect(error?.description.contains("failed for the last time, was dead-lettered: UNAVAILABLE: try 4") ?? false)
         let letters = try await tester.deadLetters()
         #expect(letters.map(\.function) == ["flaky"])
         #expect(letters.map(\.attempts) == [4])
@@ -86,7 +86,7 @@ import Testing
         #expect(outcomes.first?.outcome == .dropped)
         #expect(try await fields("traces/t") == nil)
         #expect(try await tester.deadLetters().isEmpty)
-        // The other one is tried again, and what it would have enqueued isn't there.
+        // The other one is retried, and what it would have enqueued doesn't exist.
         #expect(
             try await tester.advance(by: .seconds(11), toleratingFailures: true).map(\.function) == [
                 "failsInTransaction"
@@ -128,7 +128,7 @@ import Testing
         }
         try await queue.delete("receipt-o1")
         try await queue.delete("nothing")
-        // Due at the same time as the tasks, and told before one of them.
+        // Due at the same time as the tasks, and delivered before one of them.
         try await queue.enqueue(CausingFunctions.Order(id: "cancels receipt-o5"))
         try await queue.enqueue(CausingFunctions.Order(id: "o5"), options: TaskOptions(id: "receipt-o5"))
         #expect(try await tester.deliverAll().count == 3)
@@ -147,8 +147,8 @@ import Testing
             }
         }
         let error = #expect(throws: TestError.self) { try FunctionsTester(Jobs()) }
-        #expect(error?.description.contains("\"monkey\": the schedule \"every banana\" can't be kept") ?? false)
-        #expect(error?.description.contains("\"martian\": \"Mars\" is no time zone") ?? false)
+        #expect(error?.description.contains("\"monkey\": the schedule \"every banana\" is invalid") ?? false)
+        #expect(error?.description.contains("\"martian\": \"Mars\" isn't a time zone") ?? false)
     }
 
     @Test func loopEndsWithADeadLetterThatNamesIt() async throws {
@@ -204,7 +204,7 @@ import Testing
             try await tester.publish(CloudEvent(type: "shop.order.paid", source: "s"))
         }
         await #expect { try await tester.fire("fails", path: "other/f", after: [:]) } throws: {
-            "\($0)".contains("the function is for documents fails/{id} created")
+            "\($0)".contains("the function handles documents fails/{id} created")
         }
     }
 }

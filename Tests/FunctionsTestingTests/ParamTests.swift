@@ -39,7 +39,7 @@ private struct ConfiguredFunctions: FunctionBundle {
         }
         #expect(
             error?.description
-                == "the param LIMIT is given no value; the param LOUD is true or false, and is given a text; "
-                + "the secret KEY is given no value; the bundle has no param LIMTI")
+                == "the param LIMIT has no value; the param LOUD is a boolean, but its value is a string; "
+                + "the secret KEY has no value; the bundle declares no param LIMTI")
     }
 }

@@ -7,7 +7,7 @@ struct TimedFunctions: FunctionBundle {
         onSchedule("nightly", schedule: "every day 03:00") { event in
             try await event.firestore.document("runs/\(event.jobName)").setData(["time": event.scheduleTime])
         }
-        // Succeeds at the second try only.
+        // Succeeds only at the second attempt.
         onSchedule(
             "hourly", schedule: "30 * * * *", .timeZone("Asia/Kolkata"),
             .retry(ScheduleRetry(count: 1, minBackoffSeconds: 600))

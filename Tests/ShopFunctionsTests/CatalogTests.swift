@@ -71,7 +71,7 @@ import Testing
     @Test func aProductThatIsGoneCantBeGoneOnAfter() async throws {
         let answer = try await shop.request("catalog", target: "/?after=gone")
         #expect(answer.status == 404)
-        #expect(answer.error?.message == "There is no product gone to go on after.")
+        #expect(answer.error?.message == "There is no product gone to continue after.")
     }
 
     @Test func pagesOfEveryOriginMayReadIt() async throws {

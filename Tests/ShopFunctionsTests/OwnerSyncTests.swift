@@ -15,7 +15,7 @@ import Testing
             .documents.map { $0.get("ownerName") }
     }
 
-    /// More than fit a batch, so that pages follow each other.
+    /// More than fit into a batch, so that there are several pages.
     @Test func allProductsOfAnOwnerTakeTheNewName() async throws {
         let users = shop.firestore.collection("users")
         try await users.document("ada").setData(["name": "Ada"])
@@ -41,7 +41,7 @@ import Testing
         #expect(try await names(of: "ada") == [nil])
     }
 
-    /// The handler takes the name as it is now, so that the later of two changes wins in any order.
+    /// The handler reads the current name, so the last change wins in any order.
     @Test func theLaterNameWins() async throws {
         let user = shop.firestore.document("users/ada")
         try await user.setData(["name": "Ada"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShopFunctions
 
-/// What follows from a purchase: the sellers' sales and the buyer's receipt.
+/// The functions that follow a purchase: the sellers' sales and the buyer's receipt.
 @Suite struct SalesTests {
     private let shop: FunctionsTester
 

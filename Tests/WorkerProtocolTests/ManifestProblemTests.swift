@@ -30,18 +30,18 @@ import Testing
         Case("name too long", "at most 63") { $0.name = String(repeating: "a", count: 64) },
         Case("name with a slash", "the name must start") { $0.name = "a/b" },
         Case("no region", "it has no region") { $0.regions = [] },
-        Case("bad region", "\"Tokyo!\" is no region") { $0.regions = ["Tokyo!"] },
+        Case("bad region", "\"Tokyo!\" isn't a valid region") { $0.regions = ["Tokyo!"] },
         Case("odd memory", "memory is 300 MiB") { $0.memoryMiB = 300 },
         Case("no time", "the timeout is 0 s") { $0.timeoutSeconds = 0 },
-        Case("too much time", "for a callable it is 1 to 3600 s") { $0.timeoutSeconds = 3601 },
+        Case("too much time", "for a callable it must be 1 to 3600 s") { $0.timeoutSeconds = 3601 },
         Case("no cpu", "cpu is 0.0") {
             $0.cpu = 0
             $0.concurrency = 1
         },
-        Case("concurrency on a share of a cpu", "it must be 1 there") { $0.cpu = 0.5 },
+        Case("concurrency on a share of a cpu", "it must be 1") { $0.cpu = 0.5 },
         Case("too much concurrency", "concurrency is 1001") { $0.concurrency = 1001 },
         Case("min over max", "minInstances is 11, more than maxInstances, 10") { $0.minInstances = 11 },
-        Case("event too slow", "for a document trigger it is 1 to 540 s") {
+        Case("event too slow", "for a document trigger it must be 1 to 540 s") {
             $0.timeoutSeconds = 541
             $0.trigger = .document(.init(eventType: .created, document: "users/{id}"))
         },
@@ -54,7 +54,7 @@ import Testing
         Case("empty segment", "has an empty segment") {
             $0.trigger = .document(.init(eventType: .created, document: "users//{id}/x"))
         },
-        Case("half a wildcard", "is no wildcard") {
+        Case("half a wildcard", "isn't a wildcard") {
             $0.trigger = .document(.init(eventType: .created, document: "users/{id"))
         },
         Case("empty schedule", "the schedule is empty") {
@@ -63,7 +63,7 @@ import Testing
                     schedule: " ", timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0, minBackoffSeconds: 5,
                     maxBackoffSeconds: 3600, maxDoublings: 5))
         },
-        Case("unreadable schedule", "the schedule \"every banana\" can't be kept: it has too few words; write it as") {
+        Case("unreadable schedule", "the schedule \"every banana\" is invalid: it has too few words; write it as") {
             $0.trigger = .schedule(
                 .init(
                     schedule: "every banana", timeZone: "UTC", retryCount: 0, maxRetrySeconds: 0, minBackoffSeconds: 5,
@@ -77,20 +77,20 @@ import Testing
         Case("retry without end", "the backoff goes from 10.0 to inf s") {
             $0.trigger = .event(.init(eventType: "t", retry: .init(maxBackoffSeconds: .infinity)))
         },
-        Case("retry of no time", "the age up to which is tried again is 0 s") {
+        Case("retry of no time", "the maximum age for retries is 0 s") {
             $0.trigger = .event(.init(eventType: "t", retry: .init(maxAgeSeconds: 0)))
         },
         Case("no attempt", "maxAttempts is 0") {
             $0.trigger = .event(.init(eventType: "t", retry: .init(maxAttempts: 0)))
         },
         Case("no event type", "the event type is empty") { $0.trigger = .event(.init(eventType: " ")) },
-        Case("filter that is no attribute", "\"orderID\" is no attribute of an event") {
+        Case("filter that is no attribute", "\"orderID\" isn't a valid event attribute") {
             $0.trigger = .event(.init(eventType: "t", filters: ["orderID": "1"]))
         },
-        Case("filter by id", "events aren't chosen by their id") {
+        Case("filter by id", "events can't be filtered by id") {
             $0.trigger = .event(.init(eventType: "t", filters: ["id": "1"]))
         },
-        Case("no topic", "\"or\" is no topic") {
+        Case("no topic", "\"or\" isn't a valid topic name") {
             $0.trigger = .event(
                 .init(eventType: "google.cloud.pubsub.topic.v1.messagePublished", filters: ["topic": "or"]))
         },
@@ -105,7 +105,7 @@ import Testing
         Case("too many dispatches", "maxDispatchesPerSecond is 501") {
             $0.trigger = .task(.init(maxDispatchesPerSecond: 501))
         },
-        Case("task too slow", "for a task queue it is 1 to 1800 s") {
+        Case("task too slow", "for a task queue it must be 1 to 1800 s") {
             $0.timeoutSeconds = 1801
             $0.trigger = .task(.init())
         },
@@ -120,6 +120,6 @@ import Testing
 
     @Test func twoOfOneNameAreTold() {
         let problems = Manifest(functions: [Self.good, Self.good]).problems
-        #expect(problems.map(\.description) == ["function \"purchase\": there are two of this name; rename one"])
+        #expect(problems.map(\.description) == ["function \"purchase\": two functions have this name; rename one"])
     }
 }

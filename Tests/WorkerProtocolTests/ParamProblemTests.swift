@@ -21,10 +21,10 @@ import Testing
     @Test func namesAreUniqueAndDefaultsOfTheirType() {
         #expect(problems(.init("A", .int, defaultValue: .int(1)), .init("_B2", .secret)).isEmpty)
         #expect(
-            problems(.init("A", .int), .init("A", .string)) == [#"param "A": there are two of this name; rename one"#])
+            problems(.init("A", .int), .init("A", .string)) == [#"param "A": two params have this name; rename one"#])
         #expect(
             problems(.init("A", .int, defaultValue: .string("1")))
-                == [#"param "A": it is an integer, and its default is a text"#])
+                == [#"param "A": it is an integer, and its default is a string"#])
         #expect(problems(.init("A", .secret, defaultValue: .string("1"))).count == 1)
     }
 }

@@ -1,52 +1,50 @@
 #ifndef FUNCTIONS_SYSTEM_SHIMS_H
 #define FUNCTIONS_SYSTEM_SHIMS_H
 
-/* Calls of the system that Swift can't make itself: they take a variable number of arguments, their headers show them
-   only to programs that ask for GNU's extensions, or several of Swift's modules define their types. */
+/* System calls that Swift can't call directly: variadic functions, functions that headers declare only with GNU extensions,
+   and functions whose types are defined by several Swift modules. */
 
-/* A file's mode and owner. Returns 0, or -1 with errno. */
+/* Gets a file's mode and owner. Returns 0, or -1 with errno. */
 int functions_file_status(const char *path, unsigned int *mode, unsigned int *owner);
 
-/* Has standard output written with every line, as to a terminal; a pipe would get it in blocks of some KiB, much later
-   or, where the process is killed, never. */
+/* Flushes standard output after every line, as on a terminal. By default output to a pipe is flushed in blocks of some KiB:
+   late, or never if the process is killed. */
 void functions_write_output_by_line(void);
 
-/* Has crashes of this process, and of those it starts, leave no core dump. On Linux no other process of this user can read
-   this one's memory and environment from then on. */
+/* Disables core dumps of this process and of the processes it starts. On Linux, other processes of this user can no longer
+   read this process's memory and environment. */
 void functions_forbid_core_dumps(void);
 
-/* The size of what a path names, which of /proc/PID/fd is the number of open descriptors. Returns -1 with errno where
-   there is nothing. */
+/* Gets the size of a file; for /proc/PID/fd this is the number of open descriptors. Returns -1 with errno if it doesn't
+   exist. */
 long long functions_file_size(const char *path);
 
 #if defined(__linux__)
 #include <spawn.h>
 
-/* What the kernel holds a process to. */
+/* A resource limit that the kernel enforces. */
 typedef enum {
     FUNCTIONS_LIMIT_OPEN_FILES, /* open descriptors */
-    FUNCTIONS_LIMIT_DATA,       /* bytes of memory that is its own and that it may write, whether used or not */
+    FUNCTIONS_LIMIT_DATA,       /* bytes of private writable memory, used or not */
 } functions_limit;
 
-/* Lowers a limit of another process of this user, for good; a limit that is lower already stays. Returns 0, or -1 with
-   errno. */
+/* Permanently lowers a limit of another process of this user; a lower limit stays. Returns 0, or -1 with errno. */
 int functions_limit_process(int pid, functions_limit limit, unsigned long long most);
 
-/* Has the kernel end this process, and with it the process group that it leads, when the thread that started it ends.
-   Returns 0 where it will. */
+/* Makes the kernel end this process, and the process group that it leads, when the thread that started it ends. Returns 0
+   on success. */
 int functions_die_with_parent(void);
 
-/* Makes this process the parent of what its descendants leave behind, as process 1 is of everybody's. Returns 0 where it
-   is. */
+/* Makes this process the parent of its orphaned descendants, as process 1 is for all processes. Returns 0 on success. */
 int functions_adopt_orphans(void);
 
-/* A child of this process that has ended and isn't reaped; 0 where there is none. */
+/* Returns a child of this process that has ended and isn't reaped; 0 if there is none. */
 int functions_ended_child(void);
 
-/* A pipe whose both ends are closed on exec. Returns 0, or -1 with errno. */
+/* Creates a pipe whose ends are closed on exec. Returns 0, or -1 with errno. */
 int functions_pipe(int ends[2]);
 
-/* Has the started process close every descriptor from `first` on. Returns 0 or an error number. */
+/* Makes the started process close all descriptors from `first` on. Returns 0 or an error number. */
 int functions_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 #endif
 

@@ -1,4 +1,4 @@
-/// Reads what ``ByteWriter`` wrote, trusting nothing: every length is checked against what is left.
+/// Decodes what ``ByteWriter`` encodes. Input is untrusted: every length is checked against the remaining bytes.
 public struct ByteReader: Sendable {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -38,10 +38,12 @@ public struct ByteReader: Sendable {
         }
     }
 
-    /// A count of things of at least one byte each, so it can't exceed what is left.
+    /// Decodes a count of elements of at least one byte each, which can't exceed the remaining bytes.
     public mutating func count() throws(DecodingFailure) -> Int {
         let value = try varint()
-        guard value <= UInt64(remaining) else { throw DecodingFailure("a length of \(value) exceeds what is left") }
+        guard value <= UInt64(remaining) else {
+            throw DecodingFailure("a length of \(value) exceeds the remaining bytes")
+        }
         return Int(value)
     }
 
@@ -66,12 +68,12 @@ public struct ByteReader: Sendable {
         position += count
         let string = bytes.withUnsafeBufferPointer { bytes -> String? in
             let text = UnsafeBufferPointer(rebasing: bytes[start..<start + count])
-            // Bytes that aren't UTF-8 come out as others. `String(validating:)` costs several times as much.
+            // Invalid UTF-8 is repaired, so the result differs. `String(validating:)` costs several times as much.
             var string = String(decoding: text, as: UTF8.self)
             if TextBytes.isASCII(text) { return string }
             return string.withUTF8 { TextBytes.equal($0, text) } ? string : nil
         }
-        guard let string else { throw DecodingFailure("a text isn't valid UTF-8") }
+        guard let string else { throw DecodingFailure("a string isn't valid UTF-8") }
         return string
     }
 
@@ -82,7 +84,7 @@ public struct ByteReader: Sendable {
     ) throws(DecodingFailure) -> [Element] {
         let count = try count()
         var list: [Element] = []
-        // A lying count may not reserve more than it brings bytes for.
+        // A false count must not reserve more memory than its input has bytes.
         list.reserveCapacity(min(count, 1024))
         for _ in 0..<count { list.append(try read(&self)) }
         return list
@@ -94,7 +96,7 @@ public struct ByteReader: Sendable {
         try bool() ? try read(&self) : nil
     }
 
-    /// - Throws: where bytes are left over.
+    /// - Throws: If bytes are left over.
     public func finish() throws(DecodingFailure) {
         guard remaining == 0 else { throw DecodingFailure("\(remaining) bytes are left over") }
     }
@@ -106,7 +108,7 @@ public struct ByteReader: Sendable {
     }
 }
 
-/// Bytes that aren't what they should be: a damaged store or a broken peer.
+/// Malformed bytes: from a damaged store or a faulty peer.
 public struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public var reason: String
     public init(_ reason: String) { self.reason = reason }

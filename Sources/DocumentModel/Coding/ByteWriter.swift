@@ -1,6 +1,6 @@
-/// Appends the project's binary encoding to a buffer: varints, length-prefixed texts and lists.
+/// Encodes the project's binary format: varints, length-prefixed strings and lists.
 ///
-/// Used for stored documents and for document operations on the worker's link.
+/// It is used for stored documents and for document operations on the worker link.
 public struct ByteWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
 
@@ -10,7 +10,7 @@ public struct ByteWriter: Sendable {
 
     public mutating func write(_ value: Bool) { bytes.append(value ? 1 : 0) }
 
-    /// Seven bits a byte, least significant first.
+    /// Seven bits per byte, least significant first.
     public mutating func write(varint value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -22,7 +22,7 @@ public struct ByteWriter: Sendable {
 
     public mutating func write(count: Int) { write(varint: UInt64(count)) }
 
-    /// Zigzag, so that small negative numbers stay short.
+    /// Zigzag encoding, so that small negative numbers are short.
     public mutating func write(signed value: Int64) {
         write(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
     }
@@ -49,7 +49,7 @@ public struct ByteWriter: Sendable {
         for element in list { write(&self, element) }
     }
 
-    /// A flag, and the value where there is one.
+    /// A flag, followed by the value if there is one.
     public mutating func write<Wrapped>(optional: Wrapped?, _ write: (inout ByteWriter, Wrapped) -> Void) {
         self.write(optional != nil)
         if let optional { write(&self, optional) }

@@ -82,7 +82,7 @@ extension DocumentRequest {
             let points = try reader.size()
             self = .partition(query, points: points, try reader.consistency())
         case 10: self = .batchWrite(try reader.writes())
-        case let tag: throw DecodingFailure("no document operation has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown document operation tag \(tag)")
         }
         try reader.finish()
     }
@@ -109,7 +109,7 @@ extension ByteWriter {
         switch field {
         case .count(let upTo):
             write(byte: 1)
-            // Nothing holds more documents than that.
+            // No store has more documents than that.
             write(optional: upTo) { $0.write(count: min($1, Int(Int32.max))) }
         case .sum(let field):
             write(byte: 2)
@@ -131,7 +131,7 @@ extension ByteReader {
         case 0: return .strong
         case 1: return .transaction(TransactionID(rawValue: try fixed()))
         case 2: return .at(try timestamp())
-        case let tag: throw DecodingFailure("no read has the consistency \(tag)")
+        case let tag: throw DecodingFailure("unknown read consistency tag \(tag)")
         }
     }
 
@@ -146,7 +146,7 @@ extension ByteReader {
                 return .count(upTo: try reader.optional { reader throws(DecodingFailure) in try reader.size() })
             case 2: return .sum(try reader.fieldPath())
             case 3: return .average(try reader.fieldPath())
-            case let tag: throw DecodingFailure("no aggregation has the tag \(tag)")
+            case let tag: throw DecodingFailure("unknown aggregation tag \(tag)")
             }
         }
     }

@@ -94,7 +94,7 @@ extension DocumentResponse {
                 try reader.list { reader throws(DecodingFailure) in
                     try reader.bool() ? .success(try reader.writeResult()) : .failure(try reader.documentError())
                 })
-        case let tag: throw DecodingFailure("no answer to a document operation has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown document response tag \(tag)")
         }
         try reader.finish()
     }
@@ -151,7 +151,7 @@ extension ByteReader {
         case 2:
             let query = try query()
             return .query(query, try list { reader throws(DecodingFailure) in try reader.document() })
-        case let tag: throw DecodingFailure("no read has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown transaction read tag \(tag)")
         }
     }
 }

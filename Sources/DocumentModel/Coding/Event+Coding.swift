@@ -30,7 +30,7 @@ extension Event {
         return writer.bytes
     }
 
-    /// An event's chain, without reading what happened.
+    /// Decodes only the event's chain.
     package static func chain(of bytes: [UInt8]) throws(DecodingFailure) -> [String] {
         var reader = ByteReader(bytes)
         return try head(from: &reader).chain
@@ -42,7 +42,7 @@ extension Event {
         guard try reader.byte() == format else { throw DecodingFailure("an event has an unknown format") }
         let version = Int64(bitPattern: try reader.fixed())
         guard let ordinal = UInt32(exactly: try reader.varint()) else {
-            throw DecodingFailure("the place of an event in its commit is out of range")
+            throw DecodingFailure("an event's position in its commit is out of range")
         }
         let id = EventID(version: version, ordinal: ordinal)
         let time = try reader.timestamp()
@@ -63,7 +63,7 @@ extension Event {
         case 2: content = .schedule(job: try reader.string(), isManual: try reader.bool())
         case 3: content = .task(try reader.task())
         case 4: content = .custom(try reader.cloudEvent())
-        case let tag: throw DecodingFailure("no event has the content \(tag)")
+        case let tag: throw DecodingFailure("unknown event content tag \(tag)")
         }
         try reader.finish()
     }
@@ -116,7 +116,7 @@ extension Effect {
             self = .enqueue(task)
         case 2: self = .publish(try reader.cloudEvent())
         case 3: self = .deleteTask(try reader.string(), queue: try reader.string())
-        case let tag: throw DecodingFailure("no effect has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown effect tag \(tag)")
         }
     }
 }

@@ -65,7 +65,7 @@ extension ByteReader {
         }
     }
 
-    /// A number of things, as offset and limit are: unlike a length it may exceed what is left.
+    /// Decodes an offset or limit; unlike a length it may exceed the remaining bytes.
     package mutating func size() throws(DecodingFailure) -> Int {
         let value = try varint()
         guard value <= UInt64(Int32.max) else { throw DecodingFailure("a number is out of range") }
@@ -89,7 +89,7 @@ extension ByteReader {
                 throw DecodingFailure("a filter has an unknown operator")
             }
             return .unary(field, test)
-        case let tag: throw DecodingFailure("no filter has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown filter tag \(tag)")
         }
     }
 }

@@ -63,7 +63,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Deeper than any value that the store admits; a bound for hostile bytes only.
+    /// Deeper than any value the store accepts; bounds the recursion for malicious input.
     private static var maxDepth: Int { 64 }
 
     public mutating func value() throws(DecodingFailure) -> Value { try value(depth: 0) }
@@ -87,7 +87,7 @@ extension ByteReader {
         case 9: return .geoPoint(GeoPoint(latitude: try double(), longitude: try double()))
         case 10: return .array(try list { reader throws(DecodingFailure) in try reader.value(depth: depth + 1) })
         case 11: return .map(try fields(depth: depth + 1))
-        case let tag: throw DecodingFailure("no value has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown value tag \(tag)")
         }
     }
 
@@ -98,8 +98,8 @@ extension ByteReader {
             let name = try string()
             fields[name] = try value(depth: depth)
         }
-        // They would be told apart by nothing that holds them.
-        guard fields.count == count else { throw DecodingFailure("a map has one name twice") }
+        // Two names that Swift considers equal would collapse into one entry.
+        guard fields.count == count else { throw DecodingFailure("a map has a duplicate name") }
         return fields
     }
 

@@ -58,7 +58,7 @@ extension ByteReader {
             operation = .update(fields, mask: try list { reader throws(DecodingFailure) in try reader.fieldPath() })
         case 3: operation = .delete
         case 4: operation = .verify
-        case let tag: throw DecodingFailure("no write has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown write tag \(tag)")
         }
         var write = Write(path: path, operation: operation)
         write.transforms = try list { reader throws(DecodingFailure) in try reader.transform() }
@@ -66,7 +66,7 @@ extension ByteReader {
         case 0: break
         case 1: write.precondition = .exists(try bool())
         case 2: write.precondition = .updateTime(try timestamp())
-        case let tag: throw DecodingFailure("no precondition has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown precondition tag \(tag)")
         }
         return write
     }
@@ -83,7 +83,7 @@ extension ByteReader {
         case 6:
             return FieldTransform(
                 field, .arrayRemove(try list { reader throws(DecodingFailure) in try reader.value() }))
-        case let tag: throw DecodingFailure("no transform has the tag \(tag)")
+        case let tag: throw DecodingFailure("unknown transform tag \(tag)")
         }
     }
 }

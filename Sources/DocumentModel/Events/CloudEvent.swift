@@ -1,18 +1,18 @@
-/// An event as CloudEvents 1.0 describes one.
+/// An event as defined by CloudEvents 1.0.
 public struct CloudEvent: Hashable, Sendable {
-    /// Nil until it is published: then it gets one of its own.
+    /// Nil until the event is published, which assigns an id.
     public var id: String?
-    /// Such as `shop.order.paid`.
+    /// For example `shop.order.paid`.
     public var type: String
-    /// Where it happened, as a URI reference.
+    /// The origin of the event, as a URI reference.
     public var source: String
     public var subject: String?
-    /// Nil until it is published: then it is that time.
+    /// Nil until the event is published, which assigns the current time.
     public var time: Timestamp?
     /// The media type of the data, such as `application/json`.
     public var dataContentType: String?
     public var dataSchema: String?
-    /// Extension attributes: names of lower-case letters and digits.
+    /// Extension attributes. Names consist of lower-case letters and digits.
     public var attributes: [String: String]
     public var data: [UInt8]
 
@@ -32,7 +32,7 @@ public struct CloudEvent: Hashable, Sendable {
         self.data = data
     }
 
-    /// What an event can be filtered by: its attributes and extensions, by their CloudEvents names.
+    /// The attributes by which events can be filtered, including extensions, under their CloudEvents names.
     package subscript(attribute name: String) -> String? {
         switch name {
         case "type": type
@@ -45,11 +45,11 @@ public struct CloudEvent: Hashable, Sendable {
         }
     }
 
-    /// Whether an attribute may be called so: lower-case letters and digits.
+    /// Whether this is a valid attribute name: lower-case letters and digits.
     package static func isAttributeName(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) }
     }
-    /// Whether an extension attribute may be called so: it is none of an event's own.
+    /// Whether this is a valid name for an extension: not one of the standard attributes.
     package static func isExtensionName(_ name: String) -> Bool { isAttributeName(name) && !ownNames.contains(name) }
 
     private static let ownNames: Set<String> = [

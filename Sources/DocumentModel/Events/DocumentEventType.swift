@@ -1,8 +1,8 @@
-/// The changes of documents that a trigger is for: the CloudEvents types of them, less their common prefix.
+/// The kinds of document change that a trigger can select: the CloudEvents types without their common prefix.
 package enum DocumentEventType: String, Codable, Hashable, Sendable {
     case created, updated, deleted, written
 
-    /// Whether a commit that made of a document another is such a change; nil where there is none.
+    /// Whether a commit that changed `before` into `after` is such a change. A document that doesn't exist is nil.
     package func includes(from before: Document?, to after: Document?) -> Bool {
         switch self {
         case .written: before != nil || after != nil

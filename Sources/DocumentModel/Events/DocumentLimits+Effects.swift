@@ -1,13 +1,13 @@
 extension DocumentLimits {
-    /// Tasks and events of one commit.
+    /// The maximum number of tasks and events in one commit.
     package static let maxEffects = 1000
-    /// Of a task's body with its headers, and of an event's data with its attributes.
+    /// The maximum size of a task's body with its headers, and of an event's data with its attributes.
     package static let maxEffectBytes = 1_048_576
     private static let maxTaskNameBytes = 500
     private static let dispatchDeadlines = 15...1800
     private static let maxDelaySeconds: Int64 = 30 * 86_400
 
-    /// Checks what a commit is to cause besides its writes.
+    /// Checks the tasks and events of a commit.
     package static func check(_ effects: [Effect], at now: Timestamp) throws(DocumentError) {
         guard effects.count <= maxEffects else {
             throw .invalidArgument(
@@ -26,7 +26,7 @@ extension DocumentLimits {
         }
     }
 
-    /// - Returns: the task's size.
+    /// - Returns: The task's size.
     package static func check(_ task: TaskDraft, at now: Timestamp) throws(DocumentError) -> Int {
         if let name = task.name { try check(taskName: name) }
         if let time = task.scheduleTime { try check(scheduleTime: time, at: now) }
@@ -42,34 +42,35 @@ extension DocumentLimits {
     package static func check(taskName name: String) throws(DocumentError) {
         guard (1...maxTaskNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(isOfTaskName) else {
             throw .invalidArgument(
-                "\"\(name.prefix(100))\" is no task's name: 1 to 500 letters, digits, hyphens and underscores")
+                "\"\(name.prefix(100))\" isn't a valid task name: it has 1 to 500 letters, digits, hyphens and underscores"
+            )
         }
     }
 
-    /// - Parameter time: when a task is due; the past means at once.
+    /// - Parameter time: When the task is due; a time in the past means immediately.
     package static func check(scheduleTime time: Timestamp, at now: Timestamp) throws(DocumentError) {
-        guard time.isInRange else { throw .invalidArgument("the time of a task is not within the years 1 to 9999") }
+        guard time.isInRange else { throw .invalidArgument("a task's schedule time is not within the years 1 to 9999") }
         guard time.seconds - now.seconds <= maxDelaySeconds else {
-            throw .invalidArgument("a task can't be put off until \(time), more than 30 days ahead, the limit")
+            throw .invalidArgument("a task can't be scheduled for \(time), more than 30 days ahead, the limit")
         }
     }
 
-    /// - Parameter seconds: how long one try of a task may take.
+    /// - Parameter seconds: The time limit of one attempt.
     package static func check(dispatchDeadline seconds: Int) throws(DocumentError) {
         guard dispatchDeadlines.contains(seconds) else {
-            throw .invalidArgument("the dispatch deadline of a task is \(seconds) s; it is 15 s to 1800 s")
+            throw .invalidArgument("a task's dispatch deadline is \(seconds) s; it must be 15 s to 1800 s")
         }
     }
 
-    /// - Returns: the event's size.
+    /// - Returns: The event's size.
     package static func check(_ event: CloudEvent) throws(DocumentError) -> Int {
         guard !event.type.isEmpty, !event.source.isEmpty else {
             throw .invalidArgument("an event needs a type, such as shop.order.paid, and a source, such as /shop/orders")
         }
         for name in event.attributes.keys where !CloudEvent.isExtensionName(name) {
             throw .invalidArgument(
-                "the event \(event.type) has an attribute \"\(name)\"; names have lower-case letters and digits only, and "
-                    + "are none of an event's own")
+                "the event \(event.type) has an attribute \"\(name)\"; names consist of lower-case letters and digits, and "
+                    + "must differ from the standard attributes")
         }
         let texts = [event.id, event.type, event.source, event.subject, event.dataContentType, event.dataSchema]
         let size =

@@ -1,7 +1,7 @@
-/// Which documents a trigger is for: a path in which segments may be wildcards.
+/// The path pattern of a document trigger; segments may be wildcards.
 ///
-/// `{x}` and `*` stand for one segment, `{x=**}` and `**` for any number, none among them. What a named one stands for is
-/// handed to the function.
+/// `{x}` and `*` match one segment, `{x=**}` and `**` any number of segments, including none. The function receives
+/// what named wildcards match.
 package struct DocumentPattern: Hashable, Sendable {
     package enum Segment: Hashable, Sendable {
         case literal(String)
@@ -13,10 +13,10 @@ package struct DocumentPattern: Hashable, Sendable {
         package var description: String
     }
 
-    /// At most one of them is `many`.
+    /// At most one segment is `many`.
     package let segments: [Segment]
 
-    /// - Throws: what is no pattern about the text, and what would be.
+    /// - Throws: `Problem` with what is wrong and what to write instead.
     package init(_ text: String) throws(Problem) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard !text.isEmpty, !parts.contains(where: \.isEmpty) else {
@@ -52,7 +52,7 @@ package struct DocumentPattern: Hashable, Sendable {
             })
         else {
             throw Problem(
-                description: "the segment \"\(text)\" of \"\(pattern)\" is no wildcard; write {name} or {name=**}")
+                description: "the segment \"\(text)\" of \"\(pattern)\" isn't a wildcard; write {name} or {name=**}")
         }
         return isMany ? .many(name: String(name)) : .one(name: String(name))
     }
@@ -68,7 +68,7 @@ extension DocumentPattern.Segment {
         if case .literal(let text) = self { Array(text.utf8) } else { nil }
     }
 
-    /// The name under which the function gets what the segment stands for.
+    /// The parameter name of a named wildcard.
     package var name: String? {
         switch self {
         case .literal: nil

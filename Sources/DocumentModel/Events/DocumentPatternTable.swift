@@ -1,11 +1,11 @@
-/// Many patterns, matched against a path at once.
+/// Matches a path against many patterns at once.
 ///
-/// A tree of segments: a path that no pattern's first segments fit is refused at its first segment, however many
-/// patterns there are.
+/// The patterns form a tree of segments. A path is rejected at its first segment if no pattern starts with it,
+/// regardless of the number of patterns.
 package struct DocumentPatternTable<Element: Sendable>: Sendable {
     package struct Match: Sendable {
         package var element: Element
-        /// What the pattern's named wildcards stand for.
+        /// The text that the pattern's named wildcards match.
         package var params: [String: String]
     }
 
@@ -14,15 +14,15 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
         var pattern: DocumentPattern
     }
 
-    /// Patterns whose next segment stands for any number, with what a path must end in to fit.
+    /// Patterns that continue with any number of segments, and the segments a path must end with to match.
     private struct Tail: Sendable {
         var leaf: Leaf
-        /// Nil for any segment.
+        /// Nil matches any segment.
         var segments: [[UInt8]?]
     }
 
     private final class Node: Sendable {
-        /// By their bytes, in order: texts that are the same to Swift may be different documents.
+        /// Sorted by bytes: strings that Swift considers equal may name different documents.
         let literals: [[UInt8]]
         let nodes: [Node]
         let any: Node?
@@ -71,7 +71,7 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
         root = patterns.isEmpty ? nil : Node(patterns.map { Leaf(element: $0.element, pattern: $0.pattern) }, depth: 0)
     }
 
-    /// The patterns that a document's path fits; none is the common answer and costs nothing to speak of.
+    /// The patterns that match a document's path. Most paths match none, which is cheap.
     package func matches(_ path: DocumentPath) -> [Match] {
         let leaves = leaves(path)
         guard !leaves.isEmpty else { return [] }
@@ -79,7 +79,7 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
         return leaves.map { Match(element: $0.element, params: $0.pattern.params(segments)) }
     }
 
-    /// The same without what the wildcards stand for.
+    /// The matching elements, without their parameters.
     package func elements(matching path: DocumentPath) -> [Element] { leaves(path).map(\.element) }
 
     private func leaves(_ path: DocumentPath) -> [Leaf] {
@@ -90,7 +90,7 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
         return leaves
     }
 
-    /// - Parameter start: where the next segment begins; behind the end where there is none.
+    /// - Parameter start: The start of the next segment; beyond the path's end if there is none.
     private static func visit(
         _ node: Node, _ path: UnsafeBufferPointer<UInt8>, from start: Int, _ leaves: inout [Leaf]
     ) {
@@ -104,7 +104,7 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
         if let any = node.any { visit(any, path, from: end + 1, &leaves) }
     }
 
-    /// Whether what a path has from `start` on ends in such segments.
+    /// Whether the path, from `start` on, ends with these segments.
     private static func fits(_ tail: [[UInt8]?], _ path: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
         var end = path.count
         for segment in tail.reversed() {
@@ -118,7 +118,7 @@ package struct DocumentPatternTable<Element: Sendable>: Sendable {
 }
 
 extension DocumentPattern {
-    /// What its named wildcards stand for in a path that it fits.
+    /// The parameters of the named wildcards for a path that matches.
     package func params(_ path: [Substring]) -> [String: String] {
         var params: [String: String] = [:]
         var position = 0

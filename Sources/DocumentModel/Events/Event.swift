@@ -1,9 +1,9 @@
-/// Something that happened and that functions are to be told of.
+/// Something that happened and is delivered to functions.
 package struct Event: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
-        /// A document before and after a commit; nil where there is none.
+        /// A document before and after a commit; nil if it didn't exist.
         case document(DocumentPath, before: Document?, after: Document?)
-        /// A job's run. Its time is when it was due.
+        /// A scheduled job's run. The event's time is when the run was due.
         case schedule(job: String, isManual: Bool)
         case task(TaskDraft)
         case custom(CloudEvent)
@@ -12,7 +12,7 @@ package struct Event: Hashable, Sendable {
     package var id: EventID
     package var time: Timestamp
     package var auth: EventAuth
-    /// The functions whose handling of events led here, the first one first.
+    /// The chain of functions whose event handling led to this event, oldest first.
     package var chain: [String]
     package var content: Content
 
@@ -25,14 +25,14 @@ package struct Event: Hashable, Sendable {
     }
 }
 
-/// One try to tell a function of an event: the body of its invocation.
+/// One attempt to deliver an event to a function: the body of its invocation.
 package struct DeliveryAttempt: Hashable, Sendable {
-    /// As it is stored, so that the host hands it on without reading it.
+    /// The stored encoding, so that the host passes it on without decoding it.
     package var event: [UInt8]
-    /// Tries before this one: all of them, and those that a handler answered.
+    /// The number of earlier attempts: all of them, and those that a handler completed.
     package var retryCount: Int
     package var executionCount: Int
-    /// The HTTP status that the try before ended with, and why; nil at first.
+    /// The HTTP status and the error of the previous attempt; nil for the first attempt.
     package var previousResponse: Int?
     package var retryReason: String?
 

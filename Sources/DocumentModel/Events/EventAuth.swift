@@ -1,10 +1,10 @@
-/// Who made a change or published an event, as CloudEvents' `authtype` and `authid` tell it.
+/// The principal that made a change or published an event, as CloudEvents' `authtype` and `authid`.
 public struct EventAuth: Hashable, Sendable {
     public enum AuthType: String, Sendable, Hashable, CaseIterable {
-        /// The host's functions, and whoever holds the admin's token.
+        /// A function, or a client with an admin token.
         case serviceAccount = "service_account"
         case apiKey = "api_key"
-        /// The host itself: a schedule, or what is deleted when its time is over.
+        /// The host itself: a schedule, or an expired item that it deletes.
         case system
         /// A client without a token.
         case unauthenticated
@@ -14,7 +14,7 @@ public struct EventAuth: Hashable, Sendable {
     }
 
     public var type: AuthType
-    /// The user's id, where a user made it.
+    /// The user's id, if a user made the change.
     public var id: String?
 
     public init(_ type: AuthType, id: String? = nil) {

@@ -1,8 +1,8 @@
-/// Names an event: the commit that caused it, and its place among the events of that commit.
+/// Identifies an event by the commit that caused it and its position within that commit.
 ///
-/// Events have the order of their commits. As a text it has 25 characters, which sort as events do.
+/// Events sort in the order of their commits. The string form has 25 characters and sorts the same way.
 package struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The commit's time in microseconds.
+    /// The commit time in microseconds.
     package var version: Int64
     package var ordinal: UInt32
 
@@ -11,7 +11,7 @@ package struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.ordinal = ordinal
     }
 
-    /// - Returns: nil for what is no event's name, letter by letter as ``description`` writes it.
+    /// - Returns: Nil if this isn't an event id exactly as ``description`` formats it.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let version = Int64(parts[0], radix: 16), version >= 0,

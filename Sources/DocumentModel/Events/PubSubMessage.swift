@@ -1,12 +1,12 @@
-/// A message of a topic.
+/// A message on a topic.
 ///
-/// It travels as an event of type `google.cloud.pubsub.topic.v1.messagePublished`, whose data is JSON as Pub/Sub has it.
+/// It is delivered as an event of type `google.cloud.pubsub.topic.v1.messagePublished`, with Pub/Sub's JSON as data.
 public struct PubSubMessage: Hashable, Sendable {
     public var data: [UInt8]
     public var attributes: [String: String]
-    /// What the publisher wants to be seen in order. It is handed on; the order isn't kept.
+    /// The publisher's ordering key. It is passed on, but doesn't affect the order of delivery.
     public var orderingKey: String?
-    /// Given when it is published.
+    /// Assigned when the message is published.
     public var messageID: String
     public var publishTime: Timestamp
 
@@ -24,19 +24,19 @@ public struct PubSubMessage: Hashable, Sendable {
 
 extension PubSubMessage {
     package static let eventType = "google.cloud.pubsub.topic.v1.messagePublished"
-    /// The event's attribute by which functions choose a topic.
+    /// The event attribute that selects a topic.
     package static let topicAttribute = "topic"
 
-    /// A new message's id: digits, as Pub/Sub's are.
+    /// Generates a message id: digits, like Pub/Sub's.
     package static func makeID() -> String { String(UInt64.random(in: 1_000_000_000_000_000...9_999_999_999_999_999)) }
 
-    /// The event that tells of it.
+    /// The event that delivers the message.
     ///
-    /// - Throws: `invalidArgument` where no topic can be called so, or the message is empty.
+    /// - Throws: `invalidArgument` if the topic's name is invalid or the message is empty.
     package func event(topic: String, project: String) throws(DocumentError) -> CloudEvent {
         guard Self.isTopicName(topic) else {
             throw .invalidArgument(
-                "\"\(topic)\" is no topic: it starts with a letter and has 3 to 255 letters, digits and -._~+%, and "
+                "\"\(topic)\" isn't a valid topic name: it starts with a letter and has 3 to 255 letters, digits and -._~+%, and "
                     + "doesn't start with goog")
         }
         guard !data.isEmpty || !attributes.isEmpty else {

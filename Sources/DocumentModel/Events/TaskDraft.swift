@@ -1,17 +1,17 @@
-/// A task for a queue, as it is enqueued.
+/// A task to be enqueued.
 public struct TaskDraft: Hashable, Sendable {
-    /// The function that takes the queue's tasks.
+    /// The name of the queue, which is also the name of the function that handles its tasks.
     public var queue: String
-    /// Unique in its queue, until a day after the task has ended; nil for one of its own.
+    /// Unique within the queue until a day after the task has ended; nil to have one generated.
     public var name: String?
-    /// The whole body of the request, JSON: `{"data":…}`, as a callable's.
+    /// The complete JSON body of the request: `{"data":…}`, like a callable's.
     public var body: [UInt8]
     public var headers: [String: String]
-    /// When it is due; nil for at once.
+    /// When the task is due; nil for immediately.
     public var scheduleTime: Timestamp?
-    /// How long one try may take, in seconds; nil for the function's timeout.
+    /// The time limit of one attempt in seconds; nil for the function's timeout.
     public var dispatchDeadline: Int?
-    /// Whether the functions that led to it don't count as its way. Not kept with the task.
+    /// Whether the task starts a new event chain. Not stored with the task.
     public var startsNewChain: Bool
 
     public init(
@@ -28,10 +28,10 @@ public struct TaskDraft: Hashable, Sendable {
     }
 }
 
-/// What a commit causes besides its writes: it happens if and only if the commit does.
+/// A task or event that a commit causes in addition to its writes: it happens if and only if the commit does.
 public enum Effect: Hashable, Sendable {
     case enqueue(TaskDraft)
     case publish(CloudEvent)
-    /// Removes a task that hasn't ended, by its name or else its event; one that isn't there is no error.
+    /// Deletes a task that hasn't ended, by its name or its event id. A missing task isn't an error.
     case deleteTask(String, queue: String)
 }

@@ -2,7 +2,7 @@ package import DocumentModel
 package import DocumentStore
 import FunctionManifest
 
-/// One job's runs: which are to be made, and when it is to be looked at again. It knows no clock and stores nothing.
+/// A job's runs: which ones to create, and when to check the job again. A pure state machine without clock and storage.
 ///
 ///        begins ──▶ waits for a time ──────── due ───────▶ makes a run, and its next time in the same commit
 ///                        ▲    ▲                 │                            │
@@ -11,29 +11,29 @@ import FunctionManifest
 ///                        │    └── skips ──── held ── it ends, it is resumed ─┤
 ///                        └────────────── the next time is known ◀────────────┘
 package struct JobState: Sendable {
-    /// What is to be done about a job at a time.
+    /// What to do about a job at a time.
     enum Step: Hashable, Sendable {
         case wait
-        /// Something is due and may not begin yet.
+        /// A run is due but may not start yet.
         case hold
-        /// To store the record and to make the runs, in one commit. There may be none, where they were skipped.
+        /// Store the record and create the runs, in one commit. There are no runs if they were skipped.
         case make([Timestamp], ScheduleRecord)
     }
 
-    /// A run that begins later than this was missed.
+    /// A run that would start later than this is missed.
     static let grace: Int64 = 60
-    /// A clock that is put back further than this showed a wrong time before: what was worked out from that is void.
+    /// If the clock is set back further than this, its earlier time was wrong, and what was computed from it is void.
     static let mostPutBack: Int64 = 24 * 3600
 
     package let job: ScheduledJob
     package private(set) var record: ScheduleRecord
-    /// Whether what is stored is older than the record.
+    /// Whether the stored record is older than this one.
     private(set) var isUnsaved: Bool
     private(set) var isHeld = false
-    /// The event of the last run, where it is known.
+    /// The event of the last run, if it is known.
     private(set) var lastEvent: EventID?
 
-    /// - Parameter stored: nil for a new job. One whose schedule has changed begins from now, as a new one does.
+    /// - Parameter stored: Nil for a new job. A job whose schedule has changed starts from now, like a new one.
     init(_ job: ScheduledJob, stored: ScheduleRecord?, at now: Timestamp) {
         self.job = job
         if let stored, stored.schedule == job.text, stored.zone == job.zone {
@@ -47,13 +47,13 @@ package struct JobState: Sendable {
         }
     }
 
-    /// When the job is to be looked at again without anything else happening; nil for never.
+    /// When the job must be checked again if nothing else happens; nil for never.
     package var wake: Timestamp? { isHeld ? nil : record.next }
 
-    /// Whether a run is due, so that a step needs to know if the job is blocked.
+    /// Whether a run is due, in which case a step needs to know whether the job is blocked.
     package func isDue(at now: Timestamp) -> Bool { record.next.map { $0 <= now } ?? false }
 
-    /// - Parameter isBlocked: whether a run of the job goes on that the next one may not overlap, or it is paused.
+    /// - Parameter isBlocked: Whether the job is paused, or a run is in progress that may not be overlapped.
     mutating func step(at now: Timestamp, isBlocked: Bool) -> Step {
         if isUntimely(at: now) {
             return .make([], worked(from: now, next: job.schedule.next(after: now, on: job.clock)))
@@ -72,14 +72,14 @@ package struct JobState: Sendable {
         return .make(due.made, changed)
     }
 
-    /// A run by hand, now.
+    /// A manual run, now.
     func manualRun(at now: Timestamp) -> ScheduleRecord {
         var changed = record
         changed.lastRun = ScheduleRecord.Run(due: now, made: now, isManual: true)
         return changed
     }
 
-    /// The record is durable, and so are the runs with these events.
+    /// Called when the record is durable, and the runs with these events too.
     mutating func stored(_ record: ScheduleRecord, events: [EventID]) {
         if record.next != self.record.next { isHeld = false }
         self.record = record
@@ -87,19 +87,19 @@ package struct JobState: Sendable {
         if let last = events.last { lastEvent = last }
     }
 
-    /// What the outbox has of the last run after a start.
+    /// Restores the last run's delivery after a start.
     ///
-    /// - Parameter event: the delivery that is pending still; nil where there is none.
+    /// - Parameter event: The delivery that is still pending; nil if there is none.
     mutating func resume(_ event: EventID?) {
         lastEvent = event
         guard record.next == nil, job.schedule.pause != nil, event == nil || job.overlaps else { return }
-        // It has ended, and when couldn't be noted: not before it was made.
+        // It ended at an unknown time, but not before it was created.
         let end = record.lastRun.map { $0.end?.time ?? $0.made } ?? record.asOf
         record.next = job.schedule.next(after: end, on: job.clock)
         isUnsaved = true
     }
 
-    /// A delivery to the job is over.
+    /// Called when a delivery to the job has ended.
     mutating func ended(_ end: DeliveryEnd) {
         if end.id.event == lastEvent, record.lastRun != nil {
             record.lastRun?.end = ScheduleRecord.End(time: end.time, outcome: .init(end.outcome))
@@ -108,16 +108,16 @@ package struct JobState: Sendable {
         if job.countsFromEnd {
             record.next = job.schedule.next(after: end.time, on: job.clock)
             record.asOf = end.time
-            // Another time than the one that was held.
+            // The held run had another due time.
             isHeld = false
             isUnsaved = true
         }
     }
 
-    /// Whether the clock was put back so far that the next time means nothing.
+    /// Whether the clock was set back so far that the next time is void.
     private func isUntimely(at now: Timestamp) -> Bool {
         if now.seconds < record.asOf.seconds - Self.mostPutBack { return true }
-        // An interval is as long as it is, whatever clocks show.
+        // An interval has its length regardless of the wall clock.
         guard let pause = job.schedule.pause, let next = record.next else { return false }
         return next.seconds > now.seconds + pause
     }
@@ -129,22 +129,22 @@ package struct JobState: Sendable {
         return changed
     }
 
-    /// The runs to make of those that are due, and when the next one is.
+    /// The due runs to create, and the time of the next one.
     private func dueRuns(from next: Timestamp, at now: Timestamp) -> (made: [Timestamp], next: Timestamp?) {
-        // Of what counts from the end of the run before one time at most is due, however long ago.
+        // For an interval that counts from the end of the previous run, at most one run is due.
         let missedRuns =
             if job.countsFromEnd, case .all = job.missedRuns { MissedRunsManifest.once } else { job.missedRuns }
         let limit = if case .all(let max) = missedRuns { max } else { 1 }
         var runs = job.schedule.runs(from: next, through: now, latest: limit, on: job.clock)
-        // An interval that overlaps goes on in its step.
+        // An overlapping interval keeps its phase.
         let last = job.schedule.pause == nil ? now : runs.last ?? now
         let following = job.schedule.next(after: last, on: job.clock)
         switch missedRuns {
         case .once: break
-        // What was held was missed, however short a time ago.
+        // A held run was missed, however short the delay.
         case .skip: runs.removeAll { isHeld || now.seconds - $0.seconds > Self.grace }
         case .all:
-            // One after the other, each when the one before has ended.
+            // One after the other, each when the previous one has ended.
             if !job.overlaps, runs.count > 1 { return ([runs[0]], runs[1]) }
         }
         return (runs, following)

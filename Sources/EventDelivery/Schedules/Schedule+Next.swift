@@ -4,11 +4,11 @@ import FunctionManifest
 extension Schedule {
     /// The first run after an instant.
     ///
-    /// A local time that does not exist runs at the first minute after the gap; one that exists twice runs once, the
-    /// first time.
+    /// A local time that is skipped runs at the first minute after the gap. A local time that occurs twice runs once,
+    /// the first time.
     ///
-    /// - Parameter time: of an interval that counts from the run before, the end of that run.
-    /// - Returns: nil where no run comes within the years that a timestamp has.
+    /// - Parameter time: For an interval that counts from the previous run, the end of that run.
+    /// - Returns: Nil if there is no run within the range of a timestamp.
     package func next(after time: Timestamp, on clock: ZoneClock) -> Timestamp? {
         let minute = time.wholeMinute
         let next =
@@ -27,19 +27,19 @@ extension Timestamp {
 }
 
 extension ZoneClock {
-    /// The first instant after another at which one of some days begins to show one of some times.
+    /// The first instant after `instant` at which local time starts to show one of the times on a matching day.
     ///
     /// - Parameters:
-    ///   - times: minutes of the day, ascending.
-    ///   - matches: whether runs are on a day.
-    /// - Returns: minutes since 1970; nil where no day matches for longer than any calendar's cycle takes.
+    ///   - times: Minutes of the day, ascending.
+    ///   - matches: Whether a day matches.
+    /// - Returns: Minutes since 1970; nil if no day matches within a full calendar cycle.
     func first(after instant: Int64, times: [Int64], on matches: (CivilDate) -> Bool) -> Int64? {
         let local = local(atMinute: instant)
         let today = Self.dayNumber(ofLocal: local)
         for day in today..<today + Self.longestWait where matches(CivilDate(daysSince1970: day)) {
-            // What clocks have shown already, and what a gap jumped over, is not after this instant.
+            // Local times that were shown before, or skipped by a gap, aren't after this instant.
             for time in times[times.firstIndex(above: local - day * Self.day)...] {
-                // While clocks show an hour for the second time, its minutes were run.
+                // While an hour is shown for the second time, its minutes have already run.
                 let candidate = self.instant(ofLocal: day * Self.day + time)
                 if candidate > instant { return candidate }
             }
@@ -47,7 +47,7 @@ extension ZoneClock {
         return nil
     }
 
-    /// 40 years in days: 29 February takes 8, and the calendar's weekdays come back after 28, or 40 around a century.
+    /// 40 years in days: 29 February needs up to 8, and weekdays repeat after 28, or 40 around a century.
     private static let longestWait: Int64 = 40 * 366
 
     static func dayNumber(ofLocal local: Int64) -> Int64 {
@@ -56,7 +56,7 @@ extension ZoneClock {
 }
 
 extension [Int64] {
-    /// Of the first element above a value, where they ascend.
+    /// The index of the first element above a value, in an ascending array.
     fileprivate func firstIndex(above value: Int64) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {

@@ -2,17 +2,17 @@ import DocumentModel
 import FunctionManifest
 
 extension Schedule {
-    /// Of an interval that counts from the end of the run before, how long it is; nil for schedules that clocks tell.
+    /// The interval that counts from the end of the previous run; nil for schedules in local time.
     var pause: Int64? {
         guard case .interval(let interval) = self, interval.times == nil else { return nil }
         return Int64(interval.minutes) * 60
     }
 
-    /// The latest runs of a span, in order.
+    /// The latest runs of a time span, in order.
     ///
     /// - Parameters:
-    ///   - first: a time that has a run, where the span begins.
-    ///   - limit: how many at the most, at least one.
+    ///   - first: The start of the span, which has a run.
+    ///   - limit: The maximum number of runs, at least one.
     func runs(from first: Timestamp, through last: Timestamp, latest limit: Int, on clock: ZoneClock) -> [Timestamp] {
         guard first <= last else { return [] }
         if let pause {
@@ -21,7 +21,7 @@ extension Schedule {
                 Timestamp(seconds: first.seconds + $0 * pause, nanoseconds: first.nanoseconds)
             }
         }
-        // There may have been a year in between, of which the last hour is enough.
+        // The span may be a year; its last hour is enough.
         var window: Int64 = 3600
         while first.seconds < last.seconds - window {
             let start = Timestamp(seconds: last.seconds - window, nanoseconds: 0)

@@ -2,14 +2,15 @@ package import DocumentModel
 package import DocumentStore
 package import Logging
 
-/// All jobs on the store: makes their runs when they are due. One task at a time works with it.
+/// The scheduled jobs of the store: creates their runs when they are due. Used by one task at a time.
 package struct ScheduleKeeper {
-    /// The host looks at its wall clock at least so often: a machine may have slept, or its clock been put right.
+    /// The maximum interval between two readings of the wall clock: a machine may have slept, or its clock been
+    /// corrected.
     package static let longestWait: Int64 = 60
-    /// After which time something is tried again that the store refused.
+    /// The delay before an operation that the store refused is retried.
     private static let patience: Int64 = 5
-    /// For how long after its next run the record of a job that isn't served any more is kept: it may come back with
-    /// another release, and takes up where it was.
+    /// How long after its next run the record of an unserved job is kept. A later release that serves the job again
+    /// continues from the record.
     private static let keptRecords: Int64 = 30 * 24 * 3600
 
     package let store: DocumentStore
@@ -24,37 +25,37 @@ package struct ScheduleKeeper {
         self.logger = logger
     }
 
-    /// The next time for which a run is to be made, of those that are known.
+    /// The earliest known time for which a run must be created.
     package var nextRun: Timestamp? { states.values.compactMap(\.wake).min() }
 
     // MARK: Runs
 
-    /// Makes the runs that are due.
+    /// Creates the runs that are due.
     ///
-    /// - Returns: when to look again at the latest.
+    /// - Returns: The latest time of the next step.
     @discardableResult
     package mutating func step(at now: Timestamp) async -> Timestamp {
         do {
             if !isLoaded { try await load(at: now) }
             try await makeRuns(at: now)
         } catch {
-            logger.error("runs of schedules can't be made, and are tried again", metadata: ["error": "\(error)"])
+            logger.error("scheduled runs can't be created, will retry", metadata: ["error": "\(error)"])
             return now.adding(Self.patience)
         }
         let latest = now.adding(Self.longestWait)
         return nextRun.map { min($0, latest) } ?? latest
     }
 
-    /// Notes what is over, and makes the runs that waited for it.
+    /// Records the ends of runs, and creates the runs that waited for them.
     @discardableResult
     package mutating func ended(_ ends: [DeliveryEnd], at now: Timestamp) async -> Timestamp {
         for end in ends { states[end.id.function]?.ended(end) }
         return await step(at: now)
     }
 
-    /// Makes a run by hand.
+    /// Runs a job manually.
     ///
-    /// - Throws: where there is no such job, it is paused, or its run before goes on and may not be overlapped.
+    /// - Throws: If there is no such job, the job is paused, or a run is in progress that may not be overlapped.
     package mutating func run(_ name: String, at now: Timestamp) async throws(DocumentError) -> EventID {
         if !isLoaded { try await load(at: now) }
         guard let state = states[name] else { throw unknown(name) }
@@ -64,8 +65,8 @@ package struct ScheduleKeeper {
         if !state.job.overlaps, let open = try await openRun(of: name) {
             throw DocumentError(
                 .failedPrecondition,
-                "the run of \(name) that was made at \(open.created.rfc3339) goes on, and its runs may not overlap; wait "
-                    + "for its end, or drop it with \"deliveries drop\"")
+                "the run of \(name) created at \(open.created.rfc3339) is in progress, and its runs may not overlap; wait "
+                    + "until it ends, or drop it with \"deliveries drop\"")
         }
         let record = state.manualRun(at: now)
         let events = try await store.keep(
@@ -94,12 +95,12 @@ package struct ScheduleKeeper {
             guard case .make(let times, let record) = step else { continue }
             if before.record.asOf.seconds - record.asOf.seconds > JobState.mostPutBack {
                 logger.warning(
-                    "the clock was put back; the schedule begins from now",
+                    "the clock was set back; the schedule starts from now",
                     metadata: ["function": "\(name)", "before": "\(before.record.asOf)", "now": "\(now)"])
             }
             if let first = before.record.next, record.next != first, now.seconds - first.seconds > JobState.grace {
                 logger.info(
-                    "runs were missed",
+                    "scheduled runs were missed",
                     metadata: ["function": "\(name)", "since": "\(first)", "made": "\(times.count)"])
             }
             made.append((name, record, runs.count..<runs.count + times.count))
@@ -121,7 +122,7 @@ package struct ScheduleKeeper {
                 stored[function] = try ScheduleRecord(value)
             } catch {
                 logger.error(
-                    "the record of a schedule can't be read; it begins from now",
+                    "a schedule's record can't be decoded; it starts from now",
                     metadata: ["function": "\(function)", "error": "\(error)"])
             }
         }
@@ -140,7 +141,7 @@ package struct ScheduleKeeper {
         isLoaded = true
     }
 
-    /// The delivery of a run that hasn't ended.
+    /// The delivery of the last run, if it hasn't ended.
     private func event(
         ofLast run: ScheduleRecord.Run?, of function: String
     ) async throws(DocumentError) -> EventID? {
@@ -151,14 +152,14 @@ package struct ScheduleKeeper {
             guard let end = page.last else { break }
             last = end.id
         }
-        // One of before is of another run, which somebody brought back.
+        // An older delivery belongs to another run, which was retried manually.
         guard let last, last.event.version >= run.made.microseconds else { return nil }
         return last.event
     }
 
     // MARK: The outbox
 
-    /// The first delivery of a job that is not over.
+    /// The first delivery of the job that hasn't ended.
     package func openRun(of function: String) async throws(DocumentError) -> Delivery? {
         try await store.deliveries(areDead: false, function: function, limit: 1).first
     }

@@ -1,16 +1,16 @@
 package import DocumentModel
 
-/// What is durable of a job: up to when its runs were made.
+/// The durable state of a job: up to which time its runs were created.
 ///
-/// It is stored in the commit that makes a run, so that a host that is killed at any moment neither loses nor repeats one.
+/// It is stored in the commit that creates a run, so a host that is killed neither loses nor repeats a run.
 package struct ScheduleRecord: Hashable, Sendable {
     package struct Run: Hashable, Sendable {
-        /// The time the run was for.
+        /// The due time of the run.
         package var due: Timestamp
-        /// When its delivery was made.
+        /// When its delivery was created.
         package var made: Timestamp
         package var isManual: Bool
-        /// Nil while it goes on, or where the host ended before it could be noted.
+        /// Nil while the run is in progress, or if the host ended before it could record the end.
         package var end: End?
     }
 
@@ -19,21 +19,21 @@ package struct ScheduleRecord: Hashable, Sendable {
         package var outcome: Outcome
     }
 
-    /// How a run ended.
+    /// The outcome of a run.
     package enum Outcome: UInt8, Sendable {
         case succeeded = 1
-        /// It failed and was not tried again.
+        /// It failed and wasn't retried.
         case failed = 2
-        /// It failed too often, or was given up by hand.
+        /// It failed permanently, or was dropped manually.
         case dead = 3
     }
 
-    /// The schedule and its zone that `next` was worked out from.
+    /// The schedule and time zone from which `next` was computed.
     var schedule: String
     var zone: String
-    /// The first time that no run was made for. Nil where there is none, or where the run before has to end first.
+    /// The first time for which no run was created. Nil if there is none, or if the previous run has to end first.
     package var next: Timestamp?
-    /// What the wall clock showed when `next` was worked out.
+    /// The wall clock's time when `next` was computed.
     package var asOf: Timestamp
     package var lastRun: Run?
 
@@ -63,7 +63,7 @@ extension ScheduleRecord {
         return writer.bytes
     }
 
-    /// - Throws: `DecodingFailure` for bytes that this program didn't write.
+    /// - Throws: `DecodingFailure` for bytes that this version didn't write.
     init(_ bytes: [UInt8]) throws(DecodingFailure) {
         func time(_ reader: inout ByteReader) throws(DecodingFailure) -> Timestamp {
             Timestamp(microseconds: try reader.signed())
@@ -79,7 +79,7 @@ extension ScheduleRecord {
             run.end = try reader.optional { reader throws(DecodingFailure) in
                 let ended = try time(&reader)
                 guard let outcome = Outcome(rawValue: try reader.byte()) else {
-                    throw DecodingFailure("no run ends so")
+                    throw DecodingFailure("it has an unknown outcome")
                 }
                 return End(time: ended, outcome: outcome)
             }

@@ -1,19 +1,19 @@
 package import FunctionManifest
 
-/// A function that a schedule starts.
+/// A function with a schedule trigger.
 package struct ScheduledJob: Sendable {
     package let name: String
-    /// The schedule and its zone as the author wrote them.
+    /// The schedule and time zone as the author wrote them.
     package let text: String
     package let zone: String
     package let schedule: Schedule
     package let clock: ZoneClock
     package let missedRuns: MissedRunsManifest
-    /// Whether a run may begin while the one before goes on.
+    /// Whether a run may start while the previous one is in progress.
     package let overlaps: Bool
 
-    /// - Returns: nil for a function that no schedule starts.
-    /// - Throws: what is wrong with the schedule.
+    /// - Returns: Nil for a function without a schedule.
+    /// - Throws: The error of an invalid schedule.
     package init?(_ function: FunctionManifest) throws(ScheduleError) {
         guard case .schedule(let trigger) = function.trigger else { return nil }
         name = function.name
@@ -25,6 +25,6 @@ package struct ScheduledJob: Sendable {
         overlaps = trigger.overlaps
     }
 
-    /// Whether the next run is known only once the one before has ended.
+    /// Whether the next run is known only once the previous one has ended.
     package var countsFromEnd: Bool { schedule.pause != nil && !overlaps }
 }

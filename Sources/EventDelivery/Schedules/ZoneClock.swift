@@ -2,34 +2,34 @@ package import DocumentModel
 package import FunctionManifest
 import Foundation
 
-/// What clocks on the wall show in a time zone, in whole minutes.
+/// Local time in a time zone, in whole minutes.
 ///
-/// Local minutes are counted from 1970 as if the zone were UTC. A zone puts clocks forward and back, so a local minute
-/// may never be shown, or be shown twice.
+/// Local minutes count from 1970 as if the zone were UTC. When clocks change, a local minute may be skipped or occur
+/// twice.
 package struct ZoneClock: Sendable {
     private let zone: TimeZone
 
     init(_ zone: TimeZone) { self.zone = zone }
 
-    /// - Throws: ``ScheduleError`` where the system knows no such zone.
+    /// - Throws: ``ScheduleError`` if the time zone is unknown.
     package init(zone identifier: String) throws(ScheduleError) {
         guard let zone = TimeZone(identifier: identifier) else { throw .unknownZone(identifier) }
         self.zone = zone
     }
 
-    /// The minute that is shown at an instant; both count from 1970.
+    /// The local minute at an instant; both count from 1970.
     func local(atMinute instant: Int64) -> Int64 { instant + offset(atMinute: instant) }
 
-    /// The instant at which clocks show a minute: the first one of two, or the end of the gap that jumps over it.
+    /// The instant of a local minute: the first one of two, or the end of the gap that skips it.
     func instant(ofLocal local: Int64) -> Int64 {
-        // No zone changes twice within two days, so that these are the offsets before and after any change near by.
+        // No zone changes twice within two days, so these are the offsets before and after a nearby change.
         let before = offset(atMinute: local - Self.day)
         let after = offset(atMinute: local + Self.day)
         for offset in [max(before, after), min(before, after)] where self.offset(atMinute: local - offset) == offset {
             return local - offset
         }
         var (low, high) = (local - max(before, after), local - min(before, after))
-        // At `low` clocks go by the old offset, at `high` by the new one.
+        // At `low` the old offset applies, at `high` the new one.
         while high - low > 1 {
             let middle = (low + high) / 2
             if self.offset(atMinute: middle) == before { low = middle } else { high = middle }
@@ -37,7 +37,7 @@ package struct ZoneClock: Sendable {
         return high
     }
 
-    /// What clocks show at an instant, as RFC 3339 with the zone's offset: `2026-11-22T03:00:00+09:00`.
+    /// The local time at an instant in RFC 3339 with the zone's offset: `2026-11-22T03:00:00+09:00`.
     package func rfc3339(_ time: Timestamp) -> String {
         let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time.seconds)))
         let local = Timestamp(seconds: time.seconds + Int64(offset), nanoseconds: time.nanoseconds).rfc3339
@@ -51,7 +51,7 @@ package struct ZoneClock: Sendable {
 
     private func offset(atMinute instant: Int64) -> Int64 {
         let seconds = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant) * 60))
-        // Offsets with seconds are of before 1972.
+        // Only offsets before 1972 have seconds.
         return Int64((Double(seconds) / 60).rounded(.down))
     }
 }

@@ -1,10 +1,10 @@
 /// `every N (hours|minutes|mins) [from HH:MM to HH:MM | synchronized]`
 package struct IntervalSchedule: Equatable, Sendable {
     package let minutes: Int
-    /// The minutes of each day at which it runs, ascending; nil where the end of the run before decides.
+    /// The minutes of each day at which the job runs, ascending; nil if it depends on the end of the previous run.
     package let times: [Int64]?
 
-    /// - Parameter words: in lower case, beginning with `every` and a number.
+    /// - Parameter words: In lower case, beginning with `every` and a number.
     init(_ words: [String]) throws(ScheduleError) {
         guard words.count >= 3, let count = CalendarNames.number(words[1][...]), (1...44_640).contains(count) else {
             throw ScheduleError("write how often, such as \"every 5 minutes\"")
@@ -13,7 +13,7 @@ package struct IntervalSchedule: Equatable, Sendable {
         switch words[2] {
         case "minutes", "mins", "minute", "min": unit = 1
         case "hours", "hour": unit = 60
-        default: throw ScheduleError("\"\(words[2])\" is no unit; write minutes or hours")
+        default: throw ScheduleError("\"\(words[2])\" isn't a unit; write minutes or hours")
         }
         let minutes = count * unit
         guard minutes <= 24 * 60 * 31 else { throw ScheduleError("the interval is longer than 31 days") }
@@ -31,11 +31,12 @@ package struct IntervalSchedule: Equatable, Sendable {
                 from: try TimeOfDay.minutes(rest[1]), to: try TimeOfDay.minutes(rest[3]), each: minutes)
         } else {
             throw ScheduleError(
-                "\"\(rest.joined(separator: " "))\" can't follow; write \"from HH:MM to HH:MM\" or \"synchronized\"")
+                "\"\(rest.joined(separator: " "))\" isn't allowed here; write \"from HH:MM to HH:MM\" or \"synchronized\""
+            )
         }
     }
 
-    /// The times of day of a window, which may go on after midnight.
+    /// The times of day in a window, which may extend past midnight.
     private static func times(from first: Int, to last: Int, each minutes: Int) -> [Int64] {
         let end = last < first ? last + 24 * 60 : last
         return stride(from: first, through: end, by: minutes).map { Int64($0 % (24 * 60)) }.sorted()
@@ -46,12 +47,12 @@ package struct IntervalSchedule: Equatable, Sendable {
 package struct DaySchedule: Equatable, Sendable {
     package private(set) var days: Days
     package private(set) var months: Set<Int>
-    /// In minutes.
+    /// Minutes since midnight.
     package private(set) var timeOfDay: Int
 
     package enum Days: Equatable, Sendable {
         case daysOfMonth(Set<Int>)
-        /// The ordinals (1...5) of weekdays (0 is Sunday) in a month. A quarter's are those of its first month.
+        /// Ordinals (1...5) of weekdays (0 is Sunday) in a month. For a quarter, in its first month.
         case weekdays(ordinals: Set<Int>, weekdays: Set<Int>)
     }
 
@@ -67,7 +68,7 @@ package struct DaySchedule: Equatable, Sendable {
     ]
     private static let form = "write it as \"every day 03:00\", \"1st mon of jan 12:00\" or \"1,15 of month 00:00\""
 
-    /// - Parameter words: in lower case.
+    /// - Parameter words: In lower case.
     init(_ words: [String]) throws(ScheduleError) {
         guard let time = words.last, words.count >= 3 else { throw ScheduleError("it has too few words; \(Self.form)") }
         timeOfDay = try TimeOfDay.minutes(time)
@@ -76,7 +77,7 @@ package struct DaySchedule: Equatable, Sendable {
         let dayWords = Array(rest[..<(split ?? rest.count)])
         let monthWords = split.map { Array(rest[($0 + 1)...]) }
         guard monthWords.map({ $0.count == 1 }) ?? true else {
-            throw ScheduleError("after \"of\" months stand; \(Self.form)")
+            throw ScheduleError("write months after \"of\"; \(Self.form)")
         }
         let monthText = monthWords?[0] ?? "month"
         months = try Self.months(monthText)
@@ -87,7 +88,7 @@ package struct DaySchedule: Equatable, Sendable {
             days = .daysOfMonth(numbers)
             return
         }
-        guard dayWords.count == 2 else { throw ScheduleError("its days can't be read; \(Self.form)") }
+        guard dayWords.count == 2 else { throw ScheduleError("its days are invalid; \(Self.form)") }
         let isEvery = dayWords[0] == "every"
         let ordinals = isEvery ? Set(1...5) : try Self.list(dayWords[0], "ordinal") { Self.ordinals[$0] }
         guard dayWords[1] != "day" else {
@@ -101,7 +102,7 @@ package struct DaySchedule: Equatable, Sendable {
         days = .weekdays(ordinals: ordinals, weekdays: weekdays)
     }
 
-    /// Nil where the word names no days of the month at all.
+    /// Nil if the word doesn't list days of the month.
     private static func daysOfMonth(_ word: String) throws(ScheduleError) -> Set<Int>? {
         guard word.first?.isNumber == true, ordinals[String(word.prefix { $0 != "," })] == nil else { return nil }
         return try list(word, "day of the month") {
@@ -125,7 +126,9 @@ package struct DaySchedule: Equatable, Sendable {
     ) throws(ScheduleError) -> Set<Int> {
         var values: Set<Int> = []
         for item in word.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let value = read(String(item)) else { throw ScheduleError("\"\(item)\" is no \(kind); \(form)") }
+            guard let value = read(String(item)) else {
+                throw ScheduleError("\"\(item)\" isn't a valid \(kind); \(form)")
+            }
             values.insert(value)
         }
         return values

@@ -1,19 +1,19 @@
-/// A unix-cron schedule: the sets of minutes, hours, days and months in which it runs.
+/// A unix-cron schedule: the minutes, hours, days and months in which the job runs.
 package struct CronSchedule: Equatable, Sendable {
     let minutes: Set<Int>
     let hours: Set<Int>
-    /// Both together: minutes of the day, ascending.
+    /// Hours and minutes combined: minutes of the day, ascending.
     package let times: [Int64]
     package let daysOfMonth: Set<Int>
     package let months: Set<Int>
     /// 0 is Sunday.
     package let daysOfWeek: Set<Int>
-    /// Where both days are restricted a day matches by either of them, as cron has it. A field that begins with `*`
-    /// restricts none, so that a day must match `*/2` and the other field both.
+    /// If both day fields are restricted, a day that matches either one matches, as in cron. A field that begins with
+    /// `*` counts as unrestricted, so a day must match both `*/2` and the other field.
     package let restrictsDaysOfMonth: Bool
     package let restrictsDaysOfWeek: Bool
 
-    /// - Parameter words: the five fields, in lower case.
+    /// - Parameter words: The five fields, in lower case.
     init(_ words: [String]) throws(ScheduleError) {
         minutes = try CronField.minute.values(words[0])
         hours = try CronField.hour.values(words[1])
@@ -24,14 +24,14 @@ package struct CronSchedule: Equatable, Sendable {
         daysOfWeek = Set(try CronField.dayOfWeek.values(words[4]).map { $0 % 7 })
         restrictsDaysOfMonth = !words[2].hasPrefix("*")
         restrictsDaysOfWeek = !words[4].hasPrefix("*")
-        // Every month has a day that the schedule can mean, or it would never run.
+        // At least one of the months must have one of the days, or the job would never run.
         guard restrictsDaysOfWeek || CalendarNames.hasDay(of: daysOfMonth, in: months) else {
             throw ScheduleError("no month of the schedule has such a day, so it would never run")
         }
     }
 }
 
-/// One field of a cron expression: `*`, numbers or names, ranges `a-b`, lists, and `/step` behind a range or `*`.
+/// One field of a cron expression: `*`, numbers or names, ranges `a-b`, lists, and `/step` after a range or `*`.
 private struct CronField {
     let name: String
     let range: ClosedRange<Int>
@@ -51,7 +51,7 @@ private struct CronField {
             var step = 1
             if parts.count == 2 {
                 guard let given = CalendarNames.number(parts[1]), given >= 1, given <= range.upperBound else {
-                    throw error("\"\(parts[1])\" is no step; write a number from 1 to \(range.upperBound)")
+                    throw error("\"\(parts[1])\" isn't a step; write a number from 1 to \(range.upperBound)")
                 }
                 step = given
             }
@@ -62,7 +62,7 @@ private struct CronField {
     }
 
     private func span(_ text: Substring, hasStep: Bool) throws(ScheduleError) -> ClosedRange<Int> {
-        // A week has seven days, though Sunday may be written as 0 and as 7.
+        // A week has seven days, although Sunday may be written as 0 or 7.
         let end = name == "day of week" ? 6 : range.upperBound
         if text == "*" { return range.lowerBound...end }
         let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -70,7 +70,7 @@ private struct CronField {
         guard ends.count == 2 else { return first...(hasStep ? max(first, end) : first) }
         // A week that ends with Sunday, as in FRI-SUN.
         let last = ends[1] == "sun" && names.first == "sun" && first > 0 ? 7 : try number(ends[1])
-        guard first <= last else { throw error("the range \"\(text)\" runs backwards") }
+        guard first <= last else { throw error("the range \"\(text)\" is reversed") }
         return first...last
     }
 
@@ -91,14 +91,14 @@ enum CalendarNames {
     static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
     static let weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
-    /// Whether some of the months can have one of the days.
+    /// Whether at least one of the months has one of the days.
     static func hasDay(of days: Set<Int>, in months: Set<Int>) -> Bool {
         days.contains { day in
             months.contains { day <= ($0 == 2 ? 29 : [4, 6, 9, 11].contains($0) ? 30 : 31) }
         }
     }
 
-    /// A number of digits alone.
+    /// Parses a string of digits.
     static func number(_ text: Substring) -> Int? {
         text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
     }

@@ -1,16 +1,16 @@
-/// Writes a callable's result, a chunk or an error's details from the author's type.
+/// Encodes a callable's result, a chunk or an error's details as JSON.
 ///
-/// Whole numbers beyond ±(2^53 − 1) are wrapped, as clients on JavaScript could not hold them. `Date` and `Timestamp`
-/// become RFC 3339 strings, `Data` becomes base64, a `URL` its text.
+/// Integers beyond ±(2^53 − 1) are wrapped, because JavaScript clients can't represent them. `Date` and `Timestamp`
+/// become RFC 3339 strings, `Data` becomes base64, and a `URL` its string.
 package struct CallableEncoder: Sendable {
     private let root: String
 
-    /// - Parameter root: what errors call the whole, as in `result.items[3]`.
+    /// - Parameter root: The name of the whole value in errors, as in `result.items[3]`.
     package init(root: String = "result") { self.root = root }
 
     /// The value as JSON text.
     ///
-    /// - Throws: `EncodingError`, with the path to what JSON can't hold.
+    /// - Throws: `EncodingError`, with the path of a value that JSON can't represent.
     package func encode(_ value: some Encodable) throws -> [UInt8] {
         try write(try NodeEncoder(.json, root: root).encodeRoot(value))
     }

@@ -1,10 +1,10 @@
-/// A number as a tree holds it.
+/// A number in a tree.
 enum CodedNumber {
     case integer(Int64)
     case unsigned(UInt64)
     case double(Double)
 
-    /// The same number as another type; nil where that type can't hold it exactly.
+    /// The number as another type; nil if that type can't represent it exactly.
     func exactly<T: FixedWidthInteger>(_ type: T.Type) -> T? {
         switch self {
         case .integer(let value): T(exactly: value)
@@ -24,13 +24,13 @@ enum CodedNumber {
 }
 
 enum NativeDecoding<T> {
-    /// The tree has no form of its own for the type, which decodes itself.
+    /// The tree has no native representation of the type, which decodes itself.
     case foreign
     case value(T)
-    /// The node can't be of the type: "an RFC 3339 time" was expected.
+    /// The node can't be decoded as the type: "an RFC 3339 time" was expected.
     case mismatch(expected: String)
 
-    /// A value that is missing where the node didn't fit.
+    /// A required value; if it is nil, the node doesn't match the type.
     static func required<Found>(_ found: Found?, _ expected: String) -> NativeDecoding<T> {
         guard let found else { return .mismatch(expected: expected) }
         guard let value = found as? T else { return .foreign }
@@ -38,5 +38,5 @@ enum NativeDecoding<T> {
     }
 }
 
-/// A value that is there even where its field is missing, such as a document's id.
+/// A value that exists even if its field is missing, such as a document's id.
 protocol DecodableWhenMissing: Decodable {}

@@ -1,5 +1,5 @@
 extension DecodingError {
-    /// The error in one sentence with its place: `data.items[3].quantity: expected an integer, found a string`.
+    /// The error with its path in one sentence: `data.items[3].quantity: expected an integer, found a string`.
     package var explanation: String {
         switch self {
         case .keyNotFound(let key, let context):
@@ -16,7 +16,7 @@ extension DecodingError {
 }
 
 extension EncodingError {
-    /// The error in one sentence with its place: `result.price: JSON has no number for nan`.
+    /// The error with its path in one sentence: `result.price: JSON has no number for nan`.
     package var explanation: String {
         switch self {
         case .invalidValue(_, let context): DecodingError.explain(context.codingPath, context.debugDescription)

@@ -1,15 +1,15 @@
 import DocumentModel
 
-/// A node of a tree that types are decoded from: JSON, or a value of a document.
+/// A node of the tree that types are decoded from: JSON, or a document's value.
 ///
-/// The machinery of `Decoder` is written once over this. It is an enum and no generic parameter, because what is
-/// reached through `any Decoder` can't be specialized.
+/// `Decoder` is implemented once for both. This is an enum, not a generic parameter, because code behind `any Decoder`
+/// can't be specialized.
 enum DecodingNode {
     case json(JSONValue)
-    /// Indirect, so that the larger values of documents don't burden the decoding of calls.
+    /// Indirect, so that the larger values of documents don't slow down the decoding of calls.
     indirect case document(Value)
 
-    /// Stands where there is nothing.
+    /// A missing node.
     static let missing = DecodingNode.json(.null)
 
     var isNull: Bool {
@@ -56,7 +56,7 @@ enum DecodingNode {
         }
     }
 
-    /// What the node is, for errors: "a string".
+    /// The node's type, for errors: "a string".
     var kind: String {
         switch self {
         case .json(let value): value.kind
@@ -64,7 +64,7 @@ enum DecodingNode {
         }
     }
 
-    /// The value of a type that the tree holds in a form of its own, such as a date.
+    /// The value of a type that the tree represents natively, such as a date.
     func native<T>(_ type: T.Type, in context: DecodingContext) -> NativeDecoding<T> {
         switch self {
         case .json(let value): value.native(type, in: context)
@@ -73,7 +73,7 @@ enum DecodingNode {
     }
 }
 
-/// The parts of a node by position.
+/// The children of a node by position.
 enum NodeElements {
     case json([JSONValue])
     case document([Value])
@@ -93,7 +93,7 @@ enum NodeElements {
     }
 }
 
-/// The parts of a node by name.
+/// The children of a node by name.
 enum NodeFields {
     case json(JSONObject)
     case document([String: Value])
@@ -113,13 +113,13 @@ enum NodeFields {
     }
 }
 
-/// What decoding may need besides the node.
+/// The context that decoding may need in addition to the node.
 struct DecodingContext {
-    /// Where decoded references live.
+    /// The database of decoded references.
     var firestore: Firestore?
-    /// The document whose fields are decoded; nil for a document without a place.
+    /// The document whose fields are decoded; nil if it has no reference.
     var reference: DocumentReference?
-    /// Whether the fields are those of a document.
+    /// Whether the fields belong to a document.
     var isDocument: Bool
 
     static func json(_ firestore: Firestore?) -> DecodingContext {

@@ -1,21 +1,21 @@
 public import DocumentModel
 
-/// Reads the fields of a document into a type of one's own.
+/// Decodes a document's fields as a `Codable` type.
 ///
-/// `Timestamp` and `Date` come from timestamps, `Data` from bytes, `GeoPoint` and ``DocumentReference`` from theirs.
-/// Any numeric type takes any number that it can hold exactly. A field that is null or missing is nil.
+/// `Timestamp` and `Date` are decoded from timestamps, `Data` from bytes, `GeoPoint` and ``DocumentReference`` from
+/// native values. Any numeric type accepts any number that it can represent exactly. A null or missing field is nil.
 public struct DocumentDecoder: Sendable {
     public init() {}
 
-    /// - Parameter reference: the document, for `@DocumentID` and for the references among the fields.
-    /// - Throws: `DecodingError`, with the path to the field that is wrong.
+    /// - Parameter reference: The document, for `@DocumentID` and for references in its fields.
+    /// - Throws: `DecodingError`, with the path of the field that doesn't decode.
     public func decode<T: Decodable>(
         _ type: T.Type = T.self, from fields: [String: Value], in reference: DocumentReference? = nil
     ) throws -> T {
         try NodeDecoder(.document(.map(fields)), context: .document(reference), root: reference?.path).decode(type)
     }
 
-    /// Reads one field, whose name is told in errors.
+    /// Decodes one field, whose name is used in errors.
     func decode<T: Decodable>(
         _ type: T.Type, field: FieldPath, of fields: [String: Value], in reference: DocumentReference
     ) throws -> T {

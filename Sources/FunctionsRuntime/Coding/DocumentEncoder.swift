@@ -1,10 +1,10 @@
-/// Writes a type of one's own as the fields of a document.
+/// Encodes a `Codable` value as a document's fields.
 public struct DocumentEncoder: Sendable {
     public init() {}
 
-    /// The fields, ready for `setData` and `updateData`. A property that is nil is left out.
+    /// The fields, for `setData` and `updateData`. A nil property is omitted.
     ///
-    /// - Throws: `EncodingError` where the value isn't a set of named fields, or holds what a document can't.
+    /// - Throws: `EncodingError` if the value isn't a keyed type, or contains a value that documents can't have.
     public func encode(_ value: some Encodable) throws -> [String: FieldValue] {
         let field = FieldValue(node: try NodeEncoder(.document).encodeRoot(value))
         guard case .map(let fields) = field.content else {

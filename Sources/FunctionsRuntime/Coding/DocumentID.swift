@@ -1,7 +1,7 @@
-/// A property that holds the id of the document, or a reference to it, rather than a field.
+/// A property with the document's id or reference, which isn't a field.
 ///
-/// Read from a document it is filled in; written to one it is left out. Any other coder sees a plain value, so a
-/// callable can answer with the same type.
+/// It is set when a document is decoded, and omitted when one is encoded. Other coders treat it as a plain value, so a
+/// callable can return the same type.
 @propertyWrapper
 public struct DocumentID<Wrapped: DocumentIDWrappable>: Sendable {
     public var wrappedValue: Wrapped?
@@ -9,7 +9,7 @@ public struct DocumentID<Wrapped: DocumentIDWrappable>: Sendable {
     public init(wrappedValue: Wrapped?) { self.wrappedValue = wrappedValue }
 }
 
-/// What ``DocumentID`` can hold: a `String` or a ``DocumentReference``.
+/// The types of a ``DocumentID``: a `String` or a ``DocumentReference``.
 public protocol DocumentIDWrappable: Codable, Sendable {
     static func wrap(_ reference: DocumentReference) -> Self
 }

@@ -1,26 +1,26 @@
 import DocumentModel
 
-/// A node of the tree that types are encoded into, on its way to JSON or to the fields of a document.
+/// A node of the tree that types are encoded into, before it becomes JSON or a document's fields.
 ///
-/// The machinery of `Encoder` is written once over this. It is an enum and no generic parameter, because what is
-/// reached through `any Encoder` can't be specialized.
+/// `Encoder` is implemented once for both. This is an enum, not a generic parameter, because code behind `any Encoder`
+/// can't be specialized.
 enum EncodedNode {
-    /// A value without parts, or JSON that was JSON before.
+    /// A leaf value, or a value that already was JSON.
     case json(JSONValue)
     case array([EncodedNode])
     case map(KeyedList<EncodedNode>)
-    /// What only documents hold. Indirect, so that it doesn't burden the encoding of calls.
+    /// A value that only documents have. Indirect, so that it doesn't slow down the encoding of calls.
     indirect case field(FieldValue)
 
     static let null = EncodedNode.json(.null)
 }
 
-/// What an encoder's tree becomes.
+/// The format that an encoder's tree is converted to.
 enum EncodedForm {
     case json
     case document
 
-    /// The node of a type that the form itself knows, such as a date.
+    /// The node of a type that the format represents natively, such as a date.
     func native<T>(_ value: T) -> NativeEncoding {
         if T.self == String.self, let text = value as? String { return .node(.json(.string(text))) }
         if T.self == Int.self, let number = value as? Int { return .node(.json(.integer(Int64(number)))) }
@@ -32,10 +32,10 @@ enum EncodedForm {
 }
 
 enum NativeEncoding {
-    /// The form doesn't know the type, which encodes itself.
+    /// The format has no native representation, so the type encodes itself.
     case foreign
     case node(EncodedNode)
-    /// The value has no form.
+    /// The value can't be represented.
     case failure(String)
 
     static func json(_ value: JSONValue) -> NativeEncoding { .node(.json(value)) }

@@ -1,4 +1,4 @@
-/// An optional that is written as null where it is nil, rather than being left out.
+/// An optional that is encoded as null if it is nil, instead of being omitted.
 @propertyWrapper
 public struct ExplicitNull<Wrapped> {
     public var wrappedValue: Wrapped?

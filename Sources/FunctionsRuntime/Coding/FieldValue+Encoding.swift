@@ -7,7 +7,7 @@ import DocumentModel
 #endif
 
 extension FieldValue {
-    /// A type that documents hold in a form of its own.
+    /// A type that documents represent natively.
     static func native<T>(_ value: T) -> NativeEncoding {
         if T.self == FieldValue.self, let field = value as? FieldValue { return .field(field) }
         if T.self == Timestamp.self, let time = value as? Timestamp { return .field(time.fieldValue) }
@@ -24,7 +24,7 @@ extension FieldValue {
         return .foreign
     }
 
-    /// What a type was encoded as, as a field of a document.
+    /// The field value of an encoded type.
     init(node: EncodedNode) {
         switch node {
         case .json(let value): self.init(json: value)

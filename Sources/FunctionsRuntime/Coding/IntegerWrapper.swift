@@ -1,14 +1,15 @@
-/// The objects in which client SDKs send 64-bit integers, and results carry those that JavaScript can't hold.
+/// The objects in which client SDKs wrap 64-bit integers, and in which results return integers that JavaScript can't
+/// represent.
 enum IntegerWrapper {
     static let int64 = "type.googleapis.com/google.protobuf.Int64Value"
     static let uint64 = "type.googleapis.com/google.protobuf.UInt64Value"
 
-    /// The largest whole number up to which doubles count every one: 2^53 − 1.
+    /// The largest integer up to which doubles represent every integer: 2^53 − 1.
     static let largestExact: Int64 = 9_007_199_254_740_991
 
-    /// The integer in a wrapper; nil where the object is none.
+    /// The integer in a wrapper; nil if the object isn't a wrapper.
     ///
-    /// - Throws: where it is a wrapper and holds no such integer.
+    /// - Throws: If it is a wrapper without such an integer.
     static func unwrap(_ object: JSONObject) throws(JSONError) -> JSONValue? {
         guard case .string(let type)? = object["@type"] else { return nil }
         switch type {

@@ -1,11 +1,11 @@
-/// Names and values in the order in which they came, found fast: by looking along a short list, by an index of a long
-/// one. A name stands once; setting it again replaces the value where it stands.
+/// An ordered list of unique names with values. Lookups are linear in a short list, and use an index in a long one.
+/// Setting an existing name replaces its value in place.
 struct KeyedList<Value> {
     private(set) var entries: [(key: String, value: Value)] = []
-    /// Positions by name, once there are more entries than are worth looking along.
+    /// Positions by name, once a linear search would be slower.
     private var index: [String: Int] = [:]
 
-    /// Beyond this many entries a look along costs more than a hash.
+    /// The number of entries above which a hash lookup is faster than a linear search.
     private static var longestUnindexed: Int { 12 }
 
     init() {}
@@ -22,13 +22,13 @@ struct KeyedList<Value> {
 
     subscript(key: String) -> Value? { position(of: key).map { entries[$0].value } }
 
-    /// The value at a position that ``position(of:)`` gave.
+    /// The value at a position returned by ``position(of:)``.
     subscript(position position: Int) -> Value {
         get { entries[position].value }
         set { entries[position].value = newValue }
     }
 
-    /// - Returns: where the value stands now.
+    /// - Returns: The position of the value.
     @discardableResult
     mutating func set(_ key: String, _ value: Value) -> Int {
         if let position = position(of: key) {

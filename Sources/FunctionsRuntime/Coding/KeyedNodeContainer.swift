@@ -1,4 +1,4 @@
-/// The fields of a node by the keys of a type.
+/// The children of a node by the keys of a type.
 struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let decoder: NodeDecoder
     private let fields: NodeFields

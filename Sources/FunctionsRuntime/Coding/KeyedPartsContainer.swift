@@ -1,4 +1,4 @@
-/// Gathers the parts of a value by the keys of its type.
+/// Collects the children of a value by the keys of its type.
 struct KeyedPartsContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: NodeEncoder
 

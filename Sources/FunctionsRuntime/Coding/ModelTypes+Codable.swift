@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// As an RFC 3339 string, unless a document keeps it as a timestamp of its own.
+/// Encoded as an RFC 3339 string, except in documents, which have a native timestamp.
 extension Timestamp: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -16,7 +16,7 @@ extension Timestamp: Codable {
     }
 }
 
-/// As an object of two numbers, unless a document keeps it as a geo point of its own.
+/// Encoded as an object with two numbers, except in documents, which have a native geo point.
 extension GeoPoint: Codable {
     private enum CodingKeys: CodingKey { case latitude, longitude }
 

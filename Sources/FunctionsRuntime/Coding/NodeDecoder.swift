@@ -1,6 +1,6 @@
-/// Decodes a type from a node of a tree.
+/// Decodes a type from a node.
 ///
-/// A decoder knows its parent and its own key, so a path is put together only for an error.
+/// A decoder knows its parent and its own key, so the path is built only for errors.
 final class NodeDecoder: Decoder {
     let node: DecodingNode
     let context: DecodingContext
@@ -39,7 +39,7 @@ final class NodeDecoder: Decoder {
         return try T(from: self)
     }
 
-    /// Decodes a part of the node.
+    /// Decodes a child of the node.
     func decode<T: Decodable>(_ type: T.Type, _ part: DecodingNode, key: any CodingKey) throws -> T {
         if let value = try known(type, part, key: key) { return value }
         return try T(from: child(part, key: key))
@@ -47,7 +47,7 @@ final class NodeDecoder: Decoder {
 
     func child(_ part: DecodingNode, key: any CodingKey) -> NodeDecoder { NodeDecoder(part, below: self, key: key) }
 
-    /// A value that needs no decoder of its own.
+    /// A value that needs no nested decoder.
     private func known<T: Decodable>(_ type: T.Type, _ node: DecodingNode, key: (any CodingKey)?) throws -> T? {
         if type == String.self { return try string(node, key: key) as? T }
         if type == Int.self { return try integer(Int.self, node, key: key) as? T }

@@ -6,7 +6,7 @@ final class NodeEncoder: Encoder {
     private var state = State.nothing
     private var elements: [EncodedNode] = []
     private var fields = KeyedList<EncodedNode>()
-    /// Parts that are filled after their place was given away: nested containers and superclasses.
+    /// Children that are completed later: nested containers and superclasses.
     private var deferred: [(position: Int, encoder: NodeEncoder)] = []
 
     private enum State {
@@ -14,7 +14,7 @@ final class NodeEncoder: Encoder {
         case single(EncodedNode)
         case array
         case map
-        /// The value asked for containers of two kinds.
+        /// The value requested containers of two kinds.
         case contradictory
     }
 
@@ -58,7 +58,7 @@ final class NodeEncoder: Encoder {
         return node
     }
 
-    /// Encodes a part; nil where it encoded nothing.
+    /// Encodes a child; nil if it encoded nothing.
     func part<T: Encodable>(_ value: T, key: some CodingKey) throws -> EncodedNode? {
         if let node = try known(value, key: key) { return node }
         let child = NodeEncoder(below: self, key: key)
@@ -66,7 +66,7 @@ final class NodeEncoder: Encoder {
         return try child.finish()
     }
 
-    /// Encodes what the value consists of alone; nil where that encoded nothing.
+    /// Encodes a value that is the only content; nil if it encoded nothing.
     func whole<T: Encodable>(_ value: T) throws -> EncodedNode? {
         if let node = try known(value, key: nil) { return node }
         let stand = NodeEncoder(standingFor: self)
@@ -90,12 +90,12 @@ final class NodeEncoder: Encoder {
         return .json(.unsigned(value))
     }
 
-    /// In JSON the double that is written with the float's own digits: 0.1 rather than 0.10000000149.
+    /// In JSON, the double with the float's digits: 0.1 instead of 0.10000000149.
     func float(_ value: Float) -> EncodedNode {
         .json(.double(form == .json ? Double(value.description) ?? Double(value) : Double(value)))
     }
 
-    /// The node of what was encoded; nil where that was nothing.
+    /// The encoded node; nil if nothing was encoded.
     private func finish() throws -> EncodedNode? {
         for (position, encoder) in deferred {
             let node = try encoder.finish() ?? .map(KeyedList())
@@ -111,13 +111,12 @@ final class NodeEncoder: Encoder {
         }
     }
 
-    /// The error carries the value's type and not the value: errors are logged, and a `Date` that isn't finite can't
-    /// even be described.
+    /// The error contains the value's type, not the value: errors are logged, and describing a non-finite `Date` traps.
     private func invalid<T>(_ value: T, _ reason: String, key: (any CodingKey)?) -> EncodingError {
         .invalidValue(T.self, .init(codingPath: codingPath + (key.map { [$0] } ?? []), debugDescription: reason))
     }
 
-    // MARK: What containers fill
+    // MARK: Used by containers
 
     func set(_ node: EncodedNode) {
         if case .nothing = state { state = .single(node) } else { state = .contradictory }
@@ -132,7 +131,7 @@ final class NodeEncoder: Encoder {
 
     func append(_ node: EncodedNode) { elements.append(node) }
 
-    /// A part of an object that is filled later.
+    /// A child of an object that is completed later.
     func deferPart(_ key: some CodingKey) -> NodeEncoder {
         let position = fields.set(key.stringValue, .null)
         let encoder = NodeEncoder(below: self, key: key)
@@ -140,7 +139,7 @@ final class NodeEncoder: Encoder {
         return encoder
     }
 
-    /// An element that is filled later.
+    /// An element that is completed later.
     func deferElement() -> NodeEncoder {
         let encoder = NodeEncoder(below: self, key: PathKey.index(elements.count))
         deferred.append((elements.count, encoder))

@@ -1,4 +1,4 @@
-/// One step from a whole to its part, where no key of the author's type is at hand.
+/// A path component for which there is no key of the author's type.
 enum PathKey: CodingKey {
     case name(String)
     case index(Int)
@@ -22,7 +22,7 @@ enum PathKey: CodingKey {
 }
 
 extension [any CodingKey] {
-    /// The path as one writes it in code: `data.items[3].quantity`.
+    /// The path as written in code: `data.items[3].quantity`.
     var joinedPath: String {
         reduce(into: "") { path, key in
             if case .index(let index)? = key as? PathKey {

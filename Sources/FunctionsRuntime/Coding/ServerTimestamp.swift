@@ -6,7 +6,7 @@ public import DocumentModel
     public import Foundation
 #endif
 
-/// A time that the store fills in: where it is nil when the document is written, it becomes the commit's time.
+/// A time that the store sets: if it is nil when the document is written, it becomes the commit's time.
 @propertyWrapper
 public struct ServerTimestamp<Wrapped: ServerTimestampWrappable>: Sendable {
     public var wrappedValue: Wrapped?
@@ -14,7 +14,7 @@ public struct ServerTimestamp<Wrapped: ServerTimestampWrappable>: Sendable {
     public init(wrappedValue: Wrapped?) { self.wrappedValue = wrappedValue }
 }
 
-/// What ``ServerTimestamp`` can hold: a `Timestamp` or a `Date`.
+/// The types of a ``ServerTimestamp``: a `Timestamp` or a `Date`.
 public protocol ServerTimestampWrappable: Codable, Sendable {}
 
 extension Timestamp: ServerTimestampWrappable {}

@@ -1,4 +1,4 @@
-/// A node as one value.
+/// A node as a single value.
 struct SingleNodeContainer: SingleValueDecodingContainer {
     let decoder: NodeDecoder
 

@@ -7,8 +7,8 @@ public import DocumentModel
 #endif
 
 extension Timestamp {
-    /// The same moment to the microsecond, which is what dates of our time can tell apart and the store keeps.
-    /// A date beyond years 1 to 9999 becomes the nearest time within them.
+    /// The same time truncated to microseconds, which is the precision of the store and of current dates. A date
+    /// outside the years 1 to 9999 becomes the nearest time within them.
     public init(date: Date) {
         if let timestamp = Timestamp(exactly: date) {
             self = timestamp
@@ -19,15 +19,15 @@ extension Timestamp {
         }
     }
 
-    /// The same moment as a `Date`, to its precision.
+    /// The same time as a `Date`, with a double's precision.
     public func dateValue() -> Date {
-        // From the reference date, where a double is finer than from 1970.
+        // Computed from the reference date, where a double is more precise than from 1970.
         Date(
             timeIntervalSinceReferenceDate: Double(seconds - Int64(Date.timeIntervalBetween1970AndReferenceDate))
                 + Double(nanoseconds) / 1_000_000_000)
     }
 
-    /// Nil where the date is no moment within years 1 to 9999.
+    /// Nil if the date is outside the years 1 to 9999.
     init?(exactly date: Date) {
         let interval = date.timeIntervalSinceReferenceDate
         guard abs(interval) < 1e12 else { return nil }

@@ -1,4 +1,4 @@
-/// The elements of a node, one after the other.
+/// The children of a node, in order.
 struct UnkeyedNodeContainer: UnkeyedDecodingContainer {
     private let decoder: NodeDecoder
     private let elements: NodeElements
@@ -13,7 +13,7 @@ struct UnkeyedNodeContainer: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex == elements.count }
 
-    /// Reads the next element, and goes on only where that succeeds.
+    /// Decodes the next element, and advances only if that succeeds.
     private mutating func next<T>(
         _ type: T.Type, _ read: (NodeDecoder, DecodingNode, PathKey) throws -> T
     ) throws -> T {

@@ -1,4 +1,4 @@
-/// Gathers the elements of a value.
+/// Collects the elements of a value.
 struct UnkeyedPartsContainer: UnkeyedEncodingContainer {
     let encoder: NodeEncoder
 
@@ -38,7 +38,7 @@ struct UnkeyedPartsContainer: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { encoder.deferElement() }
 }
 
-/// Takes a value that has no parts.
+/// Takes a value without children.
 struct SinglePartContainer: SingleValueEncodingContainer {
     let encoder: NodeEncoder
 
@@ -60,7 +60,7 @@ struct SinglePartContainer: SingleValueEncodingContainer {
     func encode(_ value: UInt32) throws { encoder.set(try encoder.integer(value, key: nil)) }
     func encode(_ value: UInt64) throws { encoder.set(try encoder.integer(value, key: nil)) }
 
-    /// A value that encodes nothing leaves this one as it is.
+    /// A value that encodes nothing leaves the container unchanged.
     func encode<T: Encodable>(_ value: T) throws {
         if let node = try encoder.whole(value) { encoder.set(node) }
     }

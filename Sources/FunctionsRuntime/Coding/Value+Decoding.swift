@@ -15,7 +15,7 @@ extension Value {
         }
     }
 
-    /// What this is, for errors.
+    /// The value's type, for errors.
     var kind: String {
         switch self {
         case .null: "null"
@@ -32,7 +32,7 @@ extension Value {
         }
     }
 
-    /// The value of a type that documents hold in a form of its own.
+    /// The value of a type that documents represent natively.
     func native<T>(_ type: T.Type, in context: DecodingContext) -> NativeDecoding<T> {
         if type == Timestamp.self { return .required(timestamp, "a timestamp") }
         if type == Date.self { return .required(timestamp?.dateValue(), "a timestamp") }
@@ -46,7 +46,7 @@ extension Value {
         }
         if type == DocumentReference.self {
             guard let firestore = context.firestore else {
-                return .mismatch(expected: "no document reference, without a database here")
+                return .mismatch(expected: "a value that isn't a document reference, because there is no database")
             }
             guard case .reference(let name) = self else { return .mismatch(expected: "a reference") }
             return .required(DocumentReference(firestore: firestore, path: name.path), "a reference")
@@ -66,8 +66,7 @@ extension Value {
 }
 
 extension JSONValue {
-    /// What a document holds as plain JSON: times as RFC 3339, bytes as base64, references as paths, geo points as
-    /// objects.
+    /// The value as plain JSON: times in RFC 3339, bytes in base64, references as paths, geo points as objects.
     init(_ value: DocumentModel.Value) {
         switch value {
         case .null: self = .null
@@ -82,7 +81,7 @@ extension JSONValue {
             self = ["latitude": .double(value.latitude), "longitude": .double(value.longitude)]
         case .array(let elements): self = .array(elements.map { JSONValue($0) })
         case .map(let fields):
-            // Maps have no order; sorted, the same map is the same text.
+            // Maps are unordered; sorting makes the output deterministic.
             self = .object(JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, JSONValue($0.value)) }))
         }
     }

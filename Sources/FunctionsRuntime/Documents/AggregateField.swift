@@ -1,22 +1,23 @@
 import DocumentModel
 
-/// One number about the documents of a query, for ``Queryable/aggregate(_:)``.
+/// An aggregate for ``Queryable/aggregate(_:)``.
 public struct AggregateField: Hashable, Sendable {
-    /// What is wrong with the field's name is told when the query is used.
+    /// An invalid field name is reported when the query is used.
     private let model: Result<DocumentModel.AggregateField, DocumentError>
 
     private init(_ model: Result<DocumentModel.AggregateField, DocumentError>) { self.model = model }
 
-    /// How many documents there are.
+    /// The number of documents.
     public static func count() -> AggregateField { AggregateField(.success(.count(upTo: nil))) }
 
-    /// The sum of a field's numbers; 0 where there is none. Documents without the field count in no number of the query.
+    /// The sum of a field's numbers; 0 if there are none. If a document lacks the field, no aggregate of the query
+    /// counts it.
     public static func sum(_ field: some FieldPathConvertible) -> AggregateField {
         AggregateField(path(field).map { .sum($0) })
     }
 
-    /// The average of a field's numbers; null where there is none. Documents without the field count in no number of
-    /// the query.
+    /// The average of a field's numbers; null if there are none. If a document lacks the field, no aggregate of the
+    /// query counts it.
     public static func average(_ field: some FieldPathConvertible) -> AggregateField {
         AggregateField(path(field).map { .average($0) })
     }

@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// Numbers about the documents of a query, computed where the documents are.
+/// Aggregates over a query's documents, computed in the store.
 public struct AggregateQuery: Sendable {
     public let query: Query
     public let fields: [AggregateField]
@@ -10,17 +10,17 @@ public struct AggregateQuery: Sendable {
         self.fields = fields
     }
 
-    /// Computes the numbers.
+    /// Computes the aggregates.
     ///
-    /// - Throws: ``DocumentError`` with `invalidArgument` where there is no field, one twice, or more than five.
+    /// - Throws: ``DocumentError`` with `invalidArgument` if there are no fields, more than five, or duplicates.
     public func getAggregation() async throws(DocumentError) -> AggregateQuerySnapshot {
         let (model, fields) = try resolved()
         return snapshot(try await query.firestore.transport.aggregate(model, fields))
     }
 
-    /// Says how the numbers are computed, and what that costs where it is done.
+    /// Explains how the aggregates are computed, and the cost if they are.
     ///
-    /// - Parameter analyze: whether they are computed too; else the answer has neither a cost nor a snapshot.
+    /// - Parameter analyze: Whether to compute them; otherwise the result has neither a cost nor a snapshot.
     public func explain(analyze: Bool = false) async throws(DocumentError) -> ExplainResults<AggregateQuerySnapshot> {
         let (model, fields) = try resolved()
         let answer = try await query.firestore.transport.explain(model, fields, analyze: analyze)
@@ -31,11 +31,12 @@ public struct AggregateQuery: Sendable {
         guard (1...DocumentModel.AggregateField.maxCount).contains(fields.count), Set(fields).count == fields.count
         else {
             throw .invalidArgument(
-                "aggregate takes 1 to \(DocumentModel.AggregateField.maxCount) fields, each once, not \(fields.count)")
+                "aggregate requires 1 to \(DocumentModel.AggregateField.maxCount) different fields, not \(fields.count)"
+            )
         }
         var models: [DocumentModel.AggregateField] = []
         for field in fields { models.append(try field.resolved()) }
-        // Which end a limit counts from matters, the order of what is counted doesn't.
+        // The end that a limit counts from matters, but the order of counted documents doesn't.
         return (try query.resolved().model, models)
     }
 
@@ -44,20 +45,20 @@ public struct AggregateQuery: Sendable {
     }
 }
 
-/// The numbers that an ``AggregateQuery`` found.
+/// The results of an ``AggregateQuery``.
 public struct AggregateQuerySnapshot: Sendable, Hashable {
     let values: [AggregateField: Value]
 
-    /// How many documents there are; nil where that wasn't asked for.
+    /// The number of documents; nil if it wasn't requested.
     public var count: Int? {
         guard case .integer(let count)? = get(.count()) else { return nil }
         return Int(count)
     }
 
-    /// The number of a field that was asked for, nil of another; the average of no numbers is null.
+    /// The value of a requested aggregate, nil for others; the average of no numbers is null.
     public func get(_ field: AggregateField) -> Value? { values[field] }
 
-    /// The number of a field as a double, nil of another; the average of no numbers is nil too.
+    /// The value of a requested aggregate as a double, nil for others; the average of no numbers is nil too.
     public func double(_ field: AggregateField) -> Double? {
         switch get(field) {
         case .integer(let number)?: Double(number)
@@ -68,9 +69,9 @@ public struct AggregateQuerySnapshot: Sendable, Hashable {
 }
 
 extension Queryable {
-    /// How many documents there are: `try await users.count.getAggregation().count`.
+    /// The number of documents: `try await users.count.getAggregation().count`.
     public var count: AggregateQuery { aggregate([.count()]) }
 
-    /// Numbers about the documents, at most five at a time: `users.aggregate([.count(), .average("age")])`.
+    /// Aggregates over the documents, at most five in one query: `users.aggregate([.count(), .average("age")])`.
     public func aggregate(_ fields: [AggregateField]) -> AggregateQuery { AggregateQuery(query, fields) }
 }

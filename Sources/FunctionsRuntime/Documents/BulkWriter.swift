@@ -1,30 +1,30 @@
 public import DocumentModel
 import Synchronization
 
-/// Many writes that stand for themselves: each is stored or refused whatever becomes of the others.
+/// Performs many independent writes: each one succeeds or fails on its own.
 ///
-/// Made by ``Firestore/bulkWriter()``. Writes are gathered and sent some hundred at a time, in order; adding one waits
-/// while others are sent, so that memory stays bounded however many there are. Nothing is sent behind the author's
-/// back: what is left goes with ``flush()`` or ``close()``.
+/// Created by ``Firestore/bulkWriter()``. Writes are buffered and sent in order, in batches of some hundred. Adding a
+/// write waits while a batch is sent, so memory stays bounded. Buffered writes are sent only when a batch is full, and
+/// by ``flush()`` or ``close()``.
 ///
-/// A write that fails with `aborted`, `unavailable` or `resourceExhausted` is tried again, ten times at most, after
-/// pauses that double; later writes wait for it. Where the task that has a batch sent is cancelled there are no further
-/// tries of what is in there; batches of other tasks before it have theirs, and are waited for.
+/// A write that fails with `aborted`, `unavailable` or `resourceExhausted` is attempted up to ten times, with
+/// exponential backoff; later writes wait for it. If the task that sends a batch is cancelled, the batch isn't retried
+/// further; earlier batches of other tasks are completed first.
 public actor BulkWriter {
-    /// A write that was refused.
+    /// A write that failed.
     public struct Failure: Error, Sendable {
         public let reference: DocumentReference
         public let error: DocumentError
     }
 
     private static let maxWrites = 500
-    /// A request's limit with room for its frame.
+    /// The size limit of a request, with room for its frame.
     private static let maxBytes = 8 * 1024 * 1024
 
-    /// Of one write. All pauses between them come to about a minute.
+    /// The attempts of one write. The delays between them add up to about a minute.
     private static let maxTries = 10
     private static let firstPause: Duration = .milliseconds(100)
-    /// What a pause is multiplied by, so that writers that failed together don't come again together.
+    /// A random factor for delays, so that writers that failed together don't retry together.
     private static let jitter = 0.7...1.3
 
     private typealias Entry = (write: Write, reference: DocumentReference)
@@ -38,7 +38,7 @@ public actor BulkWriter {
     private var isClosed = false
     private var sending: Task<Void, Never>?
 
-    /// - Parameter sleep: waits between two tries; throws where the task is cancelled.
+    /// - Parameter sleep: Waits between two attempts; throws if the task is cancelled.
     package init(
         firestore: Firestore,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -47,14 +47,14 @@ public actor BulkWriter {
         self.sleep = sleep
     }
 
-    /// Makes the document exactly these fields, or with `merge` changes these and keeps the others.
+    /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
     public func setData(
         _ fields: [String: any FieldInput], forDocument reference: DocumentReference, merge: Bool = false
     ) async throws(DocumentError) {
         try await add(try .set(fields, at: reference, merge: merge), reference)
     }
 
-    /// Makes the document what a value of one's own encodes as, or with `merge` changes those fields.
+    /// Replaces the document with an encoded value, or with `merge` changes the encoded fields.
     public func setData(
         from value: some Encodable & Sendable, forDocument reference: DocumentReference, merge: Bool = false
     ) async throws {
@@ -63,37 +63,37 @@ public actor BulkWriter {
         try await add(write, reference)
     }
 
-    /// Creates the document; the write fails with `alreadyExists` where there is one.
+    /// Creates the document; the write fails with `alreadyExists` if it exists.
     public func create(
         _ fields: [String: any FieldInput], forDocument reference: DocumentReference
     ) async throws(DocumentError) {
         try await add(try .create(fields, at: reference), reference)
     }
 
-    /// Changes fields by their dotted paths; the write fails with `notFound` where there is no document.
+    /// Changes fields by their dotted paths; the write fails with `notFound` if the document doesn't exist.
     public func updateData(
         _ fields: [String: any FieldInput], forDocument reference: DocumentReference
     ) async throws(DocumentError) {
         try await add(try .update(fields, at: reference), reference)
     }
 
-    /// Deletes the document; nothing happens where there is none.
+    /// Deletes the document, if it exists.
     public func deleteDocument(_ reference: DocumentReference) async throws(DocumentError) {
         try await add(try .delete(reference), reference)
     }
 
-    /// Sends what was gathered.
+    /// Sends the buffered writes.
     ///
-    /// - Returns: every write that was refused since the last time.
+    /// - Returns: The writes that failed since the last call.
     public func flush() async -> [Failure] {
         await send()
         defer { failures = [] }
         return failures
     }
 
-    /// Sends what was gathered and takes no more.
+    /// Sends the buffered writes and refuses further ones.
     ///
-    /// - Returns: as ``flush()``.
+    /// - Returns: As ``flush()``.
     public func close() async -> [Failure] {
         isClosed = true
         return await flush()
@@ -102,11 +102,11 @@ public actor BulkWriter {
     private func add(_ write: Write, _ reference: DocumentReference) async throws(DocumentError) {
         try checkOpen()
         let size = Self.size(of: write)
-        // One batch has a document once: a second write of it waits for the first.
+        // A batch has each document once: a second write of a document waits for the first.
         while gathered.count >= Self.maxWrites || bytes + size > Self.maxBytes || paths.contains(write.path) {
             guard !gathered.isEmpty else { break }
             await send()
-            // Nobody would send what is added after the end.
+            // Writes added after the end would never be sent.
             try checkOpen()
         }
         gathered.append((write, reference))
@@ -116,11 +116,11 @@ public actor BulkWriter {
 
     private func checkOpen() throws(DocumentError) {
         guard !isClosed else {
-            throw DocumentError(.failedPrecondition, "the bulk writer was closed before; make a new one")
+            throw DocumentError(.failedPrecondition, "the bulk writer is closed; create a new one")
         }
     }
 
-    /// Batches follow one another, so that two writes of a document stay in order.
+    /// Batches run one after the other, so that two writes of a document stay in order.
     private func send() async {
         let batch = gathered
         let previous = sending
@@ -128,7 +128,7 @@ public actor BulkWriter {
         paths = []
         bytes = 0
         let task = Task {
-            // Its tries are those of the task that sends it, whatever becomes of this one.
+            // The batch's attempts belong to the task that sends it, even if this one is cancelled.
             await previous?.value
             await self.send(batch)
         }
@@ -140,7 +140,7 @@ public actor BulkWriter {
         }
     }
 
-    /// Sends a batch, and what fails for the moment again and again.
+    /// Sends a batch, and retries the writes that failed temporarily.
     private func send(_ batch: [Entry]) async {
         var left = batch
         var pause = Self.firstPause
@@ -187,7 +187,7 @@ public actor BulkWriter {
 }
 
 extension DocumentError {
-    /// Whether the same write may be stored when it is tried again later.
+    /// Whether the same write may succeed later.
     fileprivate var isTransient: Bool {
         switch code {
         case .aborted, .unavailable, .resourceExhausted: true

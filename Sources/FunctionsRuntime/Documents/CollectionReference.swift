@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// A collection's place, and the query for all of its documents.
+/// A reference to a collection, and the query for all of its documents.
 public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
     public let firestore: Firestore
-    /// The path from the database's root: `users` or `users/ada/orders`.
+    /// The path relative to the database: `users` or `users/ada/orders`.
     public let path: String
 
     init(firestore: Firestore, path: String) {
@@ -16,7 +16,7 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     }
 
-    /// The document this collection is below; nil at the root.
+    /// The document above this collection; nil at the root.
     public var parent: DocumentReference? {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map {
             DocumentReference(firestore: firestore, path: String(path[..<$0]))
@@ -28,13 +28,13 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
         DocumentReference(firestore: firestore, path: path + "/" + id)
     }
 
-    /// A document that isn't there yet, with an id of its own.
+    /// A new document with a random id.
     public func document() -> DocumentReference {
         var generator = SystemRandomNumberGenerator()
         return document(Self.randomID(using: &generator))
     }
 
-    /// Adds a document under an id of its own.
+    /// Adds a document with a random id.
     @discardableResult
     public func addDocument(data fields: [String: any FieldInput]) async throws(DocumentError) -> DocumentReference {
         let reference = document()
@@ -42,13 +42,13 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
         return reference
     }
 
-    /// Adds a value of one's own under an id of its own.
+    /// Adds a `Codable` value as a document with a random id.
     @discardableResult
     public func addDocument(from value: some Encodable) async throws -> DocumentReference {
         try await addDocument(data: try DocumentEncoder().encode(value))
     }
 
-    /// Twenty letters and digits: 119 bits, so that two don't meet.
+    /// Twenty letters and digits, 119 bits, so that collisions are negligible.
     static func randomID(using generator: inout some RandomNumberGenerator) -> String {
         let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let bytes = (0..<20).map { _ in characters[Int.random(in: characters.indices, using: &generator)] }

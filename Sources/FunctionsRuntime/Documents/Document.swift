@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// A document as a type of the author's, with its place.
+/// A document decoded as a `Codable` type, with its reference.
 public struct Document<Data: Sendable>: Sendable {
     public let ref: DocumentReference
     public var data: Data

@@ -8,16 +8,17 @@ extension DocumentReference {
         return DocumentSnapshot(reference: self, document: documents[0])
     }
 
-    /// Reads the document as a type of one's own.
+    /// Reads the document and decodes it as a `Codable` type.
     ///
-    /// - Throws: ``DocumentError`` with `notFound` where there is none; `DecodingError` where it doesn't fit the type.
+    /// - Throws: ``DocumentError`` with `notFound` if the document doesn't exist; `DecodingError` if it doesn't have
+    ///   the type.
     public func getDocument<T: Decodable & Sendable>(as type: T.Type) async throws -> Document<T> {
         try await getDocument().document(as: type)
     }
 
-    /// Makes the document exactly these fields, or with `merge` changes these and keeps the others.
+    /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
     ///
-    /// - Returns: when the document was last changed.
+    /// - Returns: The update time.
     @discardableResult
     public func setData(
         _ fields: [String: any FieldInput], merge: Bool = false
@@ -25,7 +26,7 @@ extension DocumentReference {
         try await commit(try .set(fields, at: self, merge: merge))
     }
 
-    /// Makes the document what a value of one's own encodes as, or with `merge` changes those fields.
+    /// Replaces the document with an encoded value, or with `merge` changes the encoded fields.
     @discardableResult
     public func setData(from value: some Encodable, merge: Bool = false) async throws -> Timestamp? {
         try await commit(try .set(try DocumentEncoder().encode(value), at: self, merge: merge))
@@ -33,13 +34,13 @@ extension DocumentReference {
 
     /// Creates the document.
     ///
-    /// - Throws: `alreadyExists` where there is one.
+    /// - Throws: `alreadyExists` if it exists.
     @discardableResult
     public func create(_ fields: [String: any FieldInput]) async throws(DocumentError) -> Timestamp? {
         try await commit(try .create(fields, at: self))
     }
 
-    /// Creates the document from a value of one's own.
+    /// Creates the document from a `Codable` value.
     @discardableResult
     public func create(from value: some Encodable) async throws -> Timestamp? {
         try await commit(try .create(try DocumentEncoder().encode(value), at: self))
@@ -47,13 +48,13 @@ extension DocumentReference {
 
     /// Changes fields of an existing document. A key is a dotted path: `address.city` changes one entry of a map.
     ///
-    /// - Throws: `notFound` where there is no document.
+    /// - Throws: `notFound` if the document doesn't exist.
     @discardableResult
     public func updateData(_ fields: [String: any FieldInput]) async throws(DocumentError) -> Timestamp? {
         try await commit(try .update(fields, at: self))
     }
 
-    /// Deletes the document; nothing happens where there is none. What is below it stays.
+    /// Deletes the document, if it exists. Its subcollections stay.
     public func delete() async throws(DocumentError) {
         try await commit(try .delete(self))
     }

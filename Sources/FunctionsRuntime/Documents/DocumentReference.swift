@@ -1,13 +1,13 @@
 package import DocumentModel
 
-/// A document's place, whether there is a document or not.
+/// A reference to a document that may or may not exist.
 public struct DocumentReference: Sendable {
     public let firestore: Firestore
     private let place: Place
 
     private enum Place {
         case valid(DocumentPath)
-        /// Kept until an operation wants to go there.
+        /// An invalid path; the error is thrown when an operation uses the reference.
         case invalid(String, DocumentError)
     }
 
@@ -25,7 +25,7 @@ public struct DocumentReference: Sendable {
         place = .valid(path)
     }
 
-    /// The path from the database's root: `users/ada`.
+    /// The path relative to the database: `users/ada`.
     public var path: String {
         switch place {
         case .valid(let path): path.string
@@ -39,7 +39,7 @@ public struct DocumentReference: Sendable {
         return path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     }
 
-    /// The collection the document is in.
+    /// The collection that contains the document.
     public var parent: CollectionReference {
         CollectionReference(firestore: firestore, path: String(path.utf8.dropLast(documentID.utf8.count + 1)) ?? "")
     }
@@ -49,7 +49,7 @@ public struct DocumentReference: Sendable {
         CollectionReference(firestore: firestore, path: path + "/" + id)
     }
 
-    /// - Throws: `invalidArgument` where no document can have this path.
+    /// - Throws: `invalidArgument` if the path is invalid.
     package func validPath() throws(DocumentError) -> DocumentPath {
         switch place {
         case .valid(let path): return path
@@ -68,7 +68,7 @@ extension DocumentReference: Hashable, CustomStringConvertible {
     public var description: String { path }
 }
 
-/// As the document's path, unless a document keeps it as a reference of its own.
+/// Encoded as the document's path, except in documents, which store references natively.
 extension DocumentReference: Codable {
     public init(from decoder: any Decoder) throws {
         let reason = "a document reference can be read from documents and callables only"
@@ -82,7 +82,7 @@ extension DocumentReference: Codable {
 }
 
 extension Firestore {
-    /// The document named by a path or by a full resource name of this database; nil where it is neither.
+    /// The document with a path or with a full resource name of this database; nil if the string is neither.
     func reference(named name: String) -> DocumentReference? {
         if let full = try? DocumentName(name) {
             return full.database == transport.database ? DocumentReference(firestore: self, path: full.path) : nil

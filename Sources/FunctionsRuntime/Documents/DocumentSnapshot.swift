@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// A document as it was when it was read, or the fact that there was none.
+/// A document's state at the time of a read, which may be that it doesn't exist.
 public struct DocumentSnapshot: Sendable, Hashable {
     public let reference: DocumentReference
     private let document: DocumentModel.Document?
@@ -17,24 +17,24 @@ public struct DocumentSnapshot: Sendable, Hashable {
     public var exists: Bool { document != nil }
     public var documentID: String { reference.documentID }
 
-    /// When the document was created; nil where there is none.
+    /// When the document was created; nil if it doesn't exist.
     public var createTime: Timestamp? { document?.createTime }
 
-    /// When the document was last changed; nil where there is none.
+    /// When the document was last changed; nil if it doesn't exist.
     public var updateTime: Timestamp? { document?.updateTime }
 
-    /// The fields; nil where there is no document.
+    /// The fields; nil if the document doesn't exist.
     public func data() -> [String: Value]? { document?.fields }
 
-    /// The fields as a type of one's own.
+    /// Decodes the fields as a `Codable` type.
     ///
-    /// - Throws: ``DocumentError`` with `notFound` where there is no document; `DecodingError`, with the path to the
-    ///   field, where it doesn't fit the type.
+    /// - Throws: ``DocumentError`` with `notFound` if the document doesn't exist; `DecodingError`, with the field's
+    ///   path, if it doesn't have the type.
     public func data<T: Decodable>(as type: T.Type) throws -> T {
         try DocumentDecoder().decode(type, from: try existing().fields, in: reference)
     }
 
-    /// The fields as a type of one's own, with the document's place and times.
+    /// Decodes the fields as a `Codable` type, with the document's reference and times.
     ///
     /// - Throws: as ``data(as:)``.
     public func document<T: Decodable & Sendable>(as type: T.Type) throws -> Document<T> {
@@ -43,15 +43,15 @@ public struct DocumentSnapshot: Sendable, Hashable {
             ref: reference, data: try data(as: type), createTime: document.createTime, updateTime: document.updateTime)
     }
 
-    /// The value of a field, by its dotted path; nil where there is none.
+    /// The value of a field by its dotted path; nil if there is none.
     public func get(_ field: String) -> Value? {
         guard let path = try? FieldPath(field) else { return nil }
         return document?[path]
     }
 
-    /// The value of a field as a type of one's own, by its dotted path.
+    /// Decodes the value of a field by its dotted path.
     ///
-    /// - Throws: as ``data(as:)``, and ``DocumentError`` with `invalidArgument` where the path isn't one.
+    /// - Throws: As ``data(as:)``, and ``DocumentError`` with `invalidArgument` if the path is invalid.
     public func get<T: Decodable>(_ field: String, as type: T.Type) throws -> T {
         let fields = try existing().fields
         return try DocumentDecoder().decode(type, field: try FieldPath(field), of: fields, in: reference)
@@ -60,7 +60,7 @@ public struct DocumentSnapshot: Sendable, Hashable {
     public subscript(field: String) -> Value? { self.get(field) }
 
     private func existing() throws(DocumentError) -> DocumentModel.Document {
-        guard let document else { throw DocumentError(.notFound, "there is no document \(reference.path)") }
+        guard let document else { throw DocumentError(.notFound, "the document \(reference.path) doesn't exist") }
         return document
     }
 }

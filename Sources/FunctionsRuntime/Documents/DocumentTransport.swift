@@ -6,17 +6,18 @@ package import DocumentModel
     import Foundation
 #endif
 
-/// What carries document operations to a store: the worker's link, an engine in the same process, or a remote service.
+/// Sends document operations to a store: over the worker link, to an engine in the same process, or to a remote
+/// service.
 package protocol DocumentTransport: Sendable {
-    /// The database whose documents are reached.
+    /// The database that the operations apply to.
     var database: DatabaseID { get }
 
-    /// The time as the store has it, from which delays are counted.
+    /// The store's current time, from which delays are counted.
     var now: Timestamp { get }
 
-    /// Carries one operation out.
+    /// Performs one operation.
     ///
-    /// - Throws: what the store refused. An implementation throws `.failed` and never returns it.
+    /// - Throws: The store's error. An implementation throws it, and never returns `.failed`.
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse
 }
 
@@ -89,7 +90,7 @@ extension DocumentTransport {
 }
 
 extension DocumentError {
-    /// An answer that doesn't fit the question, which is a fault of the store or the link.
+    /// The error for a response that doesn't match the request, which is a bug in the store or the link.
     static func unexpected(_ response: DocumentResponse, to operation: String) -> DocumentError {
         if case .failed(let error) = response { return error }
         let found =
@@ -100,12 +101,12 @@ extension DocumentError {
             case .explained: "an explanation"
             case .partitioned: "a partition"
             case .written(let results): "the results of \(results.count) writes"
-            case .began: "a transaction's beginning"
+            case .began: "a begun transaction"
             case .committed(let result): "a commit of \(result.writeResults.count) writes"
             case .rolledBack: "a rollback"
-            case .completed: "an earlier invocation's answer"
+            case .completed: "an earlier invocation's response"
             case .failed: "a failure"
             }
-        return DocumentError(.internal, "the store answered \(operation) with \(found)")
+        return DocumentError(.internal, "the store responded to \(operation) with \(found)")
     }
 }

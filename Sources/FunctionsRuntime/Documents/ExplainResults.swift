@@ -1,17 +1,17 @@
 public import DocumentModel
 
-/// How a query is answered, and what it found where it was run.
+/// How a query is executed, and its results if it was run.
 public struct ExplainResults<Snapshot: Sendable>: Sendable {
-    /// The indexes that are read, how they are put together, and what that cost.
+    /// The indexes used, how they are combined, and the cost.
     public let metrics: QueryExplanation
-    /// Nil where the query was planned only.
+    /// Nil if the query was only planned.
     public let snapshot: Snapshot?
 }
 
 extension Queryable {
-    /// Says how the query is answered, and what that costs where it is run.
+    /// Explains how the query is executed, and its cost if it is run.
     ///
-    /// - Parameter analyze: whether it is run; else the answer has neither a cost nor a snapshot.
+    /// - Parameter analyze: Whether to run the query; otherwise the result has neither a cost nor a snapshot.
     public func explain(analyze: Bool = false) async throws(DocumentError) -> ExplainResults<QuerySnapshot> {
         let query = query
         let (model, isReversed) = try query.resolved()

@@ -6,13 +6,12 @@ public import DocumentModel
     public import Foundation
 #endif
 
-/// What can be written to a field or compared with one: texts, numbers, times, bytes, references, lists, maps, and
-/// ``FieldValue``.
+/// A value that can be written to a field or compared with one: strings, numbers, times, bytes, references, arrays,
+/// maps, and ``FieldValue``.
 ///
 ///     try await order.updateData(["status": "paid", "total": 1200, "paidAt": FieldValue.serverTimestamp()])
 ///
-/// Where a list or map inside holds values of different types, it is written `FieldValue.array([…])` or
-/// `FieldValue.map([…])`.
+/// A nested array or map with values of different types is written as `FieldValue.array([…])` or `FieldValue.map([…])`.
 public protocol FieldInput: Sendable {
     var fieldValue: FieldValue { get }
 }
@@ -24,12 +23,12 @@ extension FieldValue: FieldInput {
 extension FieldValue {
     public static let null = FieldValue(.null)
 
-    /// A list of values of different types.
+    /// An array with values of different types.
     public static func array(_ elements: [any FieldInput]) -> FieldValue {
         FieldValue(content: .array(elements.map(\.fieldValue)))
     }
 
-    /// A map of values of different types. Its keys are taken as they are, dots and all.
+    /// A map with values of different types. Its keys are used unchanged, including dots.
     public static func map(_ fields: [String: any FieldInput]) -> FieldValue {
         FieldValue(content: .map(fields.mapValues(\.fieldValue)))
     }
@@ -100,7 +99,7 @@ extension DocumentReference: FieldInput {
 }
 
 extension Optional: FieldInput where Wrapped: FieldInput {
-    /// Null where there is none.
+    /// Null if nil.
     public var fieldValue: FieldValue { self?.fieldValue ?? .null }
 }
 

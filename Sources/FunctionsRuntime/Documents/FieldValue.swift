@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// What is written to a field: a value, or a change that the store computes when it commits.
+/// A field's new value, or a transform that the store computes at the commit.
 public struct FieldValue: Sendable, Hashable {
     let content: Content
 
@@ -10,7 +10,7 @@ public struct FieldValue: Sendable, Hashable {
         case array([FieldValue])
         case delete
         case transform(FieldTransform.Operation)
-        /// What can't be written, kept until the write that wanted to.
+        /// An invalid value; the error is thrown by the write that uses it.
         case invalid(DocumentError)
     }
 
@@ -21,41 +21,41 @@ public struct FieldValue: Sendable, Hashable {
     /// The commit's time.
     public static func serverTimestamp() -> FieldValue { FieldValue(content: .transform(.serverTimestamp)) }
 
-    /// Removes the field. For `updateData`, and for `setData` with `merge`.
+    /// Deletes the field. For `updateData`, and for `setData` with `merge`.
     public static func delete() -> FieldValue { FieldValue(content: .delete) }
 
-    /// Adds to what the field holds; what isn't a number counts as 0. Whole numbers stop at the bounds of Int64.
+    /// Adds to the field's number; a value that isn't a number counts as 0. Integers saturate at Int64's bounds.
     public static func increment(_ amount: some BinaryInteger) -> FieldValue {
         number(amount) { .increment($0) }
     }
 
-    /// Adds to what the field holds, which becomes a double.
+    /// Adds to the field's number, which becomes a double.
     public static func increment(_ amount: Double) -> FieldValue {
         FieldValue(content: .transform(.increment(.double(amount))))
     }
 
-    /// The larger of this and what the field holds.
+    /// The maximum of this number and the field's.
     public static func maximum(_ bound: some BinaryInteger) -> FieldValue { number(bound) { .maximum($0) } }
 
-    /// The larger of this and what the field holds.
+    /// The maximum of this number and the field's.
     public static func maximum(_ bound: Double) -> FieldValue {
         FieldValue(content: .transform(.maximum(.double(bound))))
     }
 
-    /// The smaller of this and what the field holds.
+    /// The minimum of this number and the field's.
     public static func minimum(_ bound: some BinaryInteger) -> FieldValue { number(bound) { .minimum($0) } }
 
-    /// The smaller of this and what the field holds.
+    /// The minimum of this number and the field's.
     public static func minimum(_ bound: Double) -> FieldValue {
         FieldValue(content: .transform(.minimum(.double(bound))))
     }
 
-    /// Appends those of the elements that the array in the field doesn't hold yet.
+    /// Appends the elements that the field's array doesn't contain yet.
     public static func arrayUnion(_ elements: [any FieldInput]) -> FieldValue {
         list(elements) { .arrayUnion($0) }
     }
 
-    /// Takes every occurrence of the elements out of the array in the field.
+    /// Removes all occurrences of the elements from the field's array.
     public static func arrayRemove(_ elements: [any FieldInput]) -> FieldValue {
         list(elements) { .arrayRemove($0) }
     }
@@ -81,9 +81,9 @@ public struct FieldValue: Sendable, Hashable {
         }
     }
 
-    /// The value, where it doesn't depend on what the store holds.
+    /// The value, if it doesn't depend on the store's state.
     ///
-    /// - Throws: `invalidArgument` where a part of it does.
+    /// - Throws: `invalidArgument` if a part of it does.
     func plainValue() throws(DocumentError) -> Value {
         switch content {
         case .value(let value): return value
@@ -104,17 +104,17 @@ public struct FieldValue: Sendable, Hashable {
     }
 }
 
-/// Written only through the document encoder: other formats have no such changes.
+/// Only the document encoder supports this type: other formats have no transforms.
 extension FieldValue: Encodable {
     public func encode(to encoder: any Encoder) throws {
-        let reason = "a FieldValue is written to documents only"
+        let reason = "a FieldValue can be encoded only in documents"
         throw EncodingError.invalidValue(
             FieldValue.self, .init(codingPath: encoder.codingPath, debugDescription: reason))
     }
 }
 
 extension FieldTransform.Operation {
-    /// The function of ``FieldValue`` that makes this.
+    /// The static method of ``FieldValue`` that creates this.
     var authorName: String {
         switch self {
         case .serverTimestamp: "serverTimestamp"
@@ -130,6 +130,6 @@ extension FieldTransform.Operation {
 extension DocumentError {
     fileprivate static func misplaced(_ name: String) -> DocumentError {
         .invalidArgument(
-            "FieldValue.\(name)() stands where a plain value belongs; it can't be inside an array or a query")
+            "FieldValue.\(name)() is used where a plain value is required; it can't be inside an array or a query")
     }
 }

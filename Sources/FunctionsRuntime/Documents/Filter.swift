@@ -18,10 +18,10 @@ public struct Filter: Sendable {
         content = .field(field, comparison, value.fieldValue)
     }
 
-    /// Documents that fit every one of the filters.
+    /// Matches documents that match all of the filters.
     public static func andFilter(_ filters: [Filter]) -> Filter { Filter(.all(filters)) }
 
-    /// Documents that fit at least one of the filters.
+    /// Matches documents that match at least one of the filters.
     public static func orFilter(_ filters: [Filter]) -> Filter { Filter(.any(filters)) }
 
     public static func whereField(_ field: some FieldPathConvertible, isEqualTo value: any FieldInput) -> Filter {
@@ -70,7 +70,7 @@ public struct Filter: Sendable {
         Filter(field, .arrayContainsAny, FieldValue.array(values))
     }
 
-    /// The filter as the store reads it.
+    /// The filter for the store.
     func model(for query: Query) throws(DocumentError) -> DocumentModel.Query.Filter {
         switch content {
         case .all(let filters): return .and(try Self.models(filters, for: query))
@@ -92,7 +92,7 @@ public struct Filter: Sendable {
     private static func models(
         _ filters: [Filter], for query: Query
     ) throws(DocumentError) -> [DocumentModel.Query.Filter] {
-        guard !filters.isEmpty else { throw .invalidArgument("andFilter and orFilter take at least one filter") }
+        guard !filters.isEmpty else { throw .invalidArgument("andFilter and orFilter require at least one filter") }
         var models: [DocumentModel.Query.Filter] = []
         for filter in filters { models.append(try filter.model(for: query)) }
         return models
@@ -100,7 +100,7 @@ public struct Filter: Sendable {
 }
 
 extension Query {
-    /// What the document's id is compared with: an id or path becomes the document's name.
+    /// The value to compare a document's id with: an id or path becomes the document's name.
     func documentName(_ value: Value) throws(DocumentError) -> Value {
         switch value {
         case .string(let text):
@@ -117,7 +117,7 @@ extension Query {
             for value in values { names.append(try documentName(value)) }
             return .array(names)
         case .reference: return value
-        default: throw .invalidArgument("a document's id is compared with an id or a DocumentReference")
+        default: throw .invalidArgument("a document's id can only be compared with an id or a DocumentReference")
         }
     }
 }

@@ -1,9 +1,8 @@
 package import DocumentModel
 
-/// The way to the documents of a database.
+/// The entry point to a database's documents.
 ///
-/// Paths are checked when an operation uses them: a collection or document that can't exist is refused there with
-/// INVALID_ARGUMENT and a sentence that says why.
+/// Paths are validated when an operation uses them: an invalid path fails with INVALID_ARGUMENT and the reason.
 public struct Firestore: Sendable {
     package let transport: any DocumentTransport
 
@@ -19,18 +18,18 @@ public struct Firestore: Sendable {
         DocumentReference(firestore: self, path: path)
     }
 
-    /// Every collection with this id, wherever it is.
+    /// All collections with this id, at any depth.
     public func collectionGroup(_ id: String) -> Query { Query(collectionGroup: id, firestore: self) }
 
-    /// An empty set of writes, to be committed together.
+    /// An empty batch of writes that are committed together.
     public func batch() -> WriteBatch { WriteBatch(firestore: self) }
 
-    /// A writer of many documents, each stored or refused by itself.
+    /// A writer for many documents; each write succeeds or fails on its own.
     public func bulkWriter() -> BulkWriter { BulkWriter(firestore: self) }
 
-    /// Reads several documents in one step.
+    /// Reads several documents in one round trip.
     ///
-    /// - Returns: one for each reference, in that order, whether the document exists or not.
+    /// - Returns: One snapshot per reference, in that order, whether the document exists or not.
     public func getAll(_ references: [DocumentReference]) async throws(DocumentError) -> [DocumentSnapshot] {
         var paths: [DocumentPath] = []
         paths.reserveCapacity(references.count)
@@ -40,35 +39,35 @@ public struct Firestore: Sendable {
         return zip(references, documents).map { DocumentSnapshot(reference: $0, document: $1) }
     }
 
-    /// Reads several documents in one step.
+    /// Reads several documents in one round trip.
     public func getAll(_ references: DocumentReference...) async throws(DocumentError) -> [DocumentSnapshot] {
         try await getAll(references)
     }
 
-    /// Runs `body` in a transaction, and again where a concurrent one won.
+    /// Runs `body` in a transaction, and retries it after conflicts with concurrent transactions.
     ///
     /// - Parameters:
-    ///   - attempts: how often the body runs at most.
-    ///   - body: what reads, then writes. It may run more than once, so it changes nothing outside the transaction.
-    /// - Throws: what the body threw, or the store's refusal; `aborted` where every attempt lost. Nothing is written
-    ///   then.
+    ///   - attempts: The maximum number of attempts.
+    ///   - body: Reads, then writes. It may run several times, so it must have no side effects outside the transaction.
+    /// - Throws: The body's error, or the store's; `aborted` if every attempt lost. Nothing is written then.
     public func runTransaction<Result: Sendable>(
         attempts: Int = 5, _ body: @Sendable (Transaction) async throws -> Result
     ) async throws -> Result {
         try await runTransaction(.readWrite(attempts: attempts), body)
     }
 
-    /// Runs `body` in a transaction of a kind: `.readOnly(at: yesterday)` reads how the documents were then.
+    /// Runs `body` in a transaction with options: `.readOnly(at: yesterday)` reads a past state of the documents.
     ///
-    /// - Parameter body: as in ``runTransaction(attempts:_:)``.
-    /// - Throws: as there; `failedPrecondition` where the store doesn't keep states that old, or a read-only transaction
-    ///   writes.
+    /// - Parameter body: As in ``runTransaction(attempts:_:)``.
+    /// - Throws: As there; `failedPrecondition` if the time is older than the store's history, or a read-only
+    ///   transaction writes.
     public func runTransaction<Result: Sendable>(
         _ options: TransactionOptions, _ body: @Sendable (Transaction) async throws -> Result
     ) async throws -> Result {
         switch try await TransactionRunner(transport: transport, options: options).run(body) {
         case .committed(let result, _): return result
-        case .completed: throw DocumentError(.internal, "the store answered a transaction with an earlier answer")
+        case .completed:
+            throw DocumentError(.internal, "the store returned a stored response for a transaction without a key")
         }
     }
 }

@@ -1,13 +1,12 @@
 public import DocumentModel
 
 extension Query {
-    /// Splits the query, which is one over a collection group without filter, limit and order of its own, into parts to
-    /// be read side by side.
+    /// Splits a collection group query, without filter, limit or order, into parts that can be read concurrently.
     ///
-    /// - Parameter count: how many parts at most; there are fewer where there are few documents.
-    /// - Returns: queries ordered by name that have no document in common and together find what this one does.
+    /// - Parameter count: The maximum number of parts; there may be fewer.
+    /// - Returns: Disjoint queries, ordered by name, that together return what this query returns.
     public func getPartitions(_ count: Int) async throws(DocumentError) -> [Query] {
-        guard count > 0 else { throw .invalidArgument("a query is split into at least 1 part, not \(count)") }
+        guard count > 0 else { throw .invalidArgument("a query can be split into 1 or more parts, not \(count)") }
         let whole = model.orderBy.isEmpty ? order(by: FieldPath.documentID) : self
         let (model, _) = try whole.resolved()
         guard count > 1 else { return [whole] }

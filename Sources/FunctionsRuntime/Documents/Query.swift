@@ -1,12 +1,12 @@
 package import DocumentModel
 
-/// Which documents, in which order, from where to where. Built step by step; each step answers a new query.
+/// A query: which documents, in which order, from where to where. Each step returns a new query.
 public struct Query: Sendable {
     public let firestore: Firestore
-    /// The query as the store reads it, but for the direction of ``limitsToLast``.
+    /// The query for the store, except for the reversal for ``limitsToLast``.
     var model: DocumentModel.Query
     var limitsToLast = false
-    /// The first thing that was wrong with a step, told when the query is used.
+    /// The first error of a step, thrown when the query is used.
     private(set) var problem: DocumentError?
 
     init(_ model: DocumentModel.Query, firestore: Firestore, problem: DocumentError? = nil) {
@@ -19,11 +19,11 @@ public struct Query: Sendable {
         let model = DocumentModel.Query(collectionID: id, allDescendants: true)
         let problem: DocumentError? =
             id.utf8.contains(UInt8(ascii: "/"))
-            ? .invalidArgument("\"\(id)\" is no id of a collection group; an id has no slash") : nil
+            ? .invalidArgument("\"\(id)\" isn't a collection id; an id can't contain a slash") : nil
         self.init(model, firestore: firestore, problem: problem)
     }
 
-    /// The same query changed; what is wrong with the change is kept until the query is used.
+    /// Returns the query after a change. An error is kept until the query is used.
     func changed(_ change: (inout Query) throws(DocumentError) -> Void) -> Query {
         var copy = self
         do {
@@ -34,13 +34,13 @@ public struct Query: Sendable {
         return copy
     }
 
-    /// The query to send, and whether its results come in reverse: the last ones are asked for as the first of the
-    /// reversed order.
+    /// The query to send, and whether its results are reversed: the last documents are requested as the first ones of
+    /// the reversed order.
     package func resolved() throws(DocumentError) -> (model: DocumentModel.Query, isReversed: Bool) {
         if let problem { throw problem }
         guard limitsToLast else { return (model, false) }
         guard !model.orderBy.isEmpty else {
-            throw .invalidArgument("limit(toLast:) needs an order; add order(by:)")
+            throw .invalidArgument("limit(toLast:) requires an order; add order(by:)")
         }
         var reversed = model
         reversed.orderBy = model.orderBy.map { .init($0.field, descending: !$0.descending) }
@@ -55,7 +55,7 @@ public struct Query: Sendable {
     }
 }
 
-/// A collection or a query: what can be narrowed, ordered and read.
+/// A collection or a query, which can be filtered, ordered and read.
 public protocol Queryable: Sendable {
     var query: Query { get }
 }

@@ -1,21 +1,21 @@
 import DocumentModel
 
 extension Queryable {
-    /// Begins with the first document that has these values in its ordered fields, or comes after them.
+    /// Starts with the first document that has these values in its ordered fields, or that sorts after them.
     public func start(at values: [any FieldInput]) -> Query {
         query.changed { (query) throws(DocumentError) in
             query.model.start = try query.cursor(values, before: true)
         }
     }
 
-    /// Begins after the documents that have these values in their ordered fields.
+    /// Starts after the documents that have these values in their ordered fields.
     public func start(after values: [any FieldInput]) -> Query {
         query.changed { (query) throws(DocumentError) in
             query.model.start = try query.cursor(values, before: false)
         }
     }
 
-    /// Ends with the last document that has these values in its ordered fields, or comes before them.
+    /// Ends with the last document that has these values in its ordered fields, or that sorts before them.
     public func end(at values: [any FieldInput]) -> Query {
         query.changed { (query) throws(DocumentError) in query.model.end = try query.cursor(values, before: false) }
     }
@@ -25,14 +25,14 @@ extension Queryable {
         query.changed { (query) throws(DocumentError) in query.model.end = try query.cursor(values, before: true) }
     }
 
-    /// Begins with this document.
+    /// Starts with this document.
     public func start(atDocument document: DocumentSnapshot) -> Query {
         query.changed { (query) throws(DocumentError) in
             query.model.start = try query.cursor(at: document, before: true)
         }
     }
 
-    /// Begins after this document.
+    /// Starts after this document.
     public func start(afterDocument document: DocumentSnapshot) -> Query {
         query.changed { (query) throws(DocumentError) in
             query.model.start = try query.cursor(at: document, before: false)
@@ -60,7 +60,7 @@ extension Query {
     ) throws(DocumentError) -> DocumentModel.Query.Cursor {
         guard inputs.count <= model.orderBy.count else {
             throw .invalidArgument(
-                "a cursor has \(inputs.count) values, and only \(model.orderBy.count) fields are ordered by before it")
+                "a cursor has \(inputs.count) values, but the query is ordered by only \(model.orderBy.count) fields")
         }
         var values: [Value] = []
         for (input, order) in zip(inputs, model.orderBy) {
@@ -70,7 +70,7 @@ extension Query {
         return .init(values: values, before: before)
     }
 
-    /// A cursor that names one document: the whole order is spelled out first, down to the document's name.
+    /// A cursor for one document requires the complete order, including the document's name.
     fileprivate mutating func cursor(
         at snapshot: DocumentSnapshot, before: Bool
     ) throws(DocumentError) -> DocumentModel.Query.Cursor {
@@ -83,7 +83,8 @@ extension Query {
             } else if let value = snapshot.data().flatMap({ Value.map($0)[order.field] }) {
                 values.append(value)
             } else {
-                throw .invalidArgument("the document \(path) has no \(order.field), by which the query is ordered")
+                throw .invalidArgument(
+                    "the document \(path) has no field \(order.field), which the query is ordered by")
             }
         }
         return .init(values: values, before: before)
@@ -91,8 +92,8 @@ extension Query {
 }
 
 extension DocumentModel.Query {
-    /// The order with what is implied: fields of inequalities by name, then the document's name, in the direction of
-    /// the last order that is spelled out.
+    /// The order including its implicit parts: the fields of inequalities by name, then the document's name, in the
+    /// direction of the last explicit order.
     fileprivate var completeOrder: [Order] {
         var orders = orderBy
         let descending = orders.last?.descending ?? false

@@ -1,7 +1,7 @@
 public import DocumentModel
 
 extension Queryable {
-    /// Only documents that fit the filter, besides what was asked before.
+    /// Adds a filter that documents must match.
     public func whereFilter(_ filter: Filter) -> Query {
         query.changed { (query) throws(DocumentError) in
             let added = try filter.model(for: query)
@@ -13,36 +13,36 @@ extension Queryable {
         }
     }
 
-    /// Orders by a field. Documents without it aren't in the result. Later orders count where earlier ones tie.
+    /// Orders by a field. Documents without the field aren't returned. Further orders break ties.
     public func order(by field: some FieldPathConvertible, descending: Bool = false) -> Query {
         query.changed { (query) throws(DocumentError) in
             query.model.orderBy.append(.init(try field.fieldPath(), descending: descending))
         }
     }
 
-    /// At most so many documents.
+    /// Limits the number of documents.
     public func limit(to count: Int) -> Query { limit(count, last: false) }
 
-    /// At most so many documents, the last ones of the order. Needs an order.
+    /// Limits the number of documents, and returns the last ones of the order. Requires an order.
     public func limit(toLast count: Int) -> Query { limit(count, last: true) }
 
     private func limit(_ count: Int, last: Bool) -> Query {
         query.changed { (query) throws(DocumentError) in
-            guard count > 0 else { throw .invalidArgument("a query's limit is at least 1, not \(count)") }
+            guard count > 0 else { throw .invalidArgument("a query's limit must be at least 1, not \(count)") }
             query.model.limit = count
             query.limitsToLast = last
         }
     }
 
-    /// Skips so many documents. They are read all the same, so a cursor is better.
+    /// Skips documents. They are read anyway, so a cursor is cheaper.
     public func offset(_ count: Int) -> Query {
         query.changed { (query) throws(DocumentError) in
-            guard count >= 0 else { throw .invalidArgument("a query's offset is at least 0, not \(count)") }
+            guard count >= 0 else { throw .invalidArgument("a query's offset must be at least 0, not \(count)") }
             query.model.offset = count
         }
     }
 
-    /// Only these fields of each document.
+    /// Returns only these fields of each document.
     public func select(_ fields: [any FieldPathConvertible]) -> Query {
         query.changed { (query) throws(DocumentError) in
             var paths: [FieldPath] = []
@@ -59,15 +59,15 @@ extension Queryable {
         return query.snapshot(of: documents, isReversed: isReversed)
     }
 
-    /// Reads the documents as a type of one's own.
+    /// Reads the documents and decodes them as a `Codable` type.
     public func getDocuments<T: Decodable & Sendable>(as type: T.Type) async throws -> [Document<T>] {
         try await getDocuments().documents(as: type)
     }
 }
 
-/// The name of a field: a `String`, dotted for fields of maps, or a `FieldPath`.
+/// A field name: a dotted `String`, or a `FieldPath`.
 public protocol FieldPathConvertible: Sendable {
-    /// - Throws: `invalidArgument` where this is no name of a field.
+    /// - Throws: `invalidArgument` if this isn't a valid field path.
     func fieldPath() throws(DocumentError) -> FieldPath
 }
 

@@ -3,7 +3,7 @@ extension Queryable {
         whereFilter(.whereField(field, isEqualTo: value))
     }
 
-    /// Only documents that have the field with another value; null counts as none.
+    /// Matches documents that have the field with another value; null doesn't match.
     public func whereField(_ field: some FieldPathConvertible, isNotEqualTo value: any FieldInput) -> Query {
         whereFilter(.whereField(field, isNotEqualTo: value))
     }

@@ -1,13 +1,13 @@
 package import DocumentModel
 import Synchronization
 
-/// A serializable set of reads and writes: either all of its writes are stored, on what it has read, or none.
+/// A serializable set of reads and writes: its writes are all stored, consistent with its reads, or none is.
 ///
-/// Reads come before writes. Writes are kept here and sent with the commit, which follows when the body returns.
-/// The body may run again where a concurrent transaction won, so it changes nothing outside the transaction.
-/// A transaction that has ended refuses every further use.
+/// Reads come before writes. Writes are buffered and sent with the commit, after the body returns. The body runs again
+/// after a conflict with a concurrent transaction, so it must have no side effects outside the transaction. A
+/// transaction that has ended refuses further use.
 public final class Transaction: Sendable {
-    /// The database, to name documents and queries with.
+    /// The database, for referring to documents and queries.
     public let firestore: Firestore
     package let id: TransactionID
     private let isReadOnly: Bool
@@ -15,9 +15,9 @@ public final class Transaction: Sendable {
 
     private struct State {
         var phase = Phase.reading
-        /// What happens with the commit besides its writes.
+        /// Tasks and events that the commit causes.
         var effects: [Effect] = []
-        /// The abort that a read met: the attempt is lost whatever the body makes of it.
+        /// The abort of a read: the attempt is lost even if the body catches the error.
         var lost: DocumentError?
         var documents: [DocumentPath: DocumentModel.Document?] = [:]
         var queries: [DocumentModel.Query: [DocumentModel.Document]] = [:]
@@ -43,7 +43,7 @@ public final class Transaction: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Closes the transaction and hands over what it has gathered.
+    /// Closes the transaction and returns its buffered writes.
     func end() -> (writes: [Write], effects: [Effect], lost: DocumentError?) {
         state.withLock { state in
             defer { state.phase = .ended }
@@ -86,7 +86,7 @@ public final class Transaction: Sendable {
             switch state.phase {
             case .reading: state.phase = .writing([write])
             case .writing(var writes):
-                // Let go of the list in the state first, so that appending doesn't copy it.
+                // Removes the list from the state first, so that appending doesn't copy it.
                 state.phase = .reading
                 writes.append(write)
                 state.phase = .writing(writes)
@@ -97,7 +97,7 @@ public final class Transaction: Sendable {
         if let error { throw error }
     }
 
-    /// Keeps what is to happen with the commit.
+    /// Buffers a task or event for the commit.
     func buffer(_ effect: Effect) throws(DocumentError) {
         guard !isReadOnly else { throw .writeInReadOnly }
         let isOpen = state.withLock { state in
@@ -136,8 +136,8 @@ extension DocumentError {
         .failedPrecondition, "the transaction has ended; use it only inside the function it was handed to")
 
     static let writeInReadOnly = DocumentError(
-        .failedPrecondition, "a read-only transaction writes nothing and enqueues nothing; run it with .readWrite()")
+        .failedPrecondition, "a read-only transaction can't write or enqueue; use .readWrite()")
 
     static let readAfterWrite = DocumentError(
-        .failedPrecondition, "a transaction reads before it writes; move this read above the first write")
+        .failedPrecondition, "reads must come before writes in a transaction; move this read before the first write")
 }

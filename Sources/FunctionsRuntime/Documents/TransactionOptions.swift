@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// What kind of transaction ``Firestore/runTransaction(_:_:)`` runs.
+/// The options of ``Firestore/runTransaction(_:_:)``.
 public struct TransactionOptions: Sendable {
     let attempts: Int
-    /// Nil where it may write.
+    /// Nil if the transaction may write.
     let readOnly: ReadOnly?
 
     struct ReadOnly: Sendable {
@@ -12,13 +12,13 @@ public struct TransactionOptions: Sendable {
 
     /// Reads and writes.
     ///
-    /// - Parameter attempts: how often the body runs at most.
+    /// - Parameter attempts: The maximum number of attempts.
     public static func readWrite(attempts: Int = 5) -> TransactionOptions {
         TransactionOptions(attempts: attempts, readOnly: nil)
     }
 
-    /// Reads one state of the store: that of a time in its past, or of the first read where there is none. It waits for
-    /// nobody and nobody for it; writing is refused.
+    /// Reads one state of the store: that of a time in the past, or that of the first read. It neither waits for other
+    /// transactions nor delays them, and can't write.
     public static func readOnly(at time: Timestamp? = nil) -> TransactionOptions {
         TransactionOptions(attempts: 5, readOnly: ReadOnly(time: time))
     }

@@ -1,16 +1,16 @@
 package import DocumentModel
 
-/// How a transaction ended well.
+/// How a successful transaction ended.
 package enum TransactionOutcome<Result: Sendable>: Sendable {
     /// The body ran and its writes are stored.
     case committed(Result, CommitResult)
-    /// The work was done before under the same key; nothing was written now. This is the answer it gave then.
+    /// The function completed earlier under the same key, and nothing was written now. This is its stored response.
     case completed([UInt8])
 }
 
-/// Runs a body in a transaction until it commits: begin, body, commit, and again where a concurrent one won.
+/// Runs a body in a transaction until it commits: begin, body, commit, and again after a conflict.
 ///
-/// There is no pause between attempts: the store gives a transaction that lost its turn.
+/// There is no delay between attempts: the store gives the retry priority.
 package struct TransactionRunner: Sendable {
     private let firestore: Firestore
     private let options: TransactionOptions
@@ -23,10 +23,11 @@ package struct TransactionRunner: Sendable {
     /// Runs `body` as often as the options allow.
     ///
     /// - Parameters:
-    ///   - completing: the function's answer as bytes, which becomes final with the commit; nil where there is none.
-    ///   - body: what reads and buffers writes. It may run more than once, so it changes nothing outside.
-    /// - Throws: what the body threw, after a rollback; `CancellationError` where the task is cancelled between
-    ///   attempts; the store's last `aborted` where every attempt lost. Nothing is written in any of these cases.
+    ///   - completing: The function's response, which becomes final with the commit; nil if there is none.
+    ///   - body: Reads and buffers writes. It may run several times, so it must have no side effects outside the
+    ///     transaction.
+    /// - Throws: The body's error, after a rollback; `CancellationError` if the task is cancelled between attempts; the
+    ///   store's last `aborted` if every attempt lost. In all these cases nothing is written.
     package func run<Result: Sendable>(
         completing: @Sendable (Result) throws -> [UInt8]? = { _ in nil },
         _ body: @Sendable (Transaction) async throws -> Result
@@ -42,7 +43,7 @@ package struct TransactionRunner: Sendable {
                 lost = error
             }
         }
-        throw lost ?? DocumentError(.aborted, "the transaction lost to concurrent ones")
+        throw lost ?? DocumentError(.aborted, "the transaction lost to concurrent transactions")
     }
 
     private enum Attempt<Result: Sendable> {
@@ -75,9 +76,9 @@ package struct TransactionRunner: Sendable {
             answer = try completing(result)
             try Task.checkCancellation()
         } catch {
-            // A body may have caught or reworded the abort that one of its reads met; the transaction remembers it.
+            // The body may have caught or replaced the abort of one of its reads; the transaction recorded it.
             if let lost = transaction.end().lost { return .aborted(transaction.id, lost) }
-            // What an earlier try has done meanwhile may be why the body failed.
+            // The body may have failed because of what an earlier attempt has already done.
             if let answer = await rollBack(transaction.id) { return .ended(.completed(answer)) }
             throw error
         }
@@ -107,12 +108,12 @@ package struct TransactionRunner: Sendable {
         }
     }
 
-    /// Tells the store that the transaction won't commit. A store that can't be told lets it expire.
+    /// Rolls the transaction back. If the store can't be reached, the transaction expires.
     ///
-    /// - Returns: the answer of an earlier try, where the work turns out to have been done by it.
+    /// - Returns: The stored response, if an earlier attempt turns out to have committed.
     private func rollBack(_ transaction: TransactionID) async -> [UInt8]? {
         let transport = firestore.transport
-        // A task of its own: where this one is cancelled, the store is told all the same.
+        // Runs in a separate task, so that the rollback is sent even if this one is cancelled.
         return await Task {
             guard case .completed(let answer)? = try? await transport.send(.rollback(transaction)) else { return nil }
             return answer

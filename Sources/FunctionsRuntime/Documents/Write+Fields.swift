@@ -1,8 +1,8 @@
 import DocumentModel
 
 extension Write {
-    /// The document becomes exactly these fields, or with `merge` each of them changes, down to the entries of maps.
-    /// Keys are names as they are, dots and all.
+    /// Replaces the document with these fields, or with `merge` changes each of them, down to the entries of maps. Keys
+    /// are field names, including dots.
     static func set(
         _ fields: [String: any FieldInput], at reference: DocumentReference, merge: Bool
     ) throws(DocumentError) -> Write {
@@ -21,13 +21,13 @@ extension Write {
         return write
     }
 
-    /// Changes fields of an existing document. A key is a dotted path; a map replaces the one that was there.
+    /// Changes fields of an existing document. A key is a dotted path; a map replaces the previous map.
     static func update(
         _ fields: [String: any FieldInput], at reference: DocumentReference
     ) throws(DocumentError) -> Write {
         var paths: [(path: FieldPath, field: FieldValue)] = []
         for (key, input) in fields { paths.append((try FieldPath(key), input.fieldValue)) }
-        // Dictionaries have no order; sorted, the same update is the same write.
+        // Dictionaries are unordered; sorting makes equal updates equal writes.
         paths.sort { $0.path.segments.lexicographicallyPrecedes($1.path.segments) }
         for (shorter, longer) in zip(paths, paths.dropFirst()) {
             guard !longer.path.segments.starts(with: shorter.path.segments) else {
@@ -52,21 +52,21 @@ extension Write {
     }
 }
 
-/// The fields of one write, taken apart into values, changes that the store computes, and the paths of both.
+/// The fields of one write, separated into values, transforms, and the paths of both.
 private struct GatheredFields {
     enum Deletes { case nowhere, topLevel, anywhere }
 
     let acceptsDelete: Deletes
     private(set) var values: [String: Value] = [:]
     private(set) var transforms: [FieldTransform] = []
-    /// The paths of all values that hold no further ones, and of all fields that are deleted.
+    /// The paths of all leaf values and of all deleted fields.
     private(set) var leaves: [FieldPath] = []
-    /// How many maps are around the field that is looked at.
+    /// The number of maps around the current field.
     private var depth = 0
 
     init(acceptsDelete: Deletes) { self.acceptsDelete = acceptsDelete }
 
-    /// Takes fields by their names.
+    /// Adds fields by their names.
     mutating func gather(_ fields: [String: any FieldInput]) throws(DocumentError) {
         for (name, input) in fields.sorted(by: { $0.key < $1.key }) {
             try checkName(name)
@@ -74,7 +74,7 @@ private struct GatheredFields {
         }
     }
 
-    /// Takes a field by its path, through maps that are made on the way.
+    /// Adds a field by its path, and creates maps along it.
     mutating func gather(_ field: FieldValue, at path: FieldPath) throws(DocumentError) {
         guard let value = try value(field, at: path.segments) else { return }
         Self.insert(value, at: path.segments[...], into: &values)
@@ -92,13 +92,13 @@ private struct GatheredFields {
         fields[name] = .map(inner)
     }
 
-    /// The plain value of a field; nil where it is one that the store computes or deletes.
+    /// The plain value of a field; nil for a transform or a deletion.
     private mutating func value(_ field: FieldValue, at path: [String]) throws(DocumentError) -> Value? {
         switch field.content {
         case .delete:
             guard acceptsDelete == .anywhere || (acceptsDelete == .topLevel && depth == 0) else {
                 throw .invalidArgument(
-                    "FieldValue.delete() at \(FieldPath(segments: path)) can stand only at the top of updateData, "
+                    "FieldValue.delete() at \(FieldPath(segments: path)) is allowed only at the top level of updateData, "
                         + "or in setData with merge: true")
             }
             leaves.append(FieldPath(segments: path))

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Writes that are stored together or not at all.
 ///
-/// Made by ``Firestore/batch()``; a batch that was committed refuses further use.
+/// Created by ``Firestore/batch()``. A committed batch refuses further use.
 public final class WriteBatch: Sendable {
     private let firestore: Firestore
     /// Nil once committed.
@@ -11,47 +11,47 @@ public final class WriteBatch: Sendable {
 
     init(firestore: Firestore) { self.firestore = firestore }
 
-    /// Makes the document exactly these fields, or with `merge` changes these and keeps the others.
+    /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
     public func setData(
         _ fields: [String: any FieldInput], forDocument reference: DocumentReference, merge: Bool = false
     ) throws(DocumentError) {
         try add(try .set(fields, at: reference, merge: merge))
     }
 
-    /// Makes the document what a value of one's own encodes as, or with `merge` changes those fields.
+    /// Replaces the document with an encoded value, or with `merge` changes the encoded fields.
     public func setData(
         from value: some Encodable, forDocument reference: DocumentReference, merge: Bool = false
     ) throws {
         try setData(try DocumentEncoder().encode(value), forDocument: reference, merge: merge)
     }
 
-    /// Creates the document; the commit fails with `alreadyExists` where there is one.
+    /// Creates the document; the commit fails with `alreadyExists` if it exists.
     public func create(
         _ fields: [String: any FieldInput], forDocument reference: DocumentReference
     ) throws(DocumentError) {
         try add(try .create(fields, at: reference))
     }
 
-    /// Creates the document from a value of one's own.
+    /// Creates the document from a `Codable` value.
     public func create(from value: some Encodable, forDocument reference: DocumentReference) throws {
         try create(try DocumentEncoder().encode(value), forDocument: reference)
     }
 
-    /// Changes fields by their dotted paths; the commit fails with `notFound` where there is no document.
+    /// Changes fields by their dotted paths; the commit fails with `notFound` if the document doesn't exist.
     public func updateData(
         _ fields: [String: any FieldInput], forDocument reference: DocumentReference
     ) throws(DocumentError) {
         try add(try .update(fields, at: reference))
     }
 
-    /// Deletes the document; nothing happens where there is none.
+    /// Deletes the document, if it exists.
     public func deleteDocument(_ reference: DocumentReference) throws(DocumentError) {
         try add(try .delete(reference))
     }
 
-    /// Stores every write, or none.
+    /// Stores all writes, or none.
     ///
-    /// - Throws: what the store refused. The batch is used up all the same.
+    /// - Throws: The store's error. The batch can't be used again.
     public func commit() async throws(DocumentError) {
         let taken = writes.withLock { writes in
             defer { writes = nil }
@@ -73,5 +73,5 @@ public final class WriteBatch: Sendable {
 
 extension DocumentError {
     fileprivate static let batchCommitted = DocumentError(
-        .failedPrecondition, "the batch was committed before; make a new one for further writes")
+        .failedPrecondition, "the batch is committed; create a new one for further writes")
 }

@@ -1,11 +1,11 @@
 public import DocumentModel
 
-/// An event that somebody published, its data decoded into the author's type.
+/// A custom event, with its data decoded as the author's type.
 ///
-/// - Parameter Payload: what the event's JSON is read as; `[UInt8]` for the bytes as they are.
+/// - Parameter Payload: The type to decode the event's JSON as; `[UInt8]` for the unchanged bytes.
 public struct CustomEvent<Payload: Sendable>: FunctionInput {
     public let data: Payload
-    /// The event as it was published.
+    /// The event as published.
     public let cloudEvent: CloudEvent
     private let received: ReceivedEvent
 
@@ -20,34 +20,35 @@ public struct CustomEvent<Payload: Sendable>: FunctionInput {
 
     public var context: FunctionContext { received.context }
 
-    /// The event's own id, the same over all tries: the publisher's, else one it was given. Another event may have the
-    /// same one, of another source or of a publisher that sends it twice; ``deliveryID`` is unique.
+    /// The event's own id, the same for all attempts: the publisher's, or a generated one. Another event may have the
+    /// same id, from another source or from a publisher that sends it twice; ``deliveryID`` is unique.
     public var id: String { cloudEvent.id ?? received.id }
-    /// The same over all tries, and unique for the function. Later events have greater ones.
+    /// The same for all attempts, and unique for the function. Later events have greater ids.
     public var deliveryID: String { received.id }
-    /// When it happened, as the publisher says; else when it was published.
+    /// When the event happened, according to the publisher; otherwise when it was published.
     public var time: Timestamp { cloudEvent.time ?? received.event.time }
-    /// Such as `shop.order.paid`.
+    /// For example `shop.order.paid`.
     public var type: String { cloudEvent.type }
-    /// Where it happened, as a URI reference.
+    /// The origin of the event, as a URI reference.
     public var source: String { cloudEvent.source }
     public var subject: String? { cloudEvent.subject }
     /// Extension attributes.
     public var attributes: [String: String] { cloudEvent.attributes }
     /// Who published it.
     public var auth: EventAuth { received.event.auth }
-    /// Which try this is: 1 the first time.
+    /// The number of this attempt, starting with 1.
     public var attempt: Int { received.attempt }
 }
 
 extension CloudEvent {
-    /// An event whose data is a value of one's own, as JSON.
+    /// An event with a JSON-encoded value as its data.
     ///
     /// - Parameters:
-    ///   - type: such as `shop.order.paid`.
-    ///   - source: where it happened, as a URI reference: `//shop.example/orders`.
-    ///   - attributes: extension attributes, by which functions can choose: names of lower-case letters and digits.
-    /// - Throws: `EncodingError` where the value can't be written as JSON.
+    ///   - type: For example `shop.order.paid`.
+    ///   - source: The origin of the event, as a URI reference: `//shop.example/orders`.
+    ///   - attributes: Extension attributes, which functions can filter by. Names consist of lower-case letters and
+    ///     digits.
+    /// - Throws: `EncodingError` if the value can't be encoded as JSON.
     public init(
         type: String, source: String, id: String? = nil, subject: String? = nil, time: Timestamp? = nil,
         attributes: [String: String] = [:], json value: some Encodable
@@ -57,9 +58,9 @@ extension CloudEvent {
             attributes: attributes, data: try CallableEncoder(root: "data").encode(value))
     }
 
-    /// The data read as JSON. No data is null.
+    /// Decodes the data from JSON. Missing data is null.
     ///
-    /// - Throws: `DecodingError`, with the path to what is wrong.
+    /// - Throws: `DecodingError`, with the path to the error.
     public func json<Payload: Decodable>(as type: Payload.Type = Payload.self) throws -> Payload {
         try json(as: type, firestore: nil)
     }

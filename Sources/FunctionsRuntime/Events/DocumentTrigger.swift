@@ -1,12 +1,12 @@
 import DocumentModel
 import FunctionManifest
 
-/// Which changes a document trigger is for, and what it makes of them for its handler.
+/// The changes that a document trigger handles, and the handler's input for them.
 struct DocumentTrigger: Sendable {
     let manifest: TriggerManifest.DocumentTrigger
-    /// The function's.
+    /// The function's region.
     let region: String
-    /// Empty where the pattern is none, and the bundle doesn't start.
+    /// Empty if the pattern is invalid, in which case the bundle doesn't start.
     private let table: DocumentPatternTable<Void>
 
     init(_ type: DocumentEventType, _ pattern: String, _ options: FunctionOptions) {
@@ -17,7 +17,7 @@ struct DocumentTrigger: Sendable {
         table = DocumentPatternTable((try? DocumentPattern(pattern)).map { [($0, ())] } ?? [])
     }
 
-    /// Reads events whose data is made of the changed document.
+    /// Decodes events whose data is derived from the changed document.
     func reading<Payload: Sendable>(
         _ payload: @escaping @Sendable (ChangedDocument) throws -> Payload
     ) -> @Sendable (ReceivedEvent) throws -> DocumentEvent<Payload> {
@@ -44,7 +44,7 @@ struct ChangedDocument: Sendable {
     var snapshotAfter: DocumentSnapshot { DocumentSnapshot(reference: reference, document: after) }
     var change: Change { Change(before: snapshotBefore, after: snapshotAfter) }
 
-    /// - Throws: `DecodingError`, with the document and the field, where it doesn't fit the type.
+    /// - Throws: `DecodingError`, with the document and the field, if it doesn't have the type.
     func typed<T: Decodable & Sendable>(_ document: DocumentModel.Document?) throws -> Document<T> {
         try DocumentSnapshot(reference: reference, document: document).document(as: T.self)
     }
@@ -57,8 +57,7 @@ struct ChangedDocument: Sendable {
         WrittenChange(before: try before.map { try typed($0) }, after: try after.map { try typed($0) })
     }
 
-    /// The fields that differ, as an update's mask names them: down to the entries of maps that were maps before. Nil
-    /// where it is no update.
+    /// The fields that differ, as in an update mask: down to the entries of existing maps. Nil if this isn't an update.
     var updateMask: [FieldPath]? {
         guard let before, let after else { return nil }
         var mask: [FieldPath] = []

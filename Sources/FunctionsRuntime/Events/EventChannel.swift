@@ -1,22 +1,22 @@
 public import DocumentModel
 
-/// Where events are published, for the functions made by `onCustomEventPublished` and whoever else listens.
+/// Publishes events to functions declared with `onCustomEventPublished`, and to other consumers.
 public struct EventChannel: Sendable {
     private let firestore: Firestore
 
     init(firestore: Firestore) { self.firestore = firestore }
 
-    /// Publishes events, all of them or none. They are there for good when this returns; an event that no function is for
-    /// is none.
+    /// Publishes events, all or none. They are durable when this returns. An event that matches no function is
+    /// discarded.
     ///
-    /// Within a transactional function use ``Transaction/publish(_:)``: the event then happens if and only if the
+    /// In a transactional function use ``Transaction/publish(_:)``: the event is then published if and only if the
     /// transaction commits.
     ///
-    /// - Throws: `invalidArgument` where an event is impossible: it lacks a type or a source, an attribute can't be called
-    ///   so, or its data has more than 1 MiB.
+    /// - Throws: `invalidArgument` if an event is invalid: it lacks a type or a source, has an invalid attribute name,
+    ///   or its data exceeds 1 MiB.
     public func publish(_ events: CloudEvent...) async throws(DocumentError) { try await publish(events) }
 
-    /// Publishes events, all of them or none.
+    /// Publishes events, all or none.
     public func publish(_ events: [CloudEvent]) async throws(DocumentError) {
         guard !events.isEmpty else { return }
         for event in events { _ = try DocumentLimits.check(event) }
@@ -24,7 +24,7 @@ public struct EventChannel: Sendable {
     }
 }
 
-/// A topic, by its name. It needs not be made before.
+/// A topic, identified by its name. It needn't be created.
 public struct Topic: Sendable {
     public let name: String
     private let firestore: Firestore
@@ -36,9 +36,9 @@ public struct Topic: Sendable {
 
     /// Publishes a value as JSON.
     ///
-    /// - Returns: the message's id.
-    /// - Throws: `invalidArgument` where no topic can be called so, or the message is too large; `EncodingError` where the
-    ///   value can't be written as JSON.
+    /// - Returns: The message's id.
+    /// - Throws: `invalidArgument` if the topic's name is invalid or the message is too large; `EncodingError` if the
+    ///   value can't be encoded as JSON.
     @discardableResult
     public func publish(
         json value: some Encodable, attributes: [String: String] = [:], orderingKey: String? = nil
@@ -47,7 +47,7 @@ public struct Topic: Sendable {
             data: try CallableEncoder(root: "message").encode(value), attributes: attributes, orderingKey: orderingKey)
     }
 
-    /// Publishes a message of any bytes.
+    /// Publishes a message with any bytes.
     @discardableResult
     public func publish(
         data: [UInt8], attributes: [String: String] = [:], orderingKey: String? = nil
@@ -62,7 +62,7 @@ public struct Topic: Sendable {
 }
 
 extension PubSubMessage {
-    /// A new message with an id of its own.
+    /// A new message with a generated id.
     init(data: [UInt8], attributes: [String: String], orderingKey: String?, at time: Timestamp) {
         self.init(
             data: data, attributes: attributes, orderingKey: orderingKey, messageID: Self.makeID(), publishTime: time)

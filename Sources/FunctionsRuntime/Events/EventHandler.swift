@@ -1,9 +1,9 @@
-/// The handler of a function that is told of events, with its types erased.
+/// A type-erased handler of events.
 package struct EventHandler: Sendable {
     package let isTransactional: Bool
     private let body: @Sendable (ReceivedEvent) async throws -> Void
 
-    /// - Parameter read: makes of an event what the handler takes.
+    /// - Parameter read: Decodes the handler's input from an event.
     init<Input: Sendable>(
         _ read: @escaping @Sendable (ReceivedEvent) throws -> Input,
         _ handler: @escaping @Sendable (Input) async throws -> Void
@@ -12,7 +12,7 @@ package struct EventHandler: Sendable {
         body = { received in try await handler(try read(received)) }
     }
 
-    /// A transactional handler: the commit of what it does also ends the delivery.
+    /// A transactional handler: the commit of its writes also ends the delivery.
     init<Input: Sendable>(
         _ read: @escaping @Sendable (ReceivedEvent) throws -> Input,
         _ handler: @escaping @Sendable (Input, Transaction) async throws -> Void
@@ -27,12 +27,12 @@ package struct EventHandler: Sendable {
         }
     }
 
-    /// Nobody waits for the answer: losing to others is no failure of the event, as long as there is time.
+    /// No caller waits for the result, so conflicts are retried as long as there is time and don't fail the attempt.
     private static let attempts = 50
 
-    /// Runs the handler on the `DeliveryAttempt` that is the invocation's body.
+    /// Runs the handler on the `DeliveryAttempt` in the invocation's body.
     ///
-    /// - Throws: what the handler throws; ``UnreadableEvent`` and `DecodingError` where it isn't run.
+    /// - Throws: What the handler throws; ``UnreadableEvent`` and `DecodingError` if the handler doesn't run.
     package func run(_ context: InvocationContext) async throws {
         try await body(try ReceivedEvent(context))
     }

@@ -1,20 +1,19 @@
 package import FunctionManifest
 
-/// How an event whose handler fails is tried again.
+/// How an event whose handler fails is retried.
 public struct EventRetry: Sendable {
     package let manifest: EventRetryManifest?
 
-    /// Not at all: the event is dropped, which is logged and counted.
+    /// No retries: the event is dropped, logged and counted.
     public static let never = EventRetry(manifest: nil)
 
-    /// With pauses that double, until the event is too old or was tried often enough. Then it is kept among the dead
-    /// letters, for the operator.
+    /// Exponential backoff, up to a maximum age or number of attempts. Then the delivery is dead-lettered.
     ///
     /// - Parameters:
-    ///   - first: the first pause.
-    ///   - longest: the pause that is doubled no more.
-    ///   - age: counted from the event, to the second; 1 s to 7 days.
-    ///   - attempts: tries in all, the first one included; nil for as many as the age allows.
+    ///   - first: The first delay.
+    ///   - longest: The maximum delay.
+    ///   - age: The maximum age of the event, 1 s to 7 days, in whole seconds.
+    ///   - attempts: The maximum number of attempts, including the first one; nil for no limit but the age.
     public static func exponential(
         from first: Duration = .seconds(10), to longest: Duration = .seconds(600),
         for age: Duration = .seconds(86_400), attempts: Int? = nil
@@ -26,27 +25,27 @@ public struct EventRetry: Sendable {
     }
 }
 
-/// In which order a trigger is told of changes.
+/// The order in which a trigger handles changes.
 public struct EventOrdering: Sendable, Hashable {
     package let isPerDocument: Bool
 
-    /// In any, many at a time.
+    /// Any order, concurrently.
     public static let none = EventOrdering(isPerDocument: false)
 
-    /// The changes of one document one at a time, in the order of their commits; those of different documents side by
-    /// side. A change that fails holds up the later ones of its document, until it succeeds or is given up.
+    /// The changes of one document one at a time, in commit order; those of different documents concurrently. A change
+    /// that fails delays later changes of its document until it succeeds or is given up.
     public static let perDocument = EventOrdering(isPerDocument: true)
 }
 
-/// How a failed task is tried again.
+/// How a failed task is retried.
 public struct TaskRetry: Sendable, Hashable {
-    /// Tries in all, the first one included; -1 for no bound.
+    /// The maximum number of attempts, including the first one; -1 for no limit.
     public var maxAttempts: Int
-    /// The time in which to try, counted from the first try; 0 for no bound.
+    /// The time limit for attempts, counted from the first one; 0 for no limit.
     public var maxRetrySeconds: Int
     public var minBackoffSeconds: Double
     public var maxBackoffSeconds: Double
-    /// How often the pause doubles before it grows evenly.
+    /// How often the backoff doubles before it grows linearly.
     public var maxDoublings: Int
 
     public init(
@@ -62,11 +61,11 @@ public struct TaskRetry: Sendable, Hashable {
 }
 
 extension FunctionOption where Kind: RetriedFunctionKind {
-    /// Whether an event whose handler fails is tried again: from 10 s to 600 s apart, for 24 hours. Default false: the
-    /// event is dropped.
+    /// Whether an event whose handler fails is retried: with delays from 10 s to 600 s, for 24 hours. Default false:
+    /// the event is dropped.
     public static func retry(_ retry: Bool = true) -> Self { .retry(retry ? .exponential() : .never) }
 
-    /// How an event whose handler fails is tried again, such as `.exponential(from: .seconds(1), attempts: 8)`.
+    /// How an event whose handler fails is retried, such as `.exponential(from: .seconds(1), attempts: 8)`.
     public static func retry(_ retry: EventRetry) -> Self { .init { $0.retry = retry.manifest } }
 }
 
@@ -74,20 +73,20 @@ extension FunctionOption where Kind == FunctionKind.Document {
     /// In which order changes are handled. Default: any.
     public static func ordering(_ ordering: EventOrdering) -> Self { .init { $0.isOrdered = ordering.isPerDocument } }
 
-    /// Gives events the type that tells who made the change: `google.cloud.firestore.document.v1.created.withAuthContext`
-    /// and its kin. `auth` is there in any case.
+    /// Selects the event types with auth context: `google.cloud.firestore.document.v1.created.withAuthContext` and so
+    /// on. `auth` is available with either type.
     public static func withAuthContext() -> Self { .init { $0.hasAuthContext = true } }
 }
 
 extension FunctionOption where Kind == FunctionKind.TaskQueue {
-    /// How a failed task is tried again. Default: three times in all, the pauses from 0.1 s on.
+    /// How a failed task is retried. Default: three attempts in total, with backoff starting at 0.1 s.
     public static func retry(_ retry: TaskRetry) -> Self { .init { $0.taskRetry = retry } }
 
-    /// How fast the queue is worked off.
+    /// How fast the queue dispatches tasks.
     ///
     /// - Parameters:
-    ///   - maxConcurrentDispatches: tasks at a time, 1 to 5000. Default 1000.
-    ///   - maxDispatchesPerSecond: more than 0, at most 500. Default 500.
+    ///   - maxConcurrentDispatches: Concurrent tasks, 1 to 5000. Default 1000.
+    ///   - maxDispatchesPerSecond: More than 0, at most 500. Default 500.
     public static func rateLimits(
         maxConcurrentDispatches: Int = 1000, maxDispatchesPerSecond: Double = 500
     ) -> Self {

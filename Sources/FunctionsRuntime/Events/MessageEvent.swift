@@ -6,12 +6,12 @@ public import DocumentModel
     import Foundation
 #endif
 
-/// A message of a topic, as a function is told of it.
+/// A message on a topic, as a function receives it.
 public struct MessageEvent: FunctionInput {
     public let data: MessagePublishedData
     private let event: CustomEvent<[UInt8]>
 
-    /// - Throws: `DecodingError` where the event's data is no message.
+    /// - Throws: `DecodingError` if the event's data isn't a message.
     init(_ received: ReceivedEvent) throws {
         event = try CustomEvent(received) { event, _ in event.data }
         let published = try event.cloudEvent.json(as: PublishedMessage.self)
@@ -24,9 +24,9 @@ public struct MessageEvent: FunctionInput {
 
     public var context: FunctionContext { event.context }
 
-    /// The message's id, the same over all tries. A publisher chooses it; ``deliveryID`` is unique.
+    /// The message's id, the same for all attempts. The publisher chooses it; ``deliveryID`` is unique.
     public var id: String { event.id }
-    /// The same over all tries, and unique for the function. Later events have greater ones.
+    /// The same for all attempts, and unique for the function. Later events have greater ids.
     public var deliveryID: String { event.deliveryID }
     public var time: Timestamp { event.time }
     /// `//pubsub.googleapis.com/projects/P/topics/T`
@@ -36,18 +36,18 @@ public struct MessageEvent: FunctionInput {
     public var topic: String { event.attributes[PubSubMessage.topicAttribute] ?? "" }
     /// Who published it.
     public var auth: EventAuth { event.auth }
-    /// Which try this is: 1 the first time.
+    /// The number of this attempt, starting with 1.
     public var attempt: Int { event.attempt }
 }
 
-/// What an event of a topic tells.
+/// The data of a topic's event.
 public struct MessagePublishedData: Sendable {
     public let message: PubSubMessage
     /// `projects/P/subscriptions/S`
     public let subscription: String
 }
 
-/// The data of the event, as Pub/Sub writes it.
+/// The event's data in Pub/Sub's JSON format.
 private struct PublishedMessage: Decodable {
     var message: Message
     var subscription: String?
@@ -62,13 +62,13 @@ private struct PublishedMessage: Decodable {
 }
 
 extension PubSubMessage {
-    /// The data read as JSON.
+    /// Decodes the data from JSON.
     ///
-    /// - Throws: `DecodingError`, with the path to what is wrong.
+    /// - Throws: `DecodingError`, with the path to the error.
     public func json<Payload: Decodable>(as type: Payload.Type = Payload.self) throws -> Payload {
         try CallableDecoder(root: "message").decode(type, from: data)
     }
 
-    /// The data as a text in UTF-8; nil where it is none.
+    /// The data as a UTF-8 string; nil if it isn't one.
     public var text: String? { String(validating: data, as: UTF8.self) }
 }

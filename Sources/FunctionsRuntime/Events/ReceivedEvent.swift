@@ -1,7 +1,7 @@
 import DocumentModel
 import NIOCore
 
-/// An event as an invocation brings it, with the try it is.
+/// An event as an invocation receives it, with its attempt.
 package struct ReceivedEvent: Sendable {
     let event: Event
     let retryCount: Int
@@ -20,23 +20,24 @@ package struct ReceivedEvent: Sendable {
             previousResponse = attempt.previousResponse
             retryReason = attempt.retryReason
         } catch {
-            throw UnreadableEvent(description: "the invocation's body is no event: \(error)")
+            throw UnreadableEvent(description: "the invocation's body isn't an event: \(error)")
         }
         context = FunctionContext(invocation)
     }
 
-    /// The same over all tries, and unique for the function whatever the event is: no publisher chooses it.
+    /// The same for all attempts, and unique for the function: publishers don't choose it.
     var id: String { event.id.description }
-    /// 1 the first time.
+    /// The number of the attempt, starting with 1.
     var attempt: Int { retryCount + 1 }
 
-    /// The error of a function that is told of what it isn't for: it was something else when the event happened.
+    /// The error for an event that doesn't match the function's trigger: the function had another one when the event
+    /// happened.
     func unexpected(_ wanted: String) -> UnreadableEvent {
-        UnreadableEvent(description: "the event \(id) is \(event.content.kind), and the function is for \(wanted)")
+        UnreadableEvent(description: "the event \(id) is \(event.content.kind), but the function handles \(wanted)")
     }
 }
 
-/// Why a handler isn't run: what it is told of isn't what it takes.
+/// The received event doesn't match the handler, which therefore doesn't run.
 package struct UnreadableEvent: Error, CustomStringConvertible {
     package var description: String
 }

@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// A queue of tasks, by the name of the function that takes them.
+/// A task queue, identified by the name of the function that handles its tasks.
 public struct TaskQueue: Sendable {
     public let name: String
     private let firestore: Firestore
@@ -10,32 +10,32 @@ public struct TaskQueue: Sendable {
         self.firestore = firestore
     }
 
-    /// Puts a task into the queue. It is there for good when this returns.
+    /// Enqueues a task. The task is durable when this returns.
     ///
-    /// Within a transactional function use ``Transaction/enqueue(_:to:options:)``: the task then exists if and only if the
-    /// transaction commits. A plain handler that is tried again enqueues again, unless it names the task. It then finds the
-    /// name taken by its own try before, which is no failure:
+    /// In a transactional function use ``Transaction/enqueue(_:to:options:)``: the task then exists if and only if the
+    /// transaction commits. A handler that isn't transactional and is retried enqueues again, unless it names the task.
+    /// Treat the name that an earlier attempt has taken as success:
     ///
     ///     do {
     ///         try await event.taskQueue("mail").enqueue(receipt, options: TaskOptions(id: event.deliveryID))
     ///     } catch let error as DocumentError where error.code == .alreadyExists {}
     ///
-    /// - Parameter data: what the function gets as its data; at most 1 MiB as JSON.
-    /// - Throws: ``DocumentError`` with `notFound` where there is no such queue, `alreadyExists` where a task has the name
-    ///   or had it within a day, `invalidArgument` where an option is impossible; `EncodingError` where the data can't be
-    ///   written as JSON. Nothing is enqueued then.
+    /// - Parameter data: The data for the function, at most 1 MiB as JSON.
+    /// - Throws: ``DocumentError`` with `notFound` if there is no such queue, `alreadyExists` if a task has the name or
+    ///   had it within the last day, `invalidArgument` if an option is invalid; `EncodingError` if the data can't be
+    ///   encoded as JSON. Nothing is enqueued then.
     public func enqueue(_ data: some Encodable, options: TaskOptions = TaskOptions()) async throws {
         let draft = try options.draft(of: data, for: name, at: firestore.transport.now)
         _ = try await firestore.transport.commit([], effects: [.enqueue(draft)])
     }
 
-    /// Takes a task back that hasn't ended, for good. One that isn't there, or has ended, is no error.
+    /// Deletes a task that hasn't ended. A task that doesn't exist or has ended isn't an error.
     ///
-    /// One that is being run isn't tried again; a transactional handler's commit fails then, a plain one goes on to its
-    /// end. The task's name stays taken for a day. In a transaction use ``Transaction/deleteTask(_:from:)``.
+    /// A running task isn't retried: the commit of a transactional handler fails, another handler runs to its end. The
+    /// task's name stays reserved for a day. In a transaction use ``Transaction/deleteTask(_:from:)``.
     ///
-    /// - Parameter id: the task's name, as ``TaskOptions/id`` or ``TaskRequest/id`` has it.
-    /// - Throws: `notFound` where there is no such queue, `invalidArgument` where no task can be called so.
+    /// - Parameter id: The task's name, as in ``TaskOptions/id`` or ``TaskRequest/id``.
+    /// - Throws: `notFound` if there is no such queue, `invalidArgument` if the name is invalid.
     public func delete(_ id: String) async throws(DocumentError) {
         try DocumentLimits.check(taskName: id)
         _ = try await firestore.transport.commit([], effects: [.deleteTask(id, queue: name)])
@@ -50,20 +50,20 @@ public struct TaskOptions: Sendable {
         case after(Duration)
     }
 
-    /// The task's name, unique in its queue until a day after it has ended: 1 to 500 letters, digits, `_` and `-`. Nil
-    /// for one of its own.
+    /// The task's name, unique in its queue until a day after the task has ended: 1 to 500 letters, digits, `_` and
+    /// `-`. Nil to have one generated.
     public var id: String?
-    /// How long one try may take, 15 s to 1800 s; nil for the function's timeout.
+    /// The time limit of one attempt, 15 s to 1800 s; nil for the function's timeout.
     public var dispatchDeadline: Duration?
-    /// Headers that the handler finds in ``TaskRequest/headers``.
+    /// Headers, available to the handler as ``TaskRequest/headers``.
     public var headers: [String: String]
-    /// Whether the task begins a chain of its own; false by default. Else it counts as caused by the event that the
-    /// function handles, and a chain that is too long ends as a dead letter: a task that enqueues itself again until
-    /// something is done must begin anew each time. What starts two such tasks never ends by itself.
+    /// Whether the task starts a new event chain; false by default. Otherwise it counts as caused by the event that the
+    /// function handles, and a chain that is too long is dead-lettered. A task that enqueues itself until something is
+    /// done must start a new chain each time. If such a task enqueues two, the chain never ends.
     public var startsNewChain: Bool
     private var schedule: Schedule
 
-    /// - Parameter scheduleTime: the earliest time, at most 30 days ahead; nil for at once.
+    /// - Parameter scheduleTime: The earliest time, at most 30 days ahead; nil for immediately.
     public init(
         scheduleTime: Timestamp? = nil, id: String? = nil, dispatchDeadline: Duration? = nil,
         headers: [String: String] = [:], startsNewChain: Bool = false
@@ -71,7 +71,7 @@ public struct TaskOptions: Sendable {
         self.init(schedule: scheduleTime.map { .at($0) } ?? .now, id, dispatchDeadline, headers, startsNewChain)
     }
 
-    /// - Parameter scheduleDelay: how long to wait at least, up to 30 days.
+    /// - Parameter scheduleDelay: The minimum delay, at most 30 days.
     public init(
         scheduleDelay: Duration, id: String? = nil, dispatchDeadline: Duration? = nil, headers: [String: String] = [:],
         startsNewChain: Bool = false
@@ -90,9 +90,9 @@ public struct TaskOptions: Sendable {
         self.startsNewChain = startsNewChain
     }
 
-    /// The task that these make of data.
+    /// The task with these options.
     ///
-    /// - Throws: `EncodingError`; ``DocumentError`` `invalidArgument` where an option is impossible.
+    /// - Throws: `EncodingError`; ``DocumentError`` `invalidArgument` if an option is invalid.
     package func draft(of data: some Encodable, for queue: String, at now: Timestamp) throws -> TaskDraft {
         var headers = headers
         if !headers.keys.contains(where: { $0.lowercased() == "content-type" }) {
@@ -105,7 +105,7 @@ public struct TaskOptions: Sendable {
         return draft
     }
 
-    /// Whether it is possible is for the limits to say; what no time can hold is beyond them in any case.
+    /// The limits are checked later; a delay beyond the range of a timestamp exceeds them anyway.
     private func time(from now: Timestamp) -> Timestamp? {
         switch schedule {
         case .now: nil
@@ -114,7 +114,7 @@ public struct TaskOptions: Sendable {
         }
     }
 
-    /// In whole seconds, so that what is out of bounds stays so.
+    /// In whole seconds, rounded so that an invalid value stays invalid.
     private var deadline: Int? {
         guard let (seconds, fraction) = dispatchDeadline?.components else { return nil }
         return Int(clamping: fraction > 0 && seconds < .max ? seconds + 1 : seconds)

@@ -1,21 +1,21 @@
 public import DocumentModel
 import WorkerProtocol
 
-/// A task of a queue, its data decoded into the author's type.
+/// A task with its data decoded as the author's type.
 public struct TaskRequest<Payload: Decodable & Sendable>: FunctionInput {
-    /// What was enqueued.
+    /// The data of the task.
     public let data: Payload
     private let task: TaskDraft
     private let received: ReceivedEvent
 
-    /// - Throws: ``HttpsError`` `invalidArgument` naming the path that doesn't decode.
+    /// - Throws: ``HttpsError`` `invalidArgument` with the path that doesn't decode.
     init(_ received: ReceivedEvent) throws {
         guard case .task(let task) = received.event.content else { throw received.unexpected("tasks") }
         do {
             let decoder = CallableDecoder(root: nil, firestore: received.context.firestore)
             data = try decoder.decode(TaskBody<Payload>.self, from: task.body).data
         } catch let error as DecodingError {
-            throw HttpsError(.invalidArgument, "The task's body can't be read: " + error.explanation)
+            throw HttpsError(.invalidArgument, "The task's body can't be decoded: " + error.explanation)
         }
         self.task = task
         self.received = received
@@ -25,24 +25,25 @@ public struct TaskRequest<Payload: Decodable & Sendable>: FunctionInput {
 
     /// The queue, which has the function's name.
     public var queueName: String { task.queue }
-    /// The task's name: the one it was given, else one of its own. The same over all tries.
+    /// The task's name, given or generated. The same for all attempts.
     public var id: String { task.name ?? received.id }
-    /// The same over all tries, and unique for the queue for good: a name may be used again a day after its task.
+    /// The same for all attempts, and unique for the queue permanently, whereas a name may be reused a day after its
+    /// task has ended.
     public var deliveryID: String { received.id }
-    /// Tries before this one: all of them.
+    /// The number of attempts before this one.
     public var retryCount: Int { received.retryCount }
-    /// Tries before this one that a handler answered.
+    /// The number of earlier attempts that a handler completed.
     public var executionCount: Int { received.executionCount }
-    /// When the task was to be handled, at the earliest.
+    /// When the task was due.
     public var scheduledTime: Timestamp { task.scheduleTime ?? received.event.time }
-    /// The HTTP status that the try before ended with.
+    /// The HTTP status of the previous attempt.
     public var previousResponse: Int? { received.previousResponse }
-    /// Why the task is tried again.
+    /// Why the task is retried.
     public var retryReason: String? { received.retryReason }
     /// Who enqueued the task.
     public var auth: EventAuth { received.event.auth }
 
-    /// The task's own headers, and those of the field: `X-CloudTasks-QueueName` and its kin.
+    /// The task's own headers, and Cloud Tasks' headers: `X-CloudTasks-QueueName` and so on.
     public var headers: Headers {
         var pairs = task.headers.filter { !$0.key.lowercased().hasPrefix("x-cloudtasks-") }
             .map { (name: $0.key, value: $0.value) }
@@ -61,7 +62,7 @@ public struct TaskRequest<Payload: Decodable & Sendable>: FunctionInput {
     }
 }
 
-/// What a task's body holds: as a callable's, its data and nothing else.
+/// A task's body: like a callable's, with data only.
 private struct TaskBody<Payload: Decodable>: Decodable {
     var data: Payload
 
@@ -69,7 +70,7 @@ private struct TaskBody<Payload: Decodable>: Decodable {
         let container = try decoder.container(keyedBy: PathKey.self)
         for key in container.allKeys where key.stringValue != "data" {
             throw DecodingError.dataCorruptedError(
-                forKey: key, in: container, debugDescription: "a task's body has \"data\" alone")
+                forKey: key, in: container, debugDescription: "a task's body must contain only \"data\"")
         }
         data = try container.decode(Payload.self, forKey: .name("data"))
     }

@@ -1,26 +1,26 @@
 public import DocumentModel
 
-// What happens if and only if the transaction commits. It can't be read, so reads may follow it.
+// Effects of the commit. No read can observe them, so reads may follow.
 extension Transaction {
-    /// Puts a task into a queue with the commit.
+    /// Enqueues a task with the commit.
     ///
     /// - Parameters:
-    ///   - data: what the function gets as its data; at most 1 MiB as JSON.
-    ///   - queue: the name of the function that takes the tasks.
-    /// - Throws: ``DocumentError`` with `invalidArgument` where an option is impossible, `failedPrecondition` in a
-    ///   read-only transaction; `EncodingError` where the data can't be written as JSON. The commit fails with `notFound`
-    ///   where there is no such queue, with `alreadyExists` where the name is taken, and then nothing is written.
+    ///   - data: The data for the function, at most 1 MiB as JSON.
+    ///   - queue: The name of the function that handles the tasks.
+    /// - Throws: ``DocumentError`` with `invalidArgument` if an option is invalid, `failedPrecondition` in a read-only
+    ///   transaction; `EncodingError` if the data can't be encoded as JSON. The commit fails with `notFound` if there
+    ///   is no such queue, and with `alreadyExists` if the name is taken; nothing is written then.
     public func enqueue(_ data: some Encodable, to queue: String, options: TaskOptions = TaskOptions()) throws {
         try buffer(.enqueue(try options.draft(of: data, for: queue, at: firestore.transport.now)))
     }
 
-    /// Takes a task back with the commit, as ``TaskQueue/delete(_:)`` does.
+    /// Deletes a task with the commit, like ``TaskQueue/delete(_:)``.
     ///
     /// - Parameters:
-    ///   - id: the task's name.
-    ///   - queue: the name of the function that takes the tasks.
-    /// - Throws: `invalidArgument` where no task can be called so, `failedPrecondition` in a read-only transaction. The
-    ///   commit fails with `notFound` where there is no such queue; a task that isn't there is no error.
+    ///   - id: The task's name.
+    ///   - queue: The name of the function that handles the tasks.
+    /// - Throws: `invalidArgument` if the name is invalid, `failedPrecondition` in a read-only transaction. The commit
+    ///   fails with `notFound` if there is no such queue; a task that doesn't exist isn't an error.
     public func deleteTask(_ id: String, from queue: String) throws(DocumentError) {
         try DocumentLimits.check(taskName: id)
         try buffer(.deleteTask(id, queue: queue))
@@ -28,7 +28,7 @@ extension Transaction {
 
     /// Publishes an event with the commit.
     ///
-    /// - Throws: `invalidArgument` where the event is impossible, `failedPrecondition` in a read-only transaction.
+    /// - Throws: `invalidArgument` if the event is invalid, `failedPrecondition` in a read-only transaction.
     public func publish(_ event: CloudEvent) throws(DocumentError) {
         _ = try DocumentLimits.check(event)
         try buffer(.publish(event))
@@ -46,7 +46,7 @@ extension Transaction {
             orderingKey: orderingKey)
     }
 
-    /// Publishes a message of any bytes to a topic with the commit.
+    /// Publishes a message with any bytes to a topic with the commit.
     ///
     /// - Returns: the message's id.
     @discardableResult

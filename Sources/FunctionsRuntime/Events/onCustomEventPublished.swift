@@ -9,8 +9,9 @@ import FunctionManifest
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
 ///   - type: the event's type.
 ///   - filters: attributes and extensions that an event must have, with exactly these values: `["source": "//shop"]`.
-///   - handler: told at least once of every such event. What it throws fails the try; see
-///     ``FunctionOption/retry(_:)-(EventRetry)``. Data that isn't JSON of its type does so too, and it doesn't run.
+/// - handler: Runs at least once for every matching event. If it throws, the attempt has failed; see
+///   ``FunctionOption/retry(_:)-(EventRetry)``. If the data doesn't decode, the attempt has failed too, and the handler
+///   doesn't run.
 public func onCustomEventPublished<Payload: Decodable & Sendable>(
     _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
     handler: @escaping @Sendable (CustomEvent<Payload>) async throws -> Void
@@ -18,7 +19,7 @@ public func onCustomEventPublished<Payload: Decodable & Sendable>(
     listener(name, type, filters, options, EventHandler(typed(), handler))
 }
 
-/// Runs when an event of a type is published; the handler's writes and the event's end are one commit.
+/// Runs when an event of a type is published. The handler's writes and the event's end are one commit.
 public func onCustomEventPublished<Payload: Decodable & Sendable>(
     _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
     handler: @escaping @Sendable (CustomEvent<Payload>, Transaction) async throws -> Void
@@ -26,7 +27,7 @@ public func onCustomEventPublished<Payload: Decodable & Sendable>(
     listener(name, type, filters, options, EventHandler(typed(), handler))
 }
 
-/// Runs when an event of a type is published, and gets its data as it is.
+/// Runs when an event of a type is published, and receives its data unchanged.
 public func onCustomEventPublished(
     _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
     handler: @escaping @Sendable (CustomEvent<[UInt8]>) async throws -> Void
@@ -34,8 +35,8 @@ public func onCustomEventPublished(
     listener(name, type, filters, options, EventHandler(raw, handler))
 }
 
-/// Runs when an event of a type is published, and gets its data as it is; the handler's writes and the event's end are
-/// one commit.
+/// Runs when an event of a type is published, and receives its data unchanged. The handler's writes and the event's end
+/// are one commit.
 public func onCustomEventPublished(
     _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
     handler: @escaping @Sendable (CustomEvent<[UInt8]>, Transaction) async throws -> Void
@@ -51,7 +52,7 @@ public func onCustomEventPublished(
 ///
 /// - Parameters:
 ///   - topic: starts with a letter; 3 to 255 letters, digits and `-._~+%`.
-///   - handler: told at least once of every message.
+/// - handler: Runs at least once for every message.
 public func onMessagePublished(
     _ name: String, topic: String, _ options: EventOption...,
     handler: @escaping @Sendable (MessageEvent) async throws -> Void
@@ -60,7 +61,7 @@ public func onMessagePublished(
         name, PubSubMessage.eventType, topicFilter(topic), options, EventHandler({ try MessageEvent($0) }, handler))
 }
 
-/// Runs when a message is published to a topic; the handler's writes and the message's end are one commit.
+/// Runs when a message is published to a topic. The handler's writes and the message's end are one commit.
 public func onMessagePublished(
     _ name: String, topic: String, _ options: EventOption...,
     handler: @escaping @Sendable (MessageEvent, Transaction) async throws -> Void

@@ -1,13 +1,13 @@
 import FunctionManifest
 
-/// Handles the tasks of a queue, which has the function's name.
+/// Handles the tasks of the queue with the function's name.
 ///
 ///     onTaskDispatched("sendReceipt", .retry(TaskRetry(maxAttempts: 5))) { (request: TaskRequest<Receipt>) in … }
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
-///   - handler: run at least once for every task. What it throws fails the try. Data that doesn't decode does so too, and
-///     the handler doesn't run.
+/// - handler: Runs at least once for every task. If it throws, the attempt has failed. If the data doesn't decode, the
+///   attempt has failed too, and the handler doesn't run.
 public func onTaskDispatched<Payload: Decodable & Sendable>(
     _ name: String, _ options: TaskQueueOption...,
     handler: @escaping @Sendable (TaskRequest<Payload>) async throws -> Void
@@ -15,7 +15,7 @@ public func onTaskDispatched<Payload: Decodable & Sendable>(
     queue(name, options, EventHandler({ try TaskRequest($0) }, handler))
 }
 
-/// Handles the tasks of a queue; the handler's writes and the task's end are one commit.
+/// Handles the tasks of a queue. The handler's writes and the task's end are one commit.
 public func onTaskDispatched<Payload: Decodable & Sendable>(
     _ name: String, _ options: TaskQueueOption...,
     handler: @escaping @Sendable (TaskRequest<Payload>, Transaction) async throws -> Void

@@ -1,6 +1,6 @@
 package import WorkerProtocol
 
-/// Who calls: the claims of an ID token that the host has verified.
+/// The calling user: the claims of an ID token that the host has verified.
 public struct AuthData: Sendable {
     /// The user's id.
     public let uid: String
@@ -11,15 +11,15 @@ public struct AuthData: Sendable {
         claims = LazyClaims(identity.claims)
     }
 
-    /// Every claim of the token, custom ones among them.
+    /// All claims of the token, including custom ones.
     public var token: JSONValue { claims.value }
 }
 
-/// Which app calls: the claims of an App Check token that the host has verified.
+/// The calling app: the claims of an App Check token that the host has verified.
 public struct AppCheckData: Sendable {
     /// The app's id.
     public let appID: String
-    /// Whether the token was used up by an earlier call. Always false without the option `consumeAppCheckToken`.
+    /// Whether an earlier call consumed the token. Always false without the option `consumeAppCheckToken`.
     public let alreadyConsumed: Bool
     private let claims: LazyClaims
 
@@ -29,6 +29,6 @@ public struct AppCheckData: Sendable {
         claims = LazyClaims(identity.claims)
     }
 
-    /// Every claim of the token.
+    /// All claims of the token.
     public var token: JSONValue { claims.value }
 }

@@ -1,6 +1,6 @@
 package import FunctionManifest
 
-/// Which origins' pages may call a function from a browser.
+/// Which web origins may call a function from a browser.
 public struct CORS: Sendable, Hashable {
     package let policy: CORSPolicy
 
@@ -10,7 +10,7 @@ public struct CORS: Sendable, Hashable {
     /// Every origin.
     public static let any = CORS(policy: .any)
 
-    /// These origins, each as a browser sends it: `https://shop.example`. None is the same as ``off``.
+    /// These origins, each as a browser sends it: `https://shop.example`. An empty list is the same as ``off``.
     public static func origins(_ origins: String...) -> CORS {
         CORS(policy: origins.isEmpty ? .off : .origins(origins))
     }

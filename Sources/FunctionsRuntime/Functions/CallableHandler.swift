@@ -6,7 +6,7 @@ private struct OversizedAnswer: Error, CustomStringConvertible {
     var description: String { "the answer has \(bytes) bytes; the limit is 32 MiB" }
 }
 
-/// A callable's handler with its types erased: from an invocation to the answer's JSON.
+/// A type-erased callable handler: from an invocation to the result's JSON.
 package struct CallableHandler: Sendable {
     package let isTransactional: Bool
     var authPolicy: (@Sendable (AuthData?) -> Bool)?
@@ -26,7 +26,7 @@ package struct CallableHandler: Sendable {
                 completing: { answer in answer },
                 { transaction -> [UInt8] in
                     let answer = try CallableEncoder().encode(try await handler(context, transaction))
-                    // Before the commit: work that is done must be answerable.
+                    // Checked before the commit: a committed result must be returnable.
                     guard answer.count <= Frame.maxAnswer else { throw OversizedAnswer(bytes: answer.count) }
                     return answer
                 })
@@ -36,8 +36,8 @@ package struct CallableHandler: Sendable {
         }
     }
 
-    /// - Returns: the answer, JSON.
-    /// - Throws: ``HttpsError`` for the caller; anything else is the author's bug.
+    /// - Returns: The result as JSON.
+    /// - Throws: ``HttpsError`` for the caller; any other error is reported as INTERNAL.
     package func run(_ context: InvocationContext) async throws -> [UInt8] {
         if let authPolicy, !authPolicy(context.head.auth.map(AuthData.init)) {
             throw HttpsError(.permissionDenied, "Permission Denied")

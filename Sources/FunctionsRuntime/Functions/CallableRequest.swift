@@ -1,6 +1,6 @@
 import WorkerProtocol
 
-/// A call of a callable function, its data decoded into the author's type.
+/// A call of a callable function, with its data decoded as the author's type.
 public struct CallableRequest<Input: Decodable & Sendable>: FunctionInput {
     /// What the client sent.
     public let data: Input
@@ -11,33 +11,34 @@ public struct CallableRequest<Input: Decodable & Sendable>: FunctionInput {
         self.context = FunctionContext(context)
     }
 
-    /// The signed-in user; nil where the request has no ID token. A request with an invalid one never gets here.
+    /// The signed-in user; nil if the request has no ID token. A request with an invalid token doesn't reach the
+    /// handler.
     public var auth: AuthData? { context.invocation.head.auth.map(AuthData.init) }
 
-    /// The signed-in user, or UNAUTHENTICATED.
+    /// The signed-in user.
     ///
-    /// - Throws: ``HttpsError`` with `unauthenticated`, which the caller sees as 401, where nobody is signed in.
+    /// - Throws: ``HttpsError`` with `unauthenticated`, which the caller sees as 401, if there is no signed-in user.
     public func requireAuth() throws -> AuthData {
         guard let auth else { throw HttpsError(.unauthenticated, "Sign in to call this function.") }
         return auth
     }
 
-    /// The app that calls; nil where the request has no valid App Check token.
+    /// The calling app; nil if the request has no valid App Check token.
     public var app: AppCheckData? {
         context.invocation.head.app.map { AppCheckData($0, alreadyConsumed: context.invocation.head.appTokenConsumed) }
     }
 
-    /// The caller's installation, as it says itself: nobody has verified this.
+    /// The id of the app installation, as the client reports it. It isn't verified.
     public var instanceIDToken: String? { headers["Firebase-Instance-ID-Token"] }
 
     /// The headers of the HTTP request.
     public var headers: Headers { Headers(context.invocation.head.headers) }
 
-    /// Whether the client reads chunks as they come.
+    /// Whether the client receives chunks as they are sent.
     public var acceptsStreaming: Bool { context.invocation.head.streams }
 }
 
-/// The data of a call that needs none: whatever the client sends is ignored.
+/// The data of a call without parameters: what the client sends is ignored.
 public struct NoData: Codable, Hashable, Sendable {
     public init() {}
     public init(from decoder: any Decoder) throws {}

@@ -1,9 +1,9 @@
 package import FunctionManifest
 
-/// A function as a value: its name, what starts it, what it may use and its handler.
+/// A function as a value: its name, trigger, options and handler.
 ///
-/// Made by `onCall`, `onRequest`, `onDocumentCreated` and their kin, `onSchedule`, `onTaskDispatched`,
-/// `onCustomEventPublished` and `onMessagePublished`; listed by a ``FunctionBundle``.
+/// Created by `onCall`, `onRequest`, `onDocumentCreated` and similar, `onSchedule`, `onTaskDispatched`,
+/// `onCustomEventPublished` and `onMessagePublished`, and listed by a ``FunctionBundle``.
 public struct Function: Sendable {
     /// The last part of the function's URL, and its name in logs. Matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
     public let name: String
@@ -18,7 +18,7 @@ public struct Function: Sendable {
         self.handler = handler
     }
 
-    /// What runs when the function is started, by kind.
+    /// The handler, by kind of function.
     package enum Handler: Sendable {
         case callable(CallableHandler)
         case http(@Sendable (HTTPRequest) async throws -> HTTPResponse)
@@ -34,7 +34,7 @@ public struct Function: Sendable {
     }
 }
 
-/// A named set of functions: the program's entry.
+/// A named set of functions, and the program's entry point.
 ///
 ///     @main
 ///     struct ShopFunctions: FunctionBundle {
@@ -43,19 +43,20 @@ public struct Function: Sendable {
 ///         }
 ///     }
 ///
-/// The same executable prints its manifest and serves as a worker; `functions-host` starts it for both.
+/// The same executable prints its manifest and runs as a worker; `functions-host` starts it for both.
 public protocol FunctionBundle: Sendable {
     init()
 
-    /// The bundle's functions. Names are unique; the bundle doesn't start where they aren't, or where an option is
-    /// impossible, and says which and why.
+    /// The bundle's functions. If names aren't unique or an option is invalid, the bundle exits at startup with an
+    /// error that names the function and the reason.
     @FunctionsBuilder var functions: [Function] { get }
 
-    /// What the operator gives the bundle. Secrets that a function declares by its option `.secrets` need not be listed.
+    /// The values that the operator supplies. Secrets that a function declares with the option `.secrets` needn't be
+    /// listed.
     @ParamsBuilder var params: [ParamDefinition] { get }
 }
 
-/// Lets a bundle list its functions one below the other.
+/// Lists a bundle's functions as statements.
 @resultBuilder
 public enum FunctionsBuilder {
     public static func buildExpression(_ function: Function) -> [Function] { [function] }

@@ -1,6 +1,6 @@
 package import FunctionManifest
 
-/// What a function may use and how it is reached, after its options are applied to the defaults.
+/// A function's options, applied to the defaults.
 package struct FunctionOptions: Sendable {
     package var regions: [Region] = [.usCentral1]
     package var memory: Memory = .mib(256)
@@ -34,25 +34,25 @@ package struct FunctionOptions: Sendable {
         for option in options { option.apply(&self) }
     }
 
-    /// One CPU up to 2 GiB of memory, two up to 8 GiB, as the cloud gives.
+    /// One CPU up to 2 GiB of memory, two up to 8 GiB, as in Google's cloud.
     package var effectiveCPU: Double { cpu ?? (memory.mebibytes <= 2048 ? 1 : memory.mebibytes <= 8192 ? 2 : 4) }
 
     package var secretNames: [String] { Set(secrets.map(\.name)).sorted() }
 
-    /// A share of a CPU runs one invocation at a time.
+    /// A fraction of a CPU runs one invocation at a time.
     package var effectiveConcurrency: Int { concurrency ?? (effectiveCPU >= 1 ? 80 : 1) }
 }
 
-/// An option of a function, such as `.memory(.gib(1))`. Where one is given twice the last counts.
+/// An option of a function, such as `.memory(.gib(1))`. If an option is given twice, the last one applies.
 ///
-/// - Parameter Kind: the kind of function it is for; an option that means nothing to a kind doesn't compile there.
+/// - Parameter Kind: The kind of function. An option that doesn't apply to a kind doesn't compile there.
 public struct FunctionOption<Kind>: Sendable {
     let apply: @Sendable (inout FunctionOptions) -> Void
 
     init(_ apply: @escaping @Sendable (inout FunctionOptions) -> Void) { self.apply = apply }
 }
 
-/// The kinds of function, as ``FunctionOption`` tells them apart.
+/// The kinds of function, as type parameters of ``FunctionOption``.
 public enum FunctionKind {
     public enum Callable {}
     public enum HTTP {}
@@ -62,7 +62,7 @@ public enum FunctionKind {
     public enum Event: RetriedFunctionKind {}
 }
 
-/// The kinds of function whose events can be tried again by ``EventRetry``.
+/// The kinds of function whose events are retried with ``EventRetry``.
 public protocol RetriedFunctionKind {}
 
 public typealias CallableOption = FunctionOption<FunctionKind.Callable>
@@ -73,7 +73,7 @@ public typealias TaskQueueOption = FunctionOption<FunctionKind.TaskQueue>
 public typealias EventOption = FunctionOption<FunctionKind.Event>
 
 extension FunctionOption {
-    /// Where the function is deployed, and a part of its URL. Default `us-central1`.
+    /// The function's region, which is a part of its URL. Default `us-central1`.
     public static func region(_ region: Region, _ more: Region...) -> Self {
         .init { $0.regions = [region] + more }
     }
@@ -81,20 +81,20 @@ extension FunctionOption {
     /// The memory of one instance. Default 256 MiB.
     public static func memory(_ memory: Memory) -> Self { .init { $0.memory = memory } }
 
-    /// How long one invocation may take, to the second. Default 60 s; at most 3600 s for callables and HTTP, 540 s
-    /// for events, 1800 s for schedules and tasks. After it the caller is answered DEADLINE_EXCEEDED and the handler cancelled.
+    /// The time limit of one invocation, in whole seconds. Default 60 s; at most 3600 s for callables and HTTP, 540 s
+    /// for events, 1800 s for schedules and tasks. Then the caller gets DEADLINE_EXCEEDED and the handler is cancelled.
     public static func timeout(_ timeout: Duration) -> Self { .init { $0.timeout = timeout } }
 
-    /// CPUs of one instance. Default 1 up to 2 GiB of memory, 2 up to 8 GiB, else 4.
+    /// CPUs of one instance. Default 1 up to 2 GiB of memory, 2 up to 8 GiB, otherwise 4.
     public static func cpu(_ cpu: Double) -> Self { .init { $0.cpu = cpu } }
 
-    /// How many invocations one instance runs at a time, 1 to 1000. Default 80, or 1 where `cpu` is below 1.
+    /// The number of concurrent invocations in one instance, 1 to 1000. Default 80, or 1 if `cpu` is below 1.
     public static func concurrency(_ concurrency: Int) -> Self { .init { $0.concurrency = concurrency } }
 
-    /// Instances kept warm. Default 0.
+    /// The number of instances kept warm. Default 0.
     public static func minInstances(_ count: Int) -> Self { .init { $0.minInstances = count } }
 
-    /// The most instances at a time. Default 100.
+    /// The maximum number of instances. Default 100.
     public static func maxInstances(_ count: Int) -> Self { .init { $0.maxInstances = count } }
 
     /// Names and values for tools that read the manifest.
@@ -110,44 +110,45 @@ extension FunctionOption {
 }
 
 extension FunctionOption where Kind == FunctionKind.Callable {
-    /// Which origins' pages may call. Default: every one.
+    /// Which web origins may call. Default: every one.
     public static func cors(_ cors: CORS) -> Self { .init { $0.cors = cors.policy } }
 
-    /// Answers 401 where the request has no valid App Check token. Default false: the token is checked and a bad one
-    /// leaves ``CallableRequest/app`` nil.
+    /// Refuses requests without a valid App Check token with 401. Default false: the token is verified, and an invalid
+    /// one leaves ``CallableRequest/app`` nil.
     public static func enforceAppCheck(_ enforce: Bool = true) -> Self { .init { $0.enforceAppCheck = enforce } }
 
-    /// Uses an App Check token up: where it comes a second time, ``AppCheckData/alreadyConsumed`` is true and the
-    /// function decides. A host remembers a token until it expires or the host ends.
+    /// Consumes App Check tokens: if a token is used again, ``AppCheckData/alreadyConsumed`` is true and the function
+    /// decides. The host remembers a token until it expires or the host stops.
     public static func consumeAppCheckToken(_ consume: Bool = true) -> Self {
         .init { $0.consumeAppCheckToken = consume }
     }
 
-    /// How often a silent stream shows that it lives, to the second. Default 30 s; nil never.
+    /// The interval of keep-alives on a silent stream, in whole seconds. Default 30 s; nil for none.
     public static func heartbeat(_ interval: Duration?) -> Self { .init { $0.heartbeat = interval } }
 
-    /// Answers 403 PERMISSION_DENIED where this is false for the caller, before the handler runs.
+    /// Answers 403 PERMISSION_DENIED if this returns false for the caller. The handler doesn't run then.
     public static func authPolicy(_ policy: @escaping @Sendable (AuthData?) -> Bool) -> Self {
         .init { $0.authPolicy = policy }
     }
 }
 
 extension FunctionOption where Kind == FunctionKind.HTTP {
-    /// Which origins' pages may call. Default: none.
+    /// Which web origins may call. Default: none.
     public static func cors(_ cors: CORS) -> Self { .init { $0.cors = cors.policy } }
 }
 
 extension FunctionOption where Kind == FunctionKind.Schedule {
-    /// The zone whose wall clock the schedule means, such as `Asia/Tokyo`. Default UTC.
+    /// The schedule's time zone, such as `Asia/Tokyo`. Default UTC.
     public static func timeZone(_ identifier: String) -> Self { .init { $0.timeZone = identifier } }
 
-    /// How a failed run is tried again. Default: not.
+    /// How a failed run is retried. Default: it isn't.
     public static func retry(_ retry: ScheduleRetry) -> Self { .init { $0.scheduleRetry = retry } }
 
-    /// What becomes of runs that were due while the host was down, the function paused, or the run before going on.
-    /// Default: once.
+    /// What happens to runs that were due while the host was down, the function was paused, or the previous run was in
+    /// progress. Default: once.
     public static func missedRuns(_ missedRuns: MissedRuns) -> Self { .init { $0.missedRuns = missedRuns } }
 
-    /// Whether a run may begin while the one before goes on or waits for its next try. Default false: it is missed then.
+    /// Allows a run to start while the previous one is in progress or waits for its next attempt. Default false: it is
+    /// missed.
     public static func overlap(_ overlaps: Bool = true) -> Self { .init { $0.overlaps = overlaps } }
 }

@@ -7,25 +7,25 @@ public struct HTTPRequest: FunctionInput {
 
     package init(context: InvocationContext) { self.context = FunctionContext(context) }
 
-    /// `GET`, `POST` and so on.
+    /// For example `GET` or `POST`.
     public var method: String { context.invocation.head.method }
 
-    /// The path behind the function's name, percent-encoding undone: `/` where there is none.
+    /// The percent-decoded path after the function's name: `/` if it is empty.
     public var path: String {
         let path = context.invocation.head.target.prefix { $0 != "?" }
         return path.isEmpty ? "/" : PercentEncoding.decode(path) ?? String(path)
     }
 
-    /// The parameters behind `?`, decoded, in order.
+    /// The decoded query parameters, in order.
     public var query: QueryItems { QueryItems(target: context.invocation.head.target) }
 
     public var headers: Headers { Headers(context.invocation.head.headers) }
 
-    /// The body as it came; at most 10 MiB.
+    /// The unchanged body, at most 10 MiB.
     public var body: [UInt8] { Array(context.invocation.body.readableBytesView) }
 
-    /// The body read as JSON.
-    /// - Throws: ``HttpsError`` `invalidArgument`, which names the path that doesn't decode.
+    /// Decodes the body from JSON.
+    /// - Throws: ``HttpsError`` `invalidArgument`, with the path that doesn't decode.
     public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
         do {
             return try context.invocation.body.withUnsafeReadableBytes {
@@ -36,13 +36,13 @@ public struct HTTPRequest: FunctionInput {
         }
     }
 
-    /// The signed-in user, where the request has a valid ID token as `Authorization: Bearer`, or a valid session cookie
-    /// named `__session`.
-    /// An HTTP function may use the header for anything, so an invalid token isn't refused here.
+    /// The signed-in user, if the request has a valid ID token as `Authorization: Bearer`, or a valid session cookie
+    /// named `__session`. A request with an invalid token isn't refused, because an HTTP function may use the header
+    /// for something else.
     public var auth: AuthData? { context.invocation.head.auth.map(AuthData.init) }
 }
 
-/// The parameters of a URL's query, decoded, in order.
+/// The decoded parameters of a URL query, in order.
 public struct QueryItems: Sendable, Sequence {
     public let items: [(name: String, value: String)]
 
@@ -60,14 +60,14 @@ public struct QueryItems: Sendable, Sequence {
         }
     }
 
-    /// The first value of a parameter; nil where there is none.
+    /// The first value of a parameter; nil if there is none.
     public subscript(_ name: String) -> String? { items.first { $0.name == name }?.value }
 
     public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> { items.makeIterator() }
 }
 
 enum PercentEncoding {
-    /// Nil where an escape is malformed or the bytes aren't UTF-8.
+    /// Nil if an escape is malformed or the bytes aren't UTF-8.
     static func decode(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var iterator = text.utf8.makeIterator()

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What an HTTP function answers.
+/// The response of an HTTP function.
 public struct HTTPResponse: Sendable {
     /// 200...599
     public var status: Int
@@ -12,29 +12,29 @@ public struct HTTPResponse: Sendable {
         case stream(@Sendable (HTTPBodyWriter) async throws -> Void)
     }
 
-    /// - Parameter body: at most 32 MiB; stream what is larger.
+    /// - Parameter body: At most 32 MiB; stream larger bodies.
     public init(status: Int = 200, headers: Headers = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         self.body = .bytes(body)
     }
 
-    /// A text, as `text/plain` in UTF-8.
+    /// A string, as `text/plain` in UTF-8.
     public static func text(_ text: String, status: Int = 200) -> HTTPResponse {
         HTTPResponse(status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
     }
 
-    /// A value as JSON, written as callables write it.
-    /// - Throws: `EncodingError` where it can't be written.
+    /// A value encoded as JSON, as in callables.
+    /// - Throws: `EncodingError` if it can't be encoded.
     public static func json(_ value: some Encodable, status: Int = 200) throws -> HTTPResponse {
         HTTPResponse(
             status: status, headers: ["Content-Type": "application/json; charset=utf-8"],
             body: try CallableEncoder().encode(value))
     }
 
-    /// A body sent as it is made. Status and headers go out first.
+    /// A streamed body. Status and headers are sent first.
     ///
-    /// - Parameter body: what it throws breaks the answer off, since the status is already with the client.
+    /// - Parameter body: If it throws, the response is cut off, because the status has already been sent.
     public static func stream(
         status: Int = 200, headers: Headers = [:],
         _ body: @escaping @Sendable (HTTPBodyWriter) async throws -> Void
@@ -45,17 +45,17 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-/// Where a streamed body is written to.
+/// Writes a streamed body.
 public struct HTTPBodyWriter: Sendable {
-    /// Small enough that other invocations' frames get their turn in between.
+    /// Small enough that frames of other invocations can be sent in between.
     private static let partSize = 262_144
 
     private let context: InvocationContext
 
     package init(context: InvocationContext) { self.context = context }
 
-    /// Sends bytes; waits while the client is slow to read.
-    /// - Throws: `CancellationError` where the client is gone or the time is over.
+    /// Sends bytes; suspends while the client reads slowly.
+    /// - Throws: `CancellationError` if the client has disconnected or the deadline has passed.
     public func write(_ bytes: [UInt8]) async throws {
         try Task.checkCancellation()
         var rest = bytes[...]

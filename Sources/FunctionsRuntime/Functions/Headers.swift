@@ -1,6 +1,6 @@
 package import WorkerProtocol
 
-/// The headers of a request or an answer. Names are matched in any case.
+/// The headers of a request or a response. Names are case-insensitive.
 public struct Headers: Sendable, ExpressibleByDictionaryLiteral, Sequence {
     private enum Storage: Sendable {
         case received(HeaderBlock)
@@ -23,7 +23,7 @@ public struct Headers: Sendable, ExpressibleByDictionaryLiteral, Sequence {
         }
     }
 
-    /// The first value of a header; nil where there is none. Setting replaces every value.
+    /// The first value of a header; nil if there is none. Setting it replaces all values.
     public subscript(_ name: String) -> String? {
         get { all.first { $0.name.lowercased() == name.lowercased() }?.value }
         set {

@@ -1,20 +1,19 @@
 public import DocumentModel
 
-/// The codes an author's error can carry: the canonical ones, by their wire names.
+/// The codes of an author's error: the canonical ones, by their wire names.
 public typealias FunctionsErrorCode = StatusCode
 
-/// An error meant for the caller: its code, message and details reach the client as they are.
+/// An error for the caller: its code, message and details reach the client unchanged.
 ///
-/// - Throws from a handler: the caller sees the code's HTTP status and
-///   `{"error":{"message":…,"status":…,"details":…}}`. Every other error is logged whole and answered INTERNAL.
+/// If a handler throws it, the caller sees the code's HTTP status and `{"error":{"message":…,"status":…,"details":…}}`.
+/// Any other error is logged in full and reported as INTERNAL.
 public struct HttpsError: Error, Sendable, CustomStringConvertible {
     public var code: FunctionsErrorCode
     public var message: String
-    /// What the client's code can use. Left out of the answer where nil.
+    /// Data for the client's code. Omitted from the response if nil.
     public var details: JSONValue?
 
-    /// - Parameter message: what went wrong, in words for the caller. Clients on iOS drop it where the code is
-    ///   `internal`.
+    /// - Parameter message: What went wrong, for the caller. Clients on iOS drop it if the code is `internal`.
     public init(_ code: FunctionsErrorCode, _ message: String, details: JSONValue? = nil) {
         self.code = code
         self.message = message

@@ -3,16 +3,16 @@ package import NIOCore
 package import FunctionManifest
 package import WorkerProtocol
 
-/// What one run of a handler has around it, whoever runs it: a worker, or a test.
+/// The context of one run of a handler, in a worker or in a test.
 package struct InvocationContext: Sendable {
     package var head: InvocationHead
     package var body: ByteBuffer
     package var deadline: ContinuousClock.Instant
     package var transport: any DocumentTransport
     package var logger: Logger
-    /// Sends a part of a streamed answer; waits while the client is slow.
+    /// Sends a chunk of a streamed response; suspends while the client reads slowly.
     package var sendChunk: @Sendable (ByteBuffer) async throws -> Void
-    /// Where they differ from those of the process, as in a test.
+    /// Overrides the process's values, as in a test.
     package var params: ParamValues?
 
     package init(
@@ -27,6 +27,6 @@ package struct InvocationContext: Sendable {
         self.sendChunk = sendChunk
     }
 
-    /// The invocation that the current task works for.
+    /// The invocation of the current task.
     @TaskLocal package static var current: InvocationContext?
 }

@@ -2,23 +2,24 @@ package import FunctionManifest
 
 /// How often one caller may call a function.
 ///
-/// `.perUser(10, per: .seconds(60))` lets a user call ten times in a minute: at once after a quiet time, then once in
-/// six seconds. A call beyond it is answered RESOURCE_EXHAUSTED (429) with the time to wait, and the handler isn't run.
+/// `.perUser(10, per: .seconds(60))` allows a user ten calls per minute: all at once after an idle period, then one
+/// every six seconds. A call beyond the limit fails with RESOURCE_EXHAUSTED (429) and the time to wait, and the handler
+/// doesn't run.
 public struct RateLimit: Sendable, Hashable {
     package let manifest: RateLimitManifest
 
-    /// By the verified user; calls without one count for their address.
+    /// By the verified user; calls without a user count for their address.
     ///
     /// - Parameters:
     ///   - count: 1 to 1,000,000 calls.
-    ///   - time: to the second, 1 s to a day.
+    /// - time: 1 s to a day, in whole seconds.
     public static func perUser(_ count: Int, per time: Duration) -> RateLimit { RateLimit(.user, count, time) }
 
-    /// By the address that the call comes from, whoever the user is. Of an IPv6 address the first 64 bits count.
+    /// By the address of the caller, regardless of the user. For IPv6, the first 64 bits of the address count.
     ///
     /// - Parameters:
     ///   - count: 1 to 1,000,000 calls.
-    ///   - time: to the second, 1 s to a day.
+    /// - time: 1 s to a day, in whole seconds.
     public static func perAddress(_ count: Int, per time: Duration) -> RateLimit { RateLimit(.address, count, time) }
 
     private init(_ subject: RateLimitManifest.Subject, _ count: Int, _ time: Duration) {
@@ -27,14 +28,14 @@ public struct RateLimit: Sendable, Hashable {
 }
 
 extension FunctionOption where Kind == FunctionKind.Callable {
-    /// Bounds how often one caller may call; each limit given counts. Default: none.
+    /// Limits how often one caller may call; all limits apply. Default: none.
     public static func rateLimit(_ limits: RateLimit...) -> Self {
         .init { $0.rateLimits += limits.map(\.manifest) }
     }
 }
 
 extension FunctionOption where Kind == FunctionKind.HTTP {
-    /// Bounds how often one caller may send requests; each limit given counts. Default: none.
+    /// Limits how often one caller may send requests; all limits apply. Default: none.
     public static func rateLimit(_ limits: RateLimit...) -> Self {
         .init { $0.rateLimits += limits.map(\.manifest) }
     }

@@ -1,4 +1,4 @@
-/// Where a function runs: a part of its URL. Any text will do; the known ones have names.
+/// A function's region, which is a part of its URL. Any string is allowed; known regions have names.
 public struct Region: RawRepresentable, ExpressibleByStringLiteral, Hashable, Sendable {
     public let rawValue: String
 
@@ -31,7 +31,7 @@ public struct Region: RawRepresentable, ExpressibleByStringLiteral, Hashable, Se
     public static let usWest4: Region = "us-west4"
 }
 
-/// An amount of memory. A function takes one of 128, 256, 512 MiB, 1, 2, 4, 8, 16 and 32 GiB.
+/// An amount of memory. A function has 128, 256 or 512 MiB, or 1, 2, 4, 8, 16 or 32 GiB.
 public struct Memory: Hashable, Sendable {
     public let mebibytes: Int
 
@@ -40,7 +40,7 @@ public struct Memory: Hashable, Sendable {
 
 }
 
-/// From where a function may be reached.
+/// The networks from which a function can be reached.
 public enum Ingress: String, Hashable, Sendable {
     case all = "ALLOW_ALL"
     case internalOnly = "ALLOW_INTERNAL_ONLY"

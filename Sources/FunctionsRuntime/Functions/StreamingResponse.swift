@@ -1,17 +1,18 @@
 import NIOCore
 import WorkerProtocol
 
-/// Sends chunks to a client that streams, before the answer.
+/// Sends chunks to a streaming client before the result.
 public struct StreamingResponse<Chunk: Encodable & Sendable>: Sendable {
     private let context: InvocationContext
 
     package init(context: InvocationContext) { self.context = context }
 
-    /// Sends one chunk; waits while the client is slow to read.
+    /// Sends one chunk; suspends while the client reads slowly.
     ///
-    /// Does nothing where the client doesn't stream: it gets the answer alone.
-    /// - Returns: whether the chunk was sent.
-    /// - Throws: `EncodingError` where the chunk can't be written as JSON, `CancellationError` where the client is gone.
+    /// Does nothing if the client doesn't stream: it receives only the result.
+    /// - Returns: Whether the chunk was sent.
+    /// - Throws: `EncodingError` if the chunk can't be encoded as JSON, `CancellationError` if the client has
+    ///   disconnected.
     @discardableResult
     public func sendChunk(_ chunk: Chunk) async throws -> Bool {
         guard context.head.streams else { return false }

@@ -9,8 +9,8 @@ import FunctionManifest
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
-///   - handler: what it throws as ``HttpsError`` reaches the caller; anything else is logged and answered INTERNAL.
-///     Data that doesn't decode is answered INVALID_ARGUMENT, with the path that failed, and the handler doesn't run.
+/// - handler: An ``HttpsError`` that it throws reaches the caller; any other error is logged and reported as INTERNAL.
+///   If the data doesn't decode, the caller gets INVALID_ARGUMENT with the path, and the handler doesn't run.
 public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Output
@@ -18,7 +18,7 @@ public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
     callable(name, options, CallableHandler { context in try await handler(.decode(context)) })
 }
 
-/// A callable function that answers nothing: the client gets null.
+/// A callable function without a result: the client gets null.
 public func onCall<Input: Decodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Void
@@ -26,7 +26,7 @@ public func onCall<Input: Decodable & Sendable>(
     callable(name, options, CallableHandler { context in try await nothing(handler(.decode(context))) })
 }
 
-/// A callable function that sends chunks before its answer.
+/// A callable function that sends chunks before its result.
 public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable, Output: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Output
@@ -36,7 +36,7 @@ public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable, Out
         CallableHandler { context in try await handler(.decode(context), StreamingResponse(context: context)) })
 }
 
-/// A callable function that sends chunks and answers nothing.
+/// A callable function that sends chunks and has no result.
 public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Void
@@ -47,11 +47,11 @@ public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable>(
     )
 }
 
-/// A transactional callable function: its writes and its answer are one commit.
+/// A transactional callable function: its writes and its result are one commit.
 ///
-/// The handler may run several times, each time from the start, until its commit wins; nothing it writes through the
-/// transaction exists before. Where the caller sends an `Idempotency-Key`, the answer is kept under it with the same
-/// commit: a call that is tried again gets that answer and runs nothing.
+/// The handler may run several times, each time from the start, until its commit succeeds; its writes through the
+/// transaction become visible only then. If the caller sends an `Idempotency-Key`, the result is stored under it in the
+/// same commit: a repeated call gets the stored result and runs nothing.
 public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Output
@@ -60,7 +60,7 @@ public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
         name, options, CallableHandler { context, transaction in try await handler(.decode(context), transaction) })
 }
 
-/// A transactional callable function that answers nothing.
+/// A transactional callable function without a result.
 public func onCall<Input: Decodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Void
@@ -84,7 +84,7 @@ private func callable(_ name: String, _ options: [CallableOption], _ handler: Ca
 private func nothing(_: Void) -> NoData { NoData() }
 
 extension CallableRequest {
-    /// - Throws: ``HttpsError`` `invalidArgument` naming the path that doesn't decode.
+    /// - Throws: ``HttpsError`` `invalidArgument` with the path that doesn't decode.
     fileprivate static func decode(_ context: InvocationContext) throws -> CallableRequest {
         do {
             let data = try context.body.withUnsafeReadableBytes {

@@ -1,10 +1,10 @@
 import DocumentModel
 import WorkerProtocol
 
-// The same with documents of a type of one's own. One that doesn't fit the type fails the try, with the document and the
-// field in its error, and the handler doesn't run.
+// The same with documents decoded as `Codable` types. If a document doesn't have the type, the attempt fails with the
+// document and the field in its error, and the handler doesn't run.
 
-/// Runs when a matching document is created, with the document read as a type of one's own.
+/// Runs when a matching document is created, with the document read decoded as a `Codable` type.
 public func onDocumentCreated<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Document<T>>) async throws -> Void
@@ -12,8 +12,8 @@ public func onDocumentCreated<T: Decodable & Sendable>(
     trigger(.created, name, document, options) { EventHandler($0.reading { try $0.typed($0.after) }, handler) }
 }
 
-/// Runs when a matching document is created, with the document read as a type of one's own; its writes and the event's
-/// end are one commit.
+/// Runs when a matching document is created, with the document read decoded as a `Codable` type; its writes and the
+/// event's end are one commit.
 public func onDocumentCreated<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Document<T>>, Transaction) async throws -> Void
@@ -21,7 +21,7 @@ public func onDocumentCreated<T: Decodable & Sendable>(
     trigger(.created, name, document, options) { EventHandler($0.reading { try $0.typed($0.after) }, handler) }
 }
 
-/// Runs when a matching document's fields change, with the documents read as a type of one's own.
+/// Runs when a matching document's fields change, with the documents read decoded as a `Codable` type.
 public func onDocumentUpdated<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<TypedChange<T>>) async throws -> Void
@@ -29,8 +29,8 @@ public func onDocumentUpdated<T: Decodable & Sendable>(
     trigger(.updated, name, document, options) { EventHandler($0.reading { try $0.typedChange() }, handler) }
 }
 
-/// Runs when a matching document's fields change, with the documents read as a type of one's own; its writes and the event's
-/// end are one commit.
+/// Runs when a matching document's fields change, with the documents read decoded as a `Codable` type; its writes and
+/// the event's end are one commit.
 public func onDocumentUpdated<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<TypedChange<T>>, Transaction) async throws -> Void
@@ -38,7 +38,7 @@ public func onDocumentUpdated<T: Decodable & Sendable>(
     trigger(.updated, name, document, options) { EventHandler($0.reading { try $0.typedChange() }, handler) }
 }
 
-/// Runs when a matching document is deleted, with the document read as a type of one's own.
+/// Runs when a matching document is deleted, with the document read decoded as a `Codable` type.
 public func onDocumentDeleted<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Document<T>>) async throws -> Void
@@ -46,8 +46,8 @@ public func onDocumentDeleted<T: Decodable & Sendable>(
     trigger(.deleted, name, document, options) { EventHandler($0.reading { try $0.typed($0.before) }, handler) }
 }
 
-/// Runs when a matching document is deleted, with the document read as a type of one's own; its writes and the event's
-/// end are one commit.
+/// Runs when a matching document is deleted, with the document read decoded as a `Codable` type; its writes and the
+/// event's end are one commit.
 public func onDocumentDeleted<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<Document<T>>, Transaction) async throws -> Void
@@ -55,7 +55,7 @@ public func onDocumentDeleted<T: Decodable & Sendable>(
     trigger(.deleted, name, document, options) { EventHandler($0.reading { try $0.typed($0.before) }, handler) }
 }
 
-/// Runs when a matching document is created, updated or deleted, with the documents read as a type of one's own.
+/// Runs when a matching document is created, updated or deleted, with the documents read decoded as a `Codable` type.
 public func onDocumentWritten<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<WrittenChange<T>>) async throws -> Void
@@ -63,8 +63,8 @@ public func onDocumentWritten<T: Decodable & Sendable>(
     trigger(.written, name, document, options) { EventHandler($0.reading { try $0.writtenChange() }, handler) }
 }
 
-/// Runs when a matching document is created, updated or deleted, with the documents read as a type of one's own; its writes and the event's
-/// end are one commit.
+/// Runs when a matching document is created, updated or deleted, with the documents read decoded as a `Codable` type;
+/// its writes and the event's end are one commit.
 public func onDocumentWritten<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<WrittenChange<T>>, Transaction) async throws -> Void

@@ -7,8 +7,8 @@ import FunctionManifest
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
-///   - document: a path in which `{x}` stands for one segment and `{x=**}` for any number of them.
-///   - handler: told at least once of every such document. What it throws fails the try; see
+/// - document: A path in which `{x}` matches one segment and `{x=**}` any number of segments.
+///   - handler: Runs at least once for every matching change. If it throws, the attempt has failed; see
 ///     ``FunctionOption/retry(_:)-(EventRetry)``.
 public func onDocumentCreated(
     _ name: String, document: String, _ options: DocumentOption...,

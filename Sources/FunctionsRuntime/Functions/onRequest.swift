@@ -1,6 +1,6 @@
 import FunctionManifest
 
-/// An HTTP function: it gets requests of any method and path below its name.
+/// An HTTP function: it handles requests of any method and path below its name.
 ///
 ///     onRequest("catalog") { request in
 ///         try .json(["path": request.path])
@@ -8,8 +8,8 @@ import FunctionManifest
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
-///   - handler: what it throws as ``HttpsError`` is answered as JSON with the code's status; anything else is logged
-///     and answered 500.
+/// - handler: An ``HttpsError`` that it throws becomes a JSON response with the code's status; any other error is
+///   logged and becomes a 500 response.
 public func onRequest(
     _ name: String, _ options: HTTPOption...,
     handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse

@@ -1,11 +1,11 @@
 public import DocumentModel
 package import FunctionManifest
 
-/// One run of a scheduled job.
+/// A run of a scheduled job.
 public struct ScheduleEvent: FunctionInput {
     /// The job's name.
     public let jobName: String
-    /// Whether somebody asked for this run, besides those that the schedule has.
+    /// Whether the run was requested manually, in addition to the schedule.
     public let isManual: Bool
     private let received: ReceivedEvent
 
@@ -20,25 +20,25 @@ public struct ScheduleEvent: FunctionInput {
 
     public var context: FunctionContext { received.context }
 
-    /// The same over all tries of one run, and unique for the job.
+    /// The same for all attempts of one run, and unique for the job.
     public var id: String { received.id }
     /// The same as the id.
     public var deliveryID: String { received.id }
-    /// The time the run was due, which may lie before the time it starts.
+    /// When the run was due, which may be earlier than its start.
     public var scheduleTime: Timestamp { received.event.time }
-    /// Which try of the run this is: 1 the first time.
+    /// The number of this attempt, starting with 1.
     public var attempt: Int { received.attempt }
 }
 
-/// How a failed run of a job is tried again.
+/// How a failed run of a job is retried.
 public struct ScheduleRetry: Sendable, Hashable {
-    /// 0...5; 0 means not at all, unless `maxRetrySeconds` gives a time.
+    /// 0...5; 0 means no retries, unless `maxRetrySeconds` is set.
     public var count: Int
-    /// The time in which to try; 0 for no bound.
+    /// The time limit for attempts; 0 for no limit.
     public var maxRetrySeconds: Int
     public var minBackoffSeconds: Int
     public var maxBackoffSeconds: Int
-    /// How often the pause doubles before it grows evenly.
+    /// How often the backoff doubles before it grows linearly.
     public var maxDoublings: Int
 
     public init(
@@ -53,18 +53,18 @@ public struct ScheduleRetry: Sendable, Hashable {
     }
 }
 
-/// What becomes of a job's runs that could not begin when they were due.
+/// What happens to a job's runs that couldn't start when they were due.
 public struct MissedRuns: Sendable, Hashable {
     package let manifest: MissedRunsManifest
 
-    /// One run makes up for all of them: the last one's.
+    /// One run replaces all of them, with the due time of the last one.
     public static let once = MissedRuns(manifest: .once)
 
-    /// None of them is made up for.
+    /// They are skipped.
     public static let skip = MissedRuns(manifest: .skip)
 
-    /// Each of them is made up for in order, the latest so many at most. An interval that counts from the end of the run
-    /// before (`every 5 minutes`) misses one at most, unless its runs overlap.
+    /// Each of them runs, in order, up to the latest `max`. An interval that counts from the end of the previous run
+    /// (`every 5 minutes`) misses at most one, unless its runs overlap.
     ///
     /// - Parameter max: 1...1000.
     public static func all(max: Int) -> MissedRuns { MissedRuns(manifest: .all(max: max)) }
@@ -82,7 +82,7 @@ public func onSchedule(
     job(name, schedule, options, EventHandler({ try ScheduleEvent($0) }, handler))
 }
 
-/// A scheduled job whose writes and the end of its run are one commit.
+/// A transactional scheduled job: its writes and the end of its run are one commit.
 public func onSchedule(
     _ name: String, schedule: String, _ options: ScheduleOption...,
     handler: @escaping @Sendable (ScheduleEvent, Transaction) async throws -> Void

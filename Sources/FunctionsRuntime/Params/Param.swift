@@ -1,6 +1,6 @@
 package import FunctionManifest
 
-/// A value that the operator gives the bundle, in place of one that is written in its code.
+/// A value that the operator supplies, instead of one in the code.
 ///
 ///     let greeting = defineString("GREETING", default: "Hello", description: "How users are greeted")
 ///
@@ -12,8 +12,8 @@ package import FunctionManifest
 ///         }
 ///     }
 ///
-/// The bundle lists it, so that the host knows of it before anything runs. A bundle isn't served while one without a
-/// default is given by nobody.
+/// The bundle lists its params, so that the host knows them before a function runs. A bundle isn't served if a param
+/// without a default has no value.
 public struct Param<Value: Sendable>: Sendable {
     public let name: String
     package let definition: ParamManifest
@@ -28,11 +28,11 @@ public struct Param<Value: Sendable>: Sendable {
         definition = ParamManifest(name, type, defaultValue: defaultValue, description: description)
     }
 
-    /// The value, within a handler.
+    /// The value, for use in a handler.
     ///
-    /// Where the bundle doesn't list the param, and where it is read before a function runs, as in the list of functions
-    /// and their options, this ends the process with a sentence that says so: what functions there are must not depend
-    /// on values that only a running one has.
+    /// If the bundle doesn't list the param, or if it is read before a function runs, for example in the list of
+    /// functions, the process exits with an error that says so: the list of functions must not depend on values that
+    /// are available only later.
     public var value: Value {
         guard let values = ParamStore.values else { ParamStore.stopReading("param", name) }
         guard let value = values.values[name] else {
@@ -45,14 +45,14 @@ public struct Param<Value: Sendable>: Sendable {
     }
 }
 
-/// A value that nobody else may see, such as a key for another service.
+/// A confidential value, such as an API key of another service.
 ///
 ///     let stripeKey = defineSecret("STRIPE_KEY")
 ///
 ///     onCall("pay", .secrets(stripeKey)) { (request: CallableRequest<Cart>) in … stripeKey.value … }
 ///
-/// Only functions with the option `.secrets` get it. The host takes it from its file of secrets, hands it over when the
-/// worker is up, and takes it out of what the function logs.
+/// Only functions with the option `.secrets` receive it. The host reads it from its file of secrets, sends it to the
+/// worker when the worker is ready, and redacts it from what the function logs.
 public struct SecretParam: Sendable, CustomStringConvertible {
     public let name: String
     package let definition: ParamManifest
@@ -62,8 +62,8 @@ public struct SecretParam: Sendable, CustomStringConvertible {
         definition = ParamManifest(name, .secret, description: description)
     }
 
-    /// The value, within a handler of a function with the option `.secrets`. In another one, and before a function
-    /// runs, this ends the process with a sentence that says so.
+    /// The value, for use in a handler of a function with the option `.secrets`. In another function, or before a
+    /// function runs, the process exits with an error that says so.
     public var value: String {
         guard let values = ParamStore.values else { ParamStore.stopReading("secret", name) }
         guard let value = values.secrets[name] else {
@@ -78,35 +78,35 @@ public struct SecretParam: Sendable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// A text. Without a default it must be given.
+/// Declares a string param. Without a default it is required.
 public func defineString(_ name: String, default: String? = nil, description: String? = nil) -> Param<String> {
     Param(name, .string, `default`.map { .string($0) }, description) {
         if case .string(let text) = $0 { text } else { nil }
     }
 }
 
-/// An integer. Without a default it must be given.
+/// Declares an integer param. Without a default it is required.
 public func defineInt(_ name: String, default: Int? = nil, description: String? = nil) -> Param<Int> {
     Param(name, .int, `default`.map { .int($0) }, description) {
         if case .int(let number) = $0 { number } else { nil }
     }
 }
 
-/// True or false. Without a default it must be given.
+/// Declares a boolean param. Without a default it is required.
 public func defineBool(_ name: String, default: Bool? = nil, description: String? = nil) -> Param<Bool> {
     Param(name, .boolean, `default`.map { .boolean($0) }, description) {
         if case .boolean(let flag) = $0 { flag } else { nil }
     }
 }
 
-/// A list of texts. Without a default it must be given.
+/// Declares a param with a list of strings. Without a default it is required.
 public func defineList(_ name: String, default: [String]? = nil, description: String? = nil) -> Param<[String]> {
     Param(name, .list, `default`.map { .list($0) }, description) {
         if case .list(let texts) = $0 { texts } else { nil }
     }
 }
 
-/// A secret, which must be given.
+/// Declares a secret, which is required.
 public func defineSecret(_ name: String, description: String? = nil) -> SecretParam {
     SecretParam(name, description)
 }

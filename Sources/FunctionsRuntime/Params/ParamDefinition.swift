@@ -1,13 +1,13 @@
 package import FunctionManifest
 
-/// A param of any type, as a bundle lists it.
+/// A param of any type, as listed by a bundle.
 public struct ParamDefinition: Sendable {
     package let manifest: ParamManifest
 
     init(_ manifest: ParamManifest) { self.manifest = manifest }
 }
 
-/// Lets a bundle list its params one below the other.
+/// Lists a bundle's params as statements.
 @resultBuilder
 public enum ParamsBuilder {
     public static func buildExpression<Value>(_ param: Param<Value>) -> [ParamDefinition] {
@@ -24,30 +24,30 @@ public enum ParamsBuilder {
 }
 
 extension FunctionBundle {
-    /// None.
+    /// No params.
     public var params: [ParamDefinition] { [] }
 }
 
 extension FunctionOption {
-    /// The secrets that the function may read. No other function gets them.
+    /// The secrets that the function may read. Other functions don't receive them.
     public static func secrets(_ secrets: SecretParam...) -> Self {
         .init { $0.secrets += secrets.map(\.definition) }
     }
 
-    /// The same by name, for a secret that is defined elsewhere.
+    /// The same by name, for a secret that is declared elsewhere.
     public static func secrets(_ names: String...) -> Self {
         .init { $0.secrets += names.map { ParamManifest($0, .secret) } }
     }
 }
 
 extension Manifest {
-    /// What the bundle lists, and the secrets that its functions declare.
+    /// The params that the bundle lists, and the secrets that its functions declare.
     package init(_ bundle: some FunctionBundle) { self.init(bundle.functions, params: bundle.params) }
 
     package init(_ functions: [Function], params: [ParamDefinition] = []) {
         var all = params.map(\.manifest)
         for secret in functions.flatMap(\.options.secrets) {
-            // One that is declared more than once, or listed too, is one.
+            // Duplicate declarations of a secret count once.
             if let index = all.firstIndex(where: { $0.name == secret.name && $0.type == .secret }) {
                 if all[index].description == nil { all[index].description = secret.description }
             } else {

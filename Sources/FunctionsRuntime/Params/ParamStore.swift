@@ -5,10 +5,10 @@ package import FunctionManifest
 package enum ParamStore {
     private static let ofProcess = Mutex<ParamValues?>(nil)
 
-    /// Called before the first invocation; a process serves one function, or one set of values.
+    /// Called before the first invocation. A process serves one function, so it has one set of values.
     package static func set(_ values: ParamValues) { ofProcess.withLock { $0 = values } }
 
-    /// Those of the invocation that the current task works for, where it has its own, as in tests; else the process's.
+    /// The values of the current task's invocation if it has its own, as in tests; otherwise the process's.
     static var values: ParamValues? { InvocationContext.current?.params ?? ofProcess.withLock { $0 } }
 
     static func stopReading(_ what: String, _ name: String) -> Never {

@@ -7,16 +7,16 @@ package import FunctionManifest
 import WorkerProtocol
 
 extension FunctionBundle {
-    /// Does what the host asks for on the command line: `manifest`, or `worker NAME`.
+    /// Executes the host's command: `manifest`, or `worker NAME`.
     ///
-    /// Ends the process with 64 where the arguments are others, with 78 where the bundle is impossible.
+    /// Exits with 64 for invalid arguments, and with 78 if the bundle is invalid.
     public static func main() { main(otherwise: []) }
 
-    /// The same for a bundle that can do more.
+    /// The same for a bundle with further commands.
     ///
     /// - Parameters:
-    ///   - more: the further commands, a line each, with what they do.
-    ///   - perform: does what other arguments ask for, and returns only where they ask for nothing that it knows.
+    ///   - more: The further commands, with one line of help each.
+    ///   - perform: Performs a further command; returns only if it doesn't know the arguments.
     package static func main(
         otherwise more: [(command: String, does: String)], perform: ([String], Manifest) -> Void = { _, _ in }
     ) {
@@ -41,24 +41,24 @@ extension FunctionBundle {
         default:
             perform(arguments, manifest)
             let program = CommandLine.arguments.first ?? "\(Self.self)"
-            let commands = [(command: "manifest", does: "print what the functions are, as JSON")] + more
+            let commands = [(command: "manifest", does: "print the manifest of the functions as JSON")] + more
             let width = commands.map(\.command.count).max() ?? 0
             let lines = commands.map { command, does in
                 "  \(program) \(command)\(String(repeating: " ", count: width - command.count))    \(does)\n"
             }
             StandardError.write(
-                "\(Self.self) is a bundle of \(functions.count) functions. functions-host serves it; by itself it can\n"
+                "\(Self.self) is a bundle of \(functions.count) functions. functions-host serves it. Commands:\n"
                     + lines.joined())
             ProcessControl.exit(64)
         }
     }
 
-    /// Writes to the inherited link where there is one, so that what the bundle prints can't get mixed in.
+    /// Writes to the inherited link if there is one, so that printed output can't corrupt the manifest.
     private static func writeManifest(_ manifest: Manifest) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         guard let json = try? encoder.encode(manifest) else {
-            StandardError.write("\(Self.self): the manifest can't be written as JSON\n")
+            StandardError.write("\(Self.self): the manifest can't be encoded as JSON\n")
             ProcessControl.exit(70)
         }
         let descriptor = WorkerEnvironment.linkDescriptors.first ?? ProcessControl.standardOutput

@@ -2,20 +2,20 @@ import Logging
 import NIOCore
 package import WorkerProtocol
 
-/// Takes what comes of a handler: a worker sends it to its host, a test keeps it.
+/// Receives the handler's result: a worker sends it to its host, a test stores it.
 package protocol HandlerAnswer: Sendable {
-    /// The head of an HTTP function's answer; its body, or the body's parts, follow.
+    /// The head of an HTTP function's response. The body or its chunks follow.
     func send(_ head: HTTPAnswerHead)
-    /// The answer, or the end of one that was sent in parts.
+    /// The result, or the end of a streamed response.
     func end(_ body: [UInt8])
-    /// - Parameter error: what the handler threw, for nobody outside.
+    /// - Parameter error: What the handler threw. It isn't sent to callers.
     func fail(_ failure: InvocationFailure, _ error: any Error)
 }
 
-/// The way from an invocation to its answer, the same in a worker and in a test.
+/// Runs a handler for an invocation, in a worker and in a test.
 package enum HandlerRun {
-    /// Runs the function's handler and hands on what comes of it. An answer that can't be sent is the author's mistake, so
-    /// it is logged and the caller is told INTERNAL.
+    /// Runs the function's handler and passes on its result. A result that can't be sent is a mistake of the author: it
+    /// is logged, and the caller gets INTERNAL.
     package static func run(_ function: Function, _ context: InvocationContext, _ answer: some HandlerAnswer) async {
         do {
             switch function.handler {
@@ -32,7 +32,7 @@ package enum HandlerRun {
             var failure = isEvent ? InvocationFailure(ofEvent: error) : InvocationFailure(error)
             let size = failure.message.utf8.count + (failure.details?.readableBytes ?? 0)
             if size > Frame.maxAnswer {
-                context.logger.error("an error can't be sent", metadata: ["error.bytes": "\(size)"])
+                context.logger.error("an error is too large to be sent", metadata: ["error.bytes": "\(size)"])
                 failure = InvocationFailure(code: .internal, message: "INTERNAL")
             }
             if failure.code == .internal {
@@ -58,12 +58,12 @@ package enum HandlerRun {
         _ response: HTTPResponse, _ context: InvocationContext, _ answer: some HandlerAnswer
     ) async throws {
         guard (200...599).contains(response.status) else {
-            throw UnsendableAnswer(description: "\(response.status) is no status from 200 to 599")
+            throw UnsendableAnswer(description: "\(response.status) isn't a status from 200 to 599")
         }
         let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
         switch response.body {
         case .bytes(let body):
-            let body = try bounded(body, "stream what is over")
+            let body = try bounded(body, "stream larger bodies than")
             answer.send(head)
             answer.end(body)
         case .stream(let body):
@@ -74,7 +74,7 @@ package enum HandlerRun {
     }
 }
 
-/// A chunk that no frame has room for.
+/// A chunk that exceeds the size limit.
 package struct OversizedChunk: Error, CustomStringConvertible {
     private let bytes: Int
 

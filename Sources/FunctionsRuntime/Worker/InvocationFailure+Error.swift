@@ -3,16 +3,16 @@ import NIOCore
 import WorkerProtocol
 
 extension InvocationFailure {
-    /// What the caller is told of an error: the author's explicit one as it is, of any other only that it happened.
+    /// The error for the caller: the author's `HttpsError` unchanged, any other error as INTERNAL without details.
     ///
-    /// A transaction that lost every try is the caller's to try again, and says so.
+    /// A transaction that lost every attempt can be retried by the caller, and the message says so.
     package init(_ error: any Error) {
         switch error {
         case let error as HttpsError:
             let details = error.details.flatMap { try? CallableEncoder().encode($0) }
             self.init(code: error.code, message: error.message, details: details.map { ByteBuffer(bytes: $0) })
         case let error as DocumentError where error.code == .aborted:
-            self.init(code: .aborted, message: "The transaction lost to others too often. Try again.")
+            self.init(code: .aborted, message: "The transaction conflicted with other transactions. Try again.")
         case is CancellationError:
             self.init(code: .cancelled, message: "CANCELLED")
         default:
@@ -20,8 +20,7 @@ extension InvocationFailure {
         }
     }
 
-    /// What the host is told of an event's error: all of it. Nobody but the operator sees it, as the reason of a try that
-    /// failed.
+    /// The complete error of an event, for the host. Only the operator sees it, as the reason of a failed attempt.
     package init(ofEvent error: any Error) {
         self.init(error)
         let text =
@@ -36,6 +35,6 @@ extension InvocationFailure {
             ? text : String(decoding: text.utf8.prefix(Self.maxReason), as: UTF8.self) + "…"
     }
 
-    /// Of bytes: a delivery keeps the reason of its last failure.
+    /// In bytes: a delivery stores the reason of its last failure.
     private static let maxReason = 4096
 }

@@ -1,8 +1,8 @@
 import Logging
 import WorkerProtocol
 
-/// Sends log lines over the link: those of a handler's own logger with its invocation, others with the invocation
-/// their task works for, where it works for one.
+/// Sends log lines over the link. Lines of an invocation's logger, and of other loggers in a task that belongs to an
+/// invocation, carry the invocation's id.
 struct InvocationLogHandler: LogHandler {
     private let label: String
     private let invocation: WorkerInvocation?

@@ -4,8 +4,7 @@ import Synchronization
 import FunctionManifest
 import WorkerProtocol
 
-/// Reads one link on a thread of its own: starts handlers, hands them what they wait for, and ends the process with the
-/// link.
+/// Reads a link on a dedicated thread: starts handlers, passes responses to them, and ends the process with the link.
 final class LinkReader: Sendable {
     private static let smallRead = 16_384
     private static let largeRead = 1_048_576
@@ -23,8 +22,8 @@ final class LinkReader: Sendable {
         self.writer = writer
     }
 
-    /// Reads until the host closes the link, having no more use for the worker, or has died: then nobody waits for what
-    /// still runs.
+    /// Reads until the host closes the link, because it has retired the worker or has died. Running handlers are
+    /// abandoned then.
     func run() -> Never {
         writer.send(.ready) { $0.writeInteger(Frame.protocolVersion) }
         var parser = FrameParser()
@@ -35,13 +34,13 @@ final class LinkReader: Sendable {
                 ProcessControl.read(descriptor, into: $0)
             }
             guard count > 0 else { ProcessControl.exit(0) }
-            // What fills a read has more behind it: a large body.
+            // A full read is probably followed by more: a large body.
             size = count >= size ? Self.largeRead : Self.smallRead
             parser.append(&bytes)
             do {
                 while let frame = try parser.next() { try handle(frame) }
             } catch {
-                StandardError.write("the host broke the link's protocol: \(error)\n")
+                StandardError.write("the host violated the worker protocol: \(error)\n")
                 ProcessControl.exit(76)
             }
         }
@@ -72,14 +71,14 @@ final class LinkReader: Sendable {
         case .credit:
             invocation(frame)?.receiveCredit(Int(try payload.read(UInt32.self)))
         case .ready, .result, .failure, .chunk, .httpHead, .documentRequest, .log, .recalled:
-            throw ProtocolViolation("a frame \(frame.kind) comes from workers only")
+            throw ProtocolViolation("only workers send \(frame.kind) frames")
         }
     }
 
     private func invocation(_ frame: Frame) -> WorkerInvocation? { running[frame.invocation] }
 }
 
-/// What runs for one link. An invocation is taken out by the thread its handler ends on.
+/// The invocations running for one link. Each is removed by the thread on which its handler ends.
 private final class RunningInvocations: Sendable {
     private let invocations = Mutex<[UInt64: WorkerInvocation]>([:])
 

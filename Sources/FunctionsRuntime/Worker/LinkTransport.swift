@@ -1,7 +1,7 @@
 import DocumentModel
 import WorkerProtocol
 
-/// Document operations over the invocation's link.
+/// Sends document operations over the invocation's link.
 struct LinkTransport: DocumentTransport {
     let invocation: WorkerInvocation
     let database: DatabaseID
@@ -12,7 +12,7 @@ struct LinkTransport: DocumentTransport {
         do {
             response = try DocumentResponse(decoding: bytes)
         } catch {
-            throw DocumentError(.internal, "the host's answer to a document operation is malformed: \(error)")
+            throw DocumentError(.internal, "the host's response to a document operation is malformed: \(error)")
         }
         if case .failed(let error) = response { throw error }
         return response

@@ -2,10 +2,10 @@ import NIOCore
 import Synchronization
 import WorkerProtocol
 
-/// Writes frames from any thread, and what comes together in one system call.
+/// Writes frames from any thread, and combines concurrent frames into one system call.
 ///
-/// Whoever comes while nobody writes does it, for itself and for all who come meanwhile: a frame costs no wake-up of
-/// another thread, and under load one call carries many frames.
+/// A thread that finds no other thread writing does the writing, also for frames that arrive meanwhile. A frame needs
+/// no wake-up of another thread, and under load one call sends many frames.
 final class LinkWriter: Sendable {
     fileprivate struct State {
         var pending = ByteBuffer()
@@ -13,14 +13,14 @@ final class LinkWriter: Sendable {
         var droppedLines = 0
     }
 
-    /// Log lines beyond this many unsent bytes are dropped, and counted: a handler that logs faster than the host reads
-    /// costs its own lines and no memory.
+    /// Log lines beyond this many unsent bytes are dropped and counted: a handler that logs faster than the host reads
+    /// loses its own lines and uses no further memory.
     private static let maxUnsentLogBytes = 1_048_576
 
     private let descriptor: Int32
     private let state = Mutex(State())
 
-    /// - Parameter descriptor: a blocking socket. While the host is slow to read, the one thread that writes waits.
+    /// - Parameter descriptor: A blocking socket. While the host reads slowly, only the writing thread waits.
     init(descriptor: Int32) { self.descriptor = descriptor }
 
     func send(_ kind: Frame.Kind, invocation: UInt64 = 0, _ body: (inout ByteBuffer) -> Void = { _ in }) {
@@ -50,7 +50,7 @@ final class LinkWriter: Sendable {
             return state.isWriting ? nil : state.next()
         }
         while let next = bytes {
-            // Where the host is gone the reader finds out, and ends the process.
+            // If the host is gone, the reader detects it and ends the process.
             _ = next.withUnsafeReadableBytes { ProcessControl.write($0, to: descriptor) }
             bytes = state.withLock { $0.next() }
         }
@@ -58,7 +58,7 @@ final class LinkWriter: Sendable {
 }
 
 extension LinkWriter.State {
-    /// What is to be written now; nil where there is nothing, and then nobody writes.
+    /// The bytes to write now; nil if there are none, and then no thread writes.
     fileprivate mutating func next() -> ByteBuffer? {
         isWriting = pending.readableBytes > 0
         guard isWriting else { return nil }

@@ -9,19 +9,19 @@ import WorkerProtocol
     import Darwin
 #endif
 
-// The C library's calls under names that the methods here don't shadow.
+// The C library's functions, under names that the methods here don't shadow.
 private let systemWrite = write
 private let systemRead = read
 
-/// The few things a worker asks of the operating system.
+/// The system calls of a worker.
 enum ProcessControl {
     static let standardOutput: Int32 = 1
 
-    /// Ends the process without running what is registered for its exit: handlers may still be running.
+    /// Exits without running exit handlers, because function handlers may still be running.
     static func exit(_ status: Int32) -> Never { _exit(status) }
 
-    /// Waits until all bytes are taken.
-    /// - Returns: whether they were.
+    /// Waits until all bytes are written.
+    /// - Returns: Whether they were.
     static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
@@ -34,7 +34,7 @@ enum ProcessControl {
     }
 
     /// Waits for bytes.
-    /// - Returns: how many came; 0 where none will come any more.
+    /// - Returns: The number of bytes read; 0 at the end of the stream.
     static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
             let count = systemRead(descriptor, buffer.baseAddress, buffer.count)
@@ -43,10 +43,10 @@ enum ProcessControl {
         }
     }
 
-    /// Keeps a descriptor from programs that a function starts.
+    /// Keeps a descriptor from being inherited by programs that a function starts.
     static func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
-    /// - Returns: false where the system has no thread left.
+    /// - Returns: False if the system can't create a thread.
     static func startThread(_ body: @escaping @Sendable () -> Never) -> Bool {
         let box = Unmanaged.passRetained(ThreadBody(body))
         #if os(Linux)
@@ -73,20 +73,21 @@ enum ProcessControl {
         init(_ body: @escaping @Sendable () -> Never) { self.body = body }
     }
 
-    /// Has the kernel kill this process and what it has started when the host dies, whatever the handlers are doing then.
+    /// Makes the kernel kill this process and its children when the host dies, whatever the handlers are doing.
     ///
-    /// The link's end tells the same, but only to a process that still looks at its link. Where the host died before
-    /// this call the link is closed already, and the worker ends by that.
+    /// The end of the link tells the same, but only to a process that still reads its link. If the host died before
+    /// this call, the link is already closed, and the worker exits because of that.
     static func dieWithHost() {
         #if os(Linux)
             _ = functions_die_with_parent()
         #endif
     }
 
-    /// Has what handlers print reach the host with every line, while their invocation still runs.
+    /// Flushes standard output after every line, so that the host receives what handlers print while their invocation
+    /// runs.
     static func writeOutputByLine() { functions_write_output_by_line() }
 
-    /// Writing to what nobody reads any more is an error to handle, not the end of the process.
+    /// Writing to a closed pipe must be an error, not end the process.
     static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
 
     static func environment(_ name: String) -> String? {
@@ -99,7 +100,7 @@ enum StandardError {
 }
 
 extension WorkerEnvironment {
-    /// The links this process was given; none where it wasn't started by the host.
+    /// The links inherited by this process; empty if the host didn't start it.
     static var linkDescriptors: [Int32] {
         guard let text = ProcessControl.environment(linkCountVariable), let count = Int32(text),
             (1...Int32(maxLinks)).contains(count)

@@ -6,8 +6,8 @@ import WorkerProtocol
 
 /// One process of a release that runs one function.
 ///
-/// Each link has a thread of its own that reads it, so that no handler, however it blocks or spins, keeps the worker from hearing
-/// the host. Handlers run on Swift's own threads.
+/// A dedicated thread reads each link, so that a handler that blocks or spins doesn't keep the worker from receiving
+/// frames. Handlers run on Swift's threads.
 enum Worker {
     /// Serves the function until the host closes the links. Doesn't return.
     static func run(_ function: Function) -> Never {
@@ -32,12 +32,12 @@ enum Worker {
                 ProcessControl.exit(71)
             }
         }
-        // The main thread serves the main actor, which a function may use.
+        // The main thread runs the main actor, which a function may use.
         dispatchMain()
     }
 }
 
-/// The worker's links, for lines that belong to no invocation.
+/// The worker's links, for log lines that belong to no invocation.
 final class LinkSet: Sendable {
     private let writers = Mutex<[LinkWriter]>([])
 

@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 import WorkerProtocol
 
-/// One run of the handler in this process: its task, and what it waits for from the host.
+/// One run of the handler in this process: its task, and the responses that it waits for.
 final class WorkerInvocation: HandlerAnswer {
     private struct State {
         var task: Task<Void, Never>?
@@ -12,7 +12,7 @@ final class WorkerInvocation: HandlerAnswer {
         var phase: Phase
         var nextOperation: UInt32 = 0
         var operations: [UInt32: CheckedContinuation<[UInt8], Never>] = [:]
-        /// Bytes of chunks that the host still takes; may go below zero by the last chunk.
+        /// The remaining credit in bytes of chunks; the last chunk may make it negative.
         var credit = Frame.initialCredit
         var waitingForCredit: [CheckedContinuation<Void, Never>] = []
     }
@@ -21,9 +21,9 @@ final class WorkerInvocation: HandlerAnswer {
         /// No thread was free for the handler yet.
         case waiting(body: ByteBuffer)
         case running
-        /// The host has taken it back before its handler began, which it never will.
+        /// The host has recalled the invocation before its handler started, so the handler won't start.
         case recalled
-        /// The handler has returned. The host answers nothing any more.
+        /// The handler has returned. The host sends no further responses.
         case over
     }
 
@@ -39,7 +39,7 @@ final class WorkerInvocation: HandlerAnswer {
         state = Mutex(State(phase: .waiting(body: body)))
     }
 
-    /// Runs the handler and sends what comes of it.
+    /// Runs the handler and sends its result.
     func start(
         _ function: Function, head: InvocationHead, body: ByteBuffer, onEnd: @escaping @Sendable () -> Void
     ) {
@@ -71,7 +71,7 @@ final class WorkerInvocation: HandlerAnswer {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The handler begins, unless the invocation was taken back.
+    /// Starts the handler, unless the invocation was recalled.
     func begin() -> Bool {
         state.withLock { state in
             guard case .waiting = state.phase else { return false }
@@ -80,8 +80,8 @@ final class WorkerInvocation: HandlerAnswer {
         }
     }
 
-    /// Keeps the handler from beginning, where it hasn't begun.
-    /// - Returns: the body that came with the invocation; nil where the handler has begun.
+    /// Prevents the handler from starting, if it hasn't started.
+    /// - Returns: The body of the invocation; nil if the handler has started.
     func recall() -> ByteBuffer? {
         state.withLock { state in
             guard case .waiting(let body) = state.phase else { return nil }
@@ -90,7 +90,7 @@ final class WorkerInvocation: HandlerAnswer {
         }
     }
 
-    /// Whatever the handler has left running waits for nothing any more.
+    /// Cancels the waits of work that the handler has left running.
     private func finish() {
         let operations = state.withLock { state in
             state.phase = .over
@@ -106,7 +106,7 @@ final class WorkerInvocation: HandlerAnswer {
         DocumentResponse.failed(DocumentError(code, message)).encoded
     }
 
-    // MARK: What comes of the handler
+    // MARK: The handler's result
 
     func send(_ head: HTTPAnswerHead) { writer.send(.httpHead, invocation: id) { head.write(to: &$0) } }
 
@@ -116,9 +116,9 @@ final class WorkerInvocation: HandlerAnswer {
         writer.send(.failure, invocation: id) { failure.write(to: &$0) }
     }
 
-    // MARK: What the handler waits for
+    // MARK: Responses that the handler waits for
 
-    /// The store's own limit on a request is told in its terms; this keeps a frame within its bound.
+    /// The store reports its own limit on requests; this keeps a frame within its limit.
     private static let maxOperation = 15 * 1024 * 1024
 
     func perform(_ request: DocumentRequest) async -> [UInt8] {

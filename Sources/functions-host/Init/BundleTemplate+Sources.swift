@@ -13,11 +13,11 @@ extension BundleTemplate {
         struct Entry: Codable, Sendable {
             var name: String
             var text: String
-            /// Filled in by the store.
+            /// Set by the store.
             @ServerTimestamp var time: Timestamp?
         }
 
-        /// That somebody has signed: the answer, the task and the event.
+        /// A guest has signed: the callable's result, the task and the event.
         struct Signature: Codable, Equatable, Sendable {
             var entryID: String
             var name: String
@@ -36,7 +36,7 @@ extension BundleTemplate {
                 // Clients call it: httpsCallable("sign"). The entry and what follows from it are one commit.
                 onCall("sign") { (request: CallableRequest<Greeting>, transaction: Transaction) in
                     guard !request.data.name.isEmpty, !request.data.text.isEmpty else {
-                        throw HttpsError(.invalidArgument, "Tell your name, and write something.")
+                        throw HttpsError(.invalidArgument, "Give your name and a text.")
                     }
                     let entry = transaction.firestore.collection("entries").document()
                     let signature = Signature(entryID: entry.documentID, name: request.data.name)
@@ -48,19 +48,19 @@ extension BundleTemplate {
                     return signature
                 }
 
-                // Any HTTP request to its URL, or below it.
+                // Handles any HTTP request to its URL or below it.
                 onRequest("entries", .cors(.any)) { request in
                     let newest = request.firestore.collection("entries").order(by: "time", descending: true)
                     return try .json(try await newest.limit(to: 20).getDocuments(as: Entry.self).map(\\.data))
                 }
 
-                // Runs when such a document is created, until it succeeds; its effect is there once.
+                // Runs when such a document is created. It is retried until it succeeds, and takes effect once.
                 onDocumentCreated("countEntry", document: "entries/{id}", .retry()) { event, transaction in
                     let book = transaction.firestore.document("stats/book")
                     try transaction.setData(["entries": FieldValue.increment(1)], forDocument: book, merge: true)
                 }
 
-                // Runs for each task that is put into the queue of its name.
+                // Runs for each task in the queue with the function's name.
                 onTaskDispatched("thank") { (request: TaskRequest<Signature>, transaction: Transaction) in
                     let thanks = transaction.firestore.collection("thanks").document(request.data.entryID)
                     try transaction.setData(["text": "Thank you, \\(request.data.name)!"], forDocument: thanks)
@@ -73,7 +73,7 @@ extension BundleTemplate {
                     try transaction.setData(["lastGuest": event.data.name], forDocument: book, merge: true)
                 }
 
-                // Runs at its times.
+                // Runs on a schedule.
                 onSchedule("tidy", schedule: "every day 03:00", .timeZone("UTC")) { event in
                     let cutoff = event.scheduleTime.microseconds - 30 * 86_400 * 1_000_000
                     let old = event.firestore.collection("entries")
@@ -83,7 +83,7 @@ extension BundleTemplate {
                         try await writer.deleteDocument(entry.reference)
                     }
                     for failure in await writer.close() {
-                        event.logger.warning("an entry stays", metadata: ["path": "\\(failure.reference.path)"])
+                        event.logger.warning("an entry can't be deleted", metadata: ["path": "\\(failure.reference.path)"])
                     }
                 }
             }

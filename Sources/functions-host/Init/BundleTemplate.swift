@@ -1,13 +1,13 @@
 import Foundation
 
-/// A package of functions as its author begins with it: a guest book with one function of each kind.
+/// The template of a new functions package: a guest book with one function of each kind.
 struct BundleTemplate: Sendable {
     let name: BundleName
     let runtime: RuntimePackage
 
     var product: String { name.product }
 
-    /// By their paths in the package.
+    /// File contents by path within the package.
     private var files: [(path: String, text: String)] {
         [
             ("Package.swift", package),
@@ -21,7 +21,8 @@ struct BundleTemplate: Sendable {
         ]
     }
 
-    /// What no image has use for: products, data with its keys, secrets. Also where the context is the directory above.
+    /// Excludes build products, data with its keys, and secrets from the image, also if the build context is the parent
+    /// directory.
     private static let outsideImages = """
         **/.build
         **/.functions
@@ -33,20 +34,19 @@ struct BundleTemplate: Sendable {
 
         """
 
-    /// Writes the package, all of it or nothing. The versions of what the runtime depends on are its own.
+    /// Writes the complete package or nothing. The runtime's dependencies are pinned to the same versions as its own.
     ///
-    /// - Throws: a sentence where there is something at the path already, which stays as it is, or where it can't be
-    ///   written.
+    /// - Throws: If the path exists, which is left unchanged, or can't be written.
     func write(to path: String) throws(InitError) {
         let manager = FileManager.default
-        // A link that leads nowhere is there too.
+        // A dangling symbolic link counts as existing.
         guard (try? manager.attributesOfItem(atPath: path)) == nil else {
-            throw InitError("there is a \(path) already; nothing was written. Choose another name, or go elsewhere")
+            throw InitError("\(path) already exists; nothing was written. Choose another name or directory")
         }
         do {
             try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
         } catch {
-            throw InitError("\(path) can't be made: \(error.localizedDescription)")
+            throw InitError("\(path) can't be created: \(error.localizedDescription)")
         }
         do {
             for file in files {
@@ -64,11 +64,11 @@ struct BundleTemplate: Sendable {
         }
     }
 
-    /// What to do next.
+    /// The next steps for the author.
     /// - Parameter host: how this program was started.
     func greeting(host: String) -> String {
         """
-        \(name.text) is made. It takes the runtime from \(runtime.path), as its Package.swift says.
+        Created \(name.text). Its Package.swift refers to the runtime in \(runtime.path). Next:
 
           cd \(name.text)
           swift test
@@ -86,7 +86,7 @@ struct BundleTemplate: Sendable {
             platforms: [.macOS(.v15)],
             products: [.executable(name: "\(product)", targets: ["\(product)"])],
             dependencies: [
-                // Where the runtime's package stands on this machine.
+                // The path of the runtime's package on this machine.
                 .package(name: "functions-host", path: "\(runtime.path.quoted)")
             ],
             targets: [
@@ -124,7 +124,7 @@ struct BundleTemplate: Sendable {
 
         ```
         swift test                       # runs the functions' tests, without a host
-        functions-host serve --watch     # builds and serves them, and again whenever a source changes
+        functions-host serve --watch     # builds and serves them, and rebuilds when a source changes
         ```
 
         Sign the book, and read it:
@@ -137,23 +137,23 @@ struct BundleTemplate: Sendable {
 
         | function | kind | does |
         |---|---|---|
-        | `sign` | callable | writes an entry, and causes what follows from it, in one commit |
+        | `sign` | callable | writes an entry, enqueues a task and publishes an event, in one commit |
         | `entries` | HTTP | lists the newest entries |
         | `countEntry` | document trigger | counts entries |
         | `thank` | task queue | leaves the guest a thank-you |
-        | `greet` | custom event | remembers who signed last |
+        | `greet` | custom event | stores who signed last |
         | `tidy` | schedule | removes old entries, every night |
 
-        `Sources/\(product)` has the functions and their models, `Tests` their tests, `functions.json` what the host
-        serves. `Package.swift` names the place of the runtime's package on this machine; its `Docs/authors.md` tells
-        the rest, also how a bundle serves alone, as on Cloud Run.
+        `Sources/\(product)` contains the functions and their models, `Tests` the tests, and `functions.json` the host's
+        configuration. `Package.swift` has the path of the runtime's package on this machine. Its `Docs/authors.md`
+        describes the rest, including standalone serving, for example on Cloud Run.
 
         """
     }
 }
 
 extension String {
-    /// As the inside of a Swift string literal.
+    /// The string escaped for a Swift string literal.
     fileprivate var quoted: String {
         replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }

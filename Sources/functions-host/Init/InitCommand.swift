@@ -4,11 +4,11 @@ import Foundation
 /// `functions-host init NAME`
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init", abstract: "Makes a package of functions, with one of each kind and their test.",
+        commandName: "init", abstract: "Creates a package with one function of each kind and a test.",
         discussion: """
-            The package is a directory of that name with a bundle, a test, functions.json and a README that says how to \
-            build, test and serve it. It depends on the runtime's package by path: the one that this program was built \
-            in, or the one that --runtime names. Exit codes: 0 done; 1 not done; 64 wrong arguments.
+            Creates a directory with a bundle, a test, functions.json, and a README that explains how to build, test and \
+            serve it. The package depends on the runtime's package by path: the one in which this program was built, or the \
+            one given by --runtime. Exit codes: 0 success, 1 failure, 64 invalid arguments.
             """)
 
     @Argument(help: "The package's name, such as guest-book: letters, digits and hyphens.")

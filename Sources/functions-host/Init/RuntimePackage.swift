@@ -1,25 +1,25 @@
 import Foundation
 
-/// The package that has the runtime, as a new package depends on it.
+/// The package that contains the runtime, as a dependency of a new package.
 struct RuntimePackage: Sendable {
     let path: String
 
-    /// - Throws: a sentence where there is no such package.
+    /// - Throws: If there is no such package.
     init(at path: String) throws(InitError) {
         guard Self.isRuntime(path) else {
             throw InitError(
-                "\(path) isn't the runtime's package: it has no Package.swift with Sources/FunctionsRuntime beside it")
+                "\(path) isn't the runtime's package: it lacks Package.swift and Sources/FunctionsRuntime")
         }
         self.path = path
     }
 
-    /// - Parameter path: where the author says that it is; nil for the one of this program.
+    /// - Parameter path: The path that the author gave; nil for the package of this program.
     static func named(_ path: String?) throws(InitError) -> RuntimePackage {
         guard let path else { return try ofThisProgram() }
         return try RuntimePackage(at: absolutePath(path))
     }
 
-    /// The checkout that this program was built in: one of the directories above it.
+    /// The checkout in which this program was built: one of its parent directories.
     private static func ofThisProgram() throws(InitError) -> RuntimePackage {
         let program = (Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0]))
             .resolvingSymlinksInPath()
@@ -29,7 +29,7 @@ struct RuntimePackage: Sendable {
             directory = directory.deletingLastPathComponent()
         }
         throw InitError(
-            "\(program.path) doesn't stand in the runtime's package; name that package's directory with --runtime PATH")
+            "\(program.path) isn't inside the runtime's package; give that package's directory with --runtime PATH")
     }
 
     private static func isRuntime(_ path: String) -> Bool {

@@ -46,13 +46,13 @@ import Testing
         }
 
         try directory.write("GREETING=again\nLIMIT=many\n", to: ".env")
-        try await host.waitForLog("params aren't read anew: ")
+        try await host.waitForLog("params can't be reloaded: ")
         #expect(try await params()?["greeting"]?.text == "hello")
         try FileManager.default.removeItem(atPath: directory.path + "/.env")
         try directory.configure(
             bundles: #"{ "name": "app", "product": "App" }"#,
             extra: #""limits": { "queue": 7 }, "params": { "GREETING": "good day", "LIMIT": 3 }"#)
-        try await host.waitForLog("functions.json: limits changed, which holds from the next start of the host on")
+        try await host.waitForLog("functions.json: limits changed; restart the host to apply this")
         try await Bound.wait("functions.json gives the greeting") {
             try await params()?["greeting"]?.text == "good day"
         }
@@ -85,7 +85,7 @@ import Testing
         try await host.expectEcho()
 
         try directory.write("shop\n", to: "Sources/main.swift")
-        try await host.waitForLog("app: what was built is served")
+        try await host.waitForLog("app: serving the new build")
         let answer = try await host.call("echo", "1", region: "asia-northeast1")
         #expect(answer.status == 404)
         #expect(try await host.call("purchase", "null", region: "asia-northeast1").status == 401)

@@ -59,7 +59,7 @@ import Testing
             #expect(listed.count == 1 && lines[0].hasPrefix(event))
             #expect(try await host.command(["resume", "work"]).status == 0)
             try await Bound.wait("the task is done") {
-                try await host.command(["deliveries", "list"]).output == "there are none\n"
+                try await host.command(["deliveries", "list"]).output == "there are no deliveries\n"
             }
         }
     }

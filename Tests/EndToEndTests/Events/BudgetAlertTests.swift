@@ -40,7 +40,7 @@ import Testing
             #expect(try await host.command(["pause"]).output == "work: budget used up\n")
             #expect(try await host.command(["resume", "work"]).output == "nothing is paused\n")
             try await Bound.wait("it is done") {
-                try await host.command(["deliveries", "list"]).output == "there are none\n"
+                try await host.command(["deliveries", "list"]).output == "there are no deliveries\n"
             }
             #expect(hook.bodies.count == 2)
         }

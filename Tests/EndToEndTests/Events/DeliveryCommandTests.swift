@@ -46,7 +46,7 @@ import Testing
             #expect(table.output.hasPrefix("FUNCTION") && table.output.contains("It failed."))
 
             let retried = try await host.command(["deliveries", "retry", "work", event])
-            #expect(retried.output == "1 delivery will be told again\n", "\(retried.errors)")
+            #expect(retried.output == "1 delivery will be retried\n", "\(retried.errors)")
             try await Bound.wait("the task has failed again") {
                 try await deliveries(host, "--state", "dead").first?["tries"]?.integer == 3
             }

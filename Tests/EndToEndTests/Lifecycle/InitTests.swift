@@ -74,7 +74,7 @@ import Testing
         #expect(refused.status == 64)
         #expect(
             refused.errors.contains(
-                "\"\(name)\" is no name for a package; write at most 25 letters, digits and hyphens, a letter first and "
+                "\"\(name)\" isn't a valid package name; use at most 25 letters, digits and hyphens, a letter first and "
                     + "no hyphen last, such as guest-book"))
     }
 
@@ -82,7 +82,7 @@ import Testing
         let directory = try HostDirectory()
         let refused = try await run("shop", in: directory)
         #expect(refused.status == 64)
-        #expect(refused.errors.contains("the runtime's own package has a ShopFunctions already"))
+        #expect(refused.errors.contains("the runtime's own package already has a ShopFunctions"))
     }
 
     @Test func runtimeThatIsNoneIsTold() async throws {

@@ -107,7 +107,7 @@ import Testing
         try wrong.write("LIMIT=many\n", to: ".env")
         let text = try await refusal(wrong)
         #expect(text.contains("params.GREETING: the param GREETING"), "\(text)")
-        #expect(text.contains("it is a text, and an integer is given"), "\(text)")
+        #expect(text.contains("it is a string, and an integer is given"), "\(text)")
         #expect(text.contains(#"no bundle has a param "GREETNG""#), "\(text)")
         #expect(text.contains(".env:1 gives something else; write LIMIT=7"), "\(text)")
         #expect(!text.contains("many"))

@@ -3,10 +3,10 @@ import Testing
 /// Processes that break the rules of the link.
 @Suite(.timeLimit(.minutes(30))) struct RogueTests {
     @Test(arguments: [
-        ("closesLink", "it closed its link"), ("writesGarbage", "over the bound of"),
+        ("closesLink", "it closed its link"), ("writesGarbage", ", the limit"),
         ("isReadyTwice", "it was ready twice"),
         ("invokesTheHost", "a frame invoke comes from the host only"),
-        ("logsTooMuch", "a line of the log has "),
+        ("logsTooMuch", "a log frame has "),
         ("givesBackWhatItRuns", "it gave back an invocation that it wasn't asked for"),
     ])
     func whoBreaksTheProtocolIsEnded(mode: String, reason: String) async throws {

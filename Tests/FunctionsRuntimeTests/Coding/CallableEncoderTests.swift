@@ -109,7 +109,7 @@ import Testing
         #expect(explanation(Silent()) == "result: Silent encoded nothing")
         #expect(
             explanation(["n": FieldValue.increment(1)])
-                == "result.n: a FieldValue is written to documents only")
+                == "result.n: a FieldValue can be encoded only in documents")
     }
 
     @Test func nothingIsNull() throws {

@@ -52,7 +52,7 @@ import Testing
         #expect(user.id == "ada" && user.ref == reference && user.updateTime == DocumentResponse.time)
         #expect(user.data == User(id: "ada", name: "Ada"))
         let missing = await #expect(throws: DocumentError.self) { try await reference.getDocument(as: User.self) }
-        #expect(missing?.description == "NOT_FOUND: there is no document users/ada")
+        #expect(missing?.description == "NOT_FOUND: the document users/ada doesn't exist")
         let wrong = await #expect(throws: DecodingError.self) { try await reference.getDocument(as: User.self) }
         #expect(wrong?.explanation == "users/ada.name: expected a string, found an integer")
     }

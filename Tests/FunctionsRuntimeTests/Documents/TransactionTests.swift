@@ -53,7 +53,8 @@ import Testing
             return await #expect(throws: DocumentError.self) { try await transaction.getDocument(document) }
         }
         #expect(error?.code == .failedPrecondition)
-        #expect(error?.message == "a transaction reads before it writes; move this read above the first write")
+        #expect(
+            error?.message == "reads must come before writes in a transaction; move this read before the first write")
     }
 
     @Test func transactionIsOfNoUseAfterItsEnd() async throws {

@@ -122,10 +122,10 @@ import Testing
     }
 
     @Test(arguments: [
-        Refused(fields: ["a": FieldValue.array([FieldValue.increment(1)])], part: "FieldValue.increment() stands"),
-        Refused(fields: ["a": FieldValue.arrayUnion([FieldValue.delete()])], part: "FieldValue.delete() stands"),
+        Refused(fields: ["a": FieldValue.array([FieldValue.increment(1)])], part: "FieldValue.increment() is used"),
+        Refused(fields: ["a": FieldValue.arrayUnion([FieldValue.delete()])], part: "FieldValue.delete() is used"),
         Refused(fields: ["a": FieldValue.map(["b": FieldValue.delete()])], part: "FieldValue.delete() at a.b"),
-        Refused(fields: ["a": FieldValue.delete()], updates: false, part: "FieldValue.delete() at a can"),
+        Refused(fields: ["a": FieldValue.delete()], updates: false, part: "FieldValue.delete() at a is allowed"),
         Refused(fields: ["a": 1, "a.b": 2], part: "updateData names both a and a.b"),
         Refused(fields: ["a..b": 1], part: "has an empty segment"),
         Refused(fields: ["": 1], updates: false, part: "a field's name must not be empty"),
@@ -160,6 +160,6 @@ import Testing
         let error = await #expect(throws: DocumentError.self) {
             try await Firestore(transport: transport).document("a/b").getDocument()
         }
-        #expect(error?.message == "the store answered get with 0 documents")
+        #expect(error?.message == "the store responded to get with 0 documents")
     }
 }

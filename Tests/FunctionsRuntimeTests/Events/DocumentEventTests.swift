@@ -125,7 +125,7 @@ import Testing
             let failure = await failure { try await function.tell(.of(content)) }
             #expect(
                 failure?.message
-                    == "the event \(Event.id) \(reason), and the function is for documents users/{uid} deleted")
+                    == "the event \(Event.id) \(reason), but the function handles documents users/{uid} deleted")
         }
     }
 
@@ -135,7 +135,7 @@ import Testing
             .encoded
         for length in 0..<body.count {
             let failure = await failure { try await function.tell(Array(body.prefix(length))) }
-            #expect(failure?.message.hasPrefix("the invocation's body is no event: ") ?? false, "\(length)")
+            #expect(failure?.message.hasPrefix("the invocation's body isn't an event: ") ?? false, "\(length)")
         }
     }
 

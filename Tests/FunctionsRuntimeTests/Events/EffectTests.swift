@@ -55,11 +55,11 @@ import Testing
     }
 
     @Test(arguments: [
-        Impossible(options: TaskOptions(id: ""), reason: "is no task's name"),
-        Impossible(options: TaskOptions(id: "a/b"), reason: "is no task's name"),
-        Impossible(options: TaskOptions(id: String(repeating: "a", count: 501)), reason: "is no task's name"),
-        Impossible(options: TaskOptions(dispatchDeadline: .seconds(14)), reason: "it is 15 s to 1800 s"),
-        Impossible(options: TaskOptions(dispatchDeadline: .milliseconds(1_800_001)), reason: "it is 15 s to 1800 s"),
+        Impossible(options: TaskOptions(id: ""), reason: "isn't a valid task name"),
+        Impossible(options: TaskOptions(id: "a/b"), reason: "isn't a valid task name"),
+        Impossible(options: TaskOptions(id: String(repeating: "a", count: 501)), reason: "isn't a valid task name"),
+        Impossible(options: TaskOptions(dispatchDeadline: .seconds(14)), reason: "it must be 15 s to 1800 s"),
+        Impossible(options: TaskOptions(dispatchDeadline: .milliseconds(1_800_001)), reason: "it must be 15 s to 1800 s"),
         Impossible(options: TaskOptions(scheduleDelay: .seconds(30 * 86_400 + 1)), reason: "more than 30 days"),
         Impossible(options: TaskOptions(scheduleDelay: .seconds(Int64.max)), reason: "more than 30 days"),
         Impossible(
@@ -108,7 +108,7 @@ import Testing
                     }
                 },
             ]
-            for failure in failures { #expect(failure?.message.contains("is no task's name") ?? false) }
+            for failure in failures { #expect(failure?.message.contains("isn't a valid task name") ?? false) }
         }
     }
 

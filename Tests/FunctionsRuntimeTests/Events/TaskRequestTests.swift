@@ -58,7 +58,7 @@ import Testing
         (#"{"data":{"order":"o1"}}"#, "data.amount: missing"),
         (#"{"data":{"order":1,"amount":1}}"#, "data.order: expected a string, found an integer"),
         (#"{}"#, "data: missing"),
-        (#"{"data":{"order":"o1","amount":1},"more":1}"#, "more: a task's body has \"data\" alone"),
+        (#"{"data":{"order":"o1","amount":1},"more":1}"#, "more: a task's body must contain only \"data\""),
         (#"[1]"#, "expected an object, found an array"),
         (#"{"data":"#, "data: a value is missing, at the end"),
     ])
@@ -66,7 +66,7 @@ import Testing
         let function = onTaskDispatched("q") { (request: TaskRequest<Receipt>, transaction: Transaction) in }
         let failure = await failure { try await function.tell(.of(.task(draft(body)))) }
         #expect(failure?.code == .invalidArgument)
-        #expect(failure?.message == "The task's body can't be read: " + reason)
+        #expect(failure?.message == "The task's body can't be decoded: " + reason)
     }
 
     @Test func optionsAreInTheManifest() {

@@ -39,6 +39,10 @@ let package = Package(
         .target(name: "CFunctionsSystem"),
         .target(name: "TextFormats", swiftSettings: settings),
         .target(name: "HostJSON", swiftSettings: settings),
+        // Units of a bounded resource, acquired in turn.
+        .target(name: "Semaphore", swiftSettings: settings),
+        // The client for other services' HTTP.
+        .target(name: "OutboundHTTP", swiftSettings: settings),
         .target(name: "DocumentModel", swiftSettings: settings),
         .target(name: "FunctionManifest", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
         .target(
@@ -324,6 +328,17 @@ let package = Package(
             path: "Benchmarks/functions-bench",
             swiftSettings: settings),
         .testTarget(name: "HostJSONTests", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
+        .testTarget(name: "SemaphoreTests", dependencies: ["Semaphore"], swiftSettings: settings),
+        .testTarget(
+            name: "OutboundHTTPTests",
+            dependencies: [
+                "OutboundHTTP", "TestSupport",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TestSupportTests", dependencies: ["TestSupport", "DocumentModel"], swiftSettings: settings),
         .testTarget(name: "DocumentModelTests", dependencies: ["DocumentModel"], swiftSettings: settings),
         .testTarget(name: "FunctionManifestTests", dependencies: ["FunctionManifest"], swiftSettings: settings),
         .testTarget(

@@ -1,0 +1,100 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The exchanges of a session that are under way. It receives what the session's connections report.
+final class OpenExchanges: NSObject, URLSessionDataDelegate {
+    typealias Outcome = Result<OutboundResponse, OutboundError>
+
+    private struct Open {
+        var exchange: Exchange
+        var completion: @Sendable (Outcome) -> Void
+    }
+
+    private let clock: ExchangeClock
+    /// By the task's number. Whoever removes one completes it.
+    private let open = Mutex<[Int: Open]>([:])
+
+    init(_ clock: ExchangeClock) { self.clock = clock }
+
+    func begin(_ exchange: Exchange, for task: URLSessionTask, _ completion: @escaping @Sendable (Outcome) -> Void) {
+        open.withLock { $0[task.taskIdentifier] = Open(exchange: exchange, completion: completion) }
+    }
+
+    /// Ends the wait for a response at once.
+    func end(_ task: URLSessionTask, with error: OutboundError) {
+        guard let ended = remove(task) else { return }
+        task.cancel()
+        ended.completion(ended.exchange.end(with: error))
+    }
+
+    /// Nil once the exchange has ended.
+    func deadline(of task: URLSessionTask) -> Duration? {
+        open.withLock { $0[task.taskIdentifier]?.exchange.deadline }
+    }
+
+    /// Ends an exchange whose deadline has passed.
+    func expire(_ task: URLSessionTask) {
+        let error = open.withLock { $0[task.taskIdentifier]?.exchange.expiry(at: clock.now()) }
+        if let error { end(task, with: error) }
+    }
+
+    private func remove(_ task: URLSessionTask) -> Open? {
+        open.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    }
+
+    private func receiveHead(_ response: HTTPURLResponse, for task: URLSessionTask) {
+        var headers: [String: String] = [:]
+        for case (let name as String, let value as String) in response.allHeaderFields { headers[name] = value }
+        let (status, fields) = (response.statusCode, headers)
+        open.withLock {
+            $0[task.taskIdentifier]?.exchange.receiveHead(status: status, headers: fields, at: clock.now())
+        }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let response = response as? HTTPURLResponse { receiveHead(response, for: dataTask) }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isMoreWanted = open.withLock {
+            $0[dataTask.taskIdentifier]?.exchange.receive(data, at: clock.now()) ?? false
+        }
+        if !isMoreWanted { dataTask.cancel() }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        receiveHead(response, for: task)
+        completionHandler(nil)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let ended = remove(task) else { return }
+        ended.completion(ended.exchange.end(with: error.map { OutboundError($0, host: ended.exchange.host) }))
+    }
+}
+
+extension OutboundError {
+    fileprivate init(_ error: any Error, host: String) {
+        let kind: Kind =
+            switch (error as? URLError)?.code {
+            case .timedOut: .timedOut
+            case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
+                .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+                .serverCertificateHasUnknownRoot, .badURL, .unsupportedURL:
+                .notSent
+            default: .lost
+            }
+        self.init(kind, host: host, error.localizedDescription)
+    }
+}

@@ -1,0 +1,101 @@
+import Semaphore
+import Synchronization
+import Testing
+
+/// Who is served when, and what becomes of those who leave.
+struct AsyncSemaphoreTests {
+    private func waiters(_ count: Int, of semaphore: AsyncSemaphore) async {
+        while semaphore.waiterCount < count { await Task.yield() }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func unitsAreGivenInTheOrderOfAsking() async throws {
+        let semaphore = AsyncSemaphore(10)
+        try await semaphore.acquire(6)
+        async let large: Void = semaphore.acquire(10)
+        await waiters(1, of: semaphore)
+        async let small: Void = semaphore.acquire(1)
+        await waiters(2, of: semaphore)
+        // There is enough for the second, which waits behind the first.
+        #expect(semaphore.available == 4)
+        semaphore.release(6)
+        try await large
+        #expect(semaphore.waiterCount == 1)
+        semaphore.release(10)
+        try await small
+        #expect(semaphore.available == 9)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func cancelledWaiterLetsThoseBehindIn() async throws {
+        let semaphore = AsyncSemaphore(10)
+        try await semaphore.acquire(6)
+        let large = Task { try await semaphore.acquire(10) }
+        await waiters(1, of: semaphore)
+        async let small: Void = semaphore.acquire(4)
+        await waiters(2, of: semaphore)
+        large.cancel()
+        await #expect(throws: CancellationError.self) { try await large.value }
+        try await small
+        #expect(semaphore.available == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func taskCancelledBeforehandHoldsNothing() async {
+        let semaphore = AsyncSemaphore(1)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await semaphore.acquire()
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(semaphore.available == 1)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func someCanWaitThoughTheyAreCancelled() async throws {
+        let semaphore = AsyncSemaphore(1)
+        try await semaphore.acquire()
+        let task = Task { await semaphore.acquireIgnoringCancellation() }
+        await waiters(1, of: semaphore)
+        task.cancel()
+        #expect(semaphore.waiterCount == 1)
+        semaphore.release()
+        await task.value
+        #expect(semaphore.available == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func overcommittedUnitsAreMissedByOthers() async throws {
+        let semaphore = AsyncSemaphore(2)
+        #expect(semaphore.tryAcquire(2))
+        #expect(!semaphore.tryAcquire())
+        semaphore.acquireOvercommitting(3)
+        #expect(semaphore.available == -3)
+        async let waiter: Void = semaphore.acquire()
+        await waiters(1, of: semaphore)
+        semaphore.release(3)
+        #expect(semaphore.waiterCount == 1)
+        semaphore.release(2)
+        try await waiter
+        #expect(semaphore.available == 1)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func workRunsInOrderAndOnlySoMuchAtOnce() async {
+        let semaphore = AsyncSemaphore(2)
+        let (begun, beginning) = AsyncStream<Int>.makeStream()
+        let gates = (0..<4).map { _ in AsyncStream<Void>.makeStream() }
+        for number in 0..<4 {
+            semaphore.run {
+                beginning.yield(number)
+                for await _ in gates[number].stream {}
+            }
+        }
+        #expect(semaphore.waiterCount == 2)
+        var order = begun.makeAsyncIterator()
+        let first = [await order.next(), await order.next()].compactMap(\.self)
+        #expect(Set(first) == [0, 1])
+        gates[1].continuation.finish()
+        #expect(await order.next() == 2)
+        #expect(semaphore.waiterCount == 1)
+        gates[0].continuation.finish()
+        #expect(await order.next() == 3)
+        gates[2].continuation.finish()
+        gates[3].continuation.finish()
+        while semaphore.available < 2 { await Task.yield() }
+    }
+}

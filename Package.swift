@@ -39,10 +39,6 @@ let package = Package(
         .target(name: "CFunctionsSystem"),
         .target(name: "TextFormats", swiftSettings: settings),
         .target(name: "HostJSON", swiftSettings: settings),
-        // Units of a bounded resource, acquired in turn.
-        .target(name: "Semaphore", swiftSettings: settings),
-        // The client for other services' HTTP.
-        .target(name: "OutboundHTTP", swiftSettings: settings),
         .target(name: "DocumentModel", swiftSettings: settings),
         .target(name: "FunctionManifest", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
         .target(
@@ -82,10 +78,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .target(name: "OutboundHTTP", swiftSettings: settings),
         .target(
             name: "TokenVerification",
             dependencies: [
-                "TextFormats", "HostJSON", "DataDirectory",
+                "TextFormats", "HostJSON", "DataDirectory", "OutboundHTTP",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -123,8 +120,8 @@ let package = Package(
         .target(
             name: "FirestoreClient",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "FunctionManifest", "HostProcess", "TokenVerification",
-                "GoogleREST", "FirestoreJSON",
+                "TextFormats", "HostJSON", "DocumentModel", "FunctionManifest", "HostProcess", "OutboundHTTP",
+                "TokenVerification", "GoogleREST", "FirestoreJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
@@ -185,8 +182,8 @@ let package = Package(
         .target(
             name: "EventsAPI",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "GoogleREST", "FirestoreJSON", "Workers",
-                "EventDispatch",
+                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "OutboundHTTP", "GoogleREST",
+                "FirestoreJSON", "Workers", "EventDispatch",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -255,8 +252,8 @@ let package = Package(
         .target(
             name: "FunctionsServing",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "FunctionsRuntime", "HostProcess", "TokenVerification",
-                "FirestoreClient", "Workers", "Gateway",
+                "DocumentModel", "FunctionManifest", "FunctionsRuntime", "HostProcess", "OutboundHTTP",
+                "TokenVerification", "FirestoreClient", "Workers", "Gateway",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -328,17 +325,6 @@ let package = Package(
             path: "Benchmarks/functions-bench",
             swiftSettings: settings),
         .testTarget(name: "HostJSONTests", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
-        .testTarget(name: "SemaphoreTests", dependencies: ["Semaphore"], swiftSettings: settings),
-        .testTarget(
-            name: "OutboundHTTPTests",
-            dependencies: [
-                "OutboundHTTP", "TestSupport",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOPosix", package: nio),
-            ],
-            swiftSettings: settings),
-        .testTarget(
-            name: "TestSupportTests", dependencies: ["TestSupport", "DocumentModel"], swiftSettings: settings),
         .testTarget(name: "DocumentModelTests", dependencies: ["DocumentModel"], swiftSettings: settings),
         .testTarget(name: "FunctionManifestTests", dependencies: ["FunctionManifest"], swiftSettings: settings),
         .testTarget(
@@ -393,6 +379,14 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "OutboundHTTPTests",
+            dependencies: [
+                "OutboundHTTP", "TestSupport",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "TokenVerificationTests",
             dependencies: [
                 "TextFormats", "HostJSON", "TokenVerification", "TestSupport", "HostTesting",
@@ -433,11 +427,8 @@ let package = Package(
         .testTarget(
             name: "FirestoreClientTests",
             dependencies: [
-                "DocumentModel", "HostProcess", "TokenVerification", "GoogleREST", "FirestoreClient",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "DocumentModel", "HostProcess", "OutboundHTTP", "TokenVerification", "GoogleREST", "FirestoreClient",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -494,7 +485,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "HostConfigurationTests",
-            dependencies: ["HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport"],
+            dependencies: [
+                "HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DeploymentsTests",
@@ -540,11 +533,13 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: nio),
             ],
             swiftSettings: settings),
+        .testTarget(name: "SemaphoreTests", swiftSettings: settings),
         .testTarget(
             name: "StoreTortureTests",
             dependencies: [
                 "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport", "StoreTorture",
             ],
             swiftSettings: settings),
+        .testTarget(name: "TestSupportTests", dependencies: ["DocumentModel", "TestSupport"], swiftSettings: settings),
     ]
 )

@@ -5,6 +5,7 @@ import FunctionManifest
 package import HostConfiguration
 import Workers
 package import Logging
+import Semaphore
 import ServiceLifecycle
 
 /// Deploys releases and takes them back on the running host, one at a time.
@@ -37,10 +38,9 @@ package actor DeploymentService: Service {
 
     private let parts: Parts
     private let maker: ServedFunctionsMaker
-    private var isBusy = false
+    /// Held by the deployment under way.
+    private let turn = AsyncSemaphore(1)
     private var isStopping = false
-    /// Who waits for the deployment under way to be over.
-    private var waiting: [CheckedContinuation<Void, Never>] = []
 
     package init(_ parts: Parts, maker: ServedFunctionsMaker) {
         self.parts = parts
@@ -52,7 +52,8 @@ package actor DeploymentService: Service {
         try? await gracefulShutdown()
         isStopping = true
         await parts.served.close()
-        if isBusy { await withCheckedContinuation { waiting.append($0) } }
+        await turn.acquireIgnoringCancellation()
+        turn.release()
     }
 
     // MARK: Deploying
@@ -119,7 +120,7 @@ package actor DeploymentService: Service {
 
     /// Removes what was prepared and is not to be served.
     package func discard(bundle: String, _ id: String) throws {
-        guard !isBusy, try !parts.releases.index().served(of: bundle).contains(id) else { return }
+        guard turn.available > 0, try !parts.releases.index().served(of: bundle).contains(id) else { return }
         parts.releases.remove(bundle, id)
     }
 
@@ -262,13 +263,10 @@ package actor DeploymentService: Service {
     /// One at a time; a second one is told so and doesn't wait, since what it was decided on changes under it.
     private func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
         guard !isStopping else { throw ReleaseError.stopping }
-        guard !isBusy else { throw ReleaseError("another deployment is under way; try again when it is done") }
-        isBusy = true
-        defer {
-            isBusy = false
-            for waiter in waiting { waiter.resume() }
-            waiting = []
+        guard turn.tryAcquire() else {
+            throw ReleaseError("another deployment is under way; try again when it is done")
         }
+        defer { turn.release() }
         return try await body()
     }
 }

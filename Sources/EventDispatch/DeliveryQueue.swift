@@ -4,6 +4,7 @@ import EventDelivery
 import FunctionManifest
 import Workers
 import Logging
+import Semaphore
 import Synchronization
 
 /// The deliveries of one function: does what ``DeliveryQueueState`` decides, and writes what comes of each try.
@@ -11,7 +12,7 @@ final class DeliveryQueue: Sendable {
     /// What all queues work with.
     struct Parts: Sendable {
         let store: DocumentStore
-        let reads: ReadTurns
+        let reads: AsyncSemaphore
         let timer: any EventTimer
         let now: @Sendable () -> Timestamp
     }
@@ -179,7 +180,7 @@ final class DeliveryQueue: Sendable {
     }
 
     private func read(_ request: DeliveryQueueState.Request) {
-        parts.reads.take { [self] in
+        parts.reads.run { [self] in
             do throws(DocumentError) {
                 let (deliveries, hasMore, nextDue) = try await parts.store.dueDeliveries(
                     of: function, at: parts.now(), except: request.except, limit: request.limit,

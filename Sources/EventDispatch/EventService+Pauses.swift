@@ -3,6 +3,7 @@ import DocumentStore
 import EventDelivery
 import Workers
 import Logging
+import Semaphore
 import Synchronization
 
 /// Why nothing of a function is started.
@@ -84,7 +85,7 @@ extension EventService {
         _ change: @escaping @Sendable () async -> Result<Void, DocumentError>
     ) async -> Result<Void, DocumentError> {
         await withCheckedContinuation { continuation in
-            pauseTurns.take { continuation.resume(returning: await change()) }
+            pauseTurns.run { continuation.resume(returning: await change()) }
         }
     }
 

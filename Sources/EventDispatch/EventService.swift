@@ -4,6 +4,7 @@ package import EventDelivery
 package import FunctionManifest
 package import Workers
 package import Logging
+import Semaphore
 import ServiceLifecycle
 import Synchronization
 
@@ -74,12 +75,16 @@ package final class EventService: Service {
     }
 
     package let parts: Parts
+    /// Queues that read from the outbox at a time, one page each: the store's readers serve documents too, and no function
+    /// with much to read may hold up another.
+    private static let maxReads = 2
+
     private let maxDepth: Int
     private let queueParts: DeliveryQueue.Parts
     private let serving = Mutex(Serving())
     let state: Mutex<State>
     /// Pauses and resumes are made one after the other, so that what is written of them last is what holds here.
-    let pauseTurns = ReadTurns(atOnce: 1)
+    let pauseTurns = AsyncSemaphore(1)
 
     var store: DocumentStore { parts.store }
 
@@ -92,7 +97,7 @@ package final class EventService: Service {
         self.maxDepth = maxDepth
         state = Mutex(State(pauses: records.pauses, budgets: records.budgets))
         queueParts = DeliveryQueue.Parts(
-            store: parts.store, reads: ReadTurns(), timer: parts.timer, now: parts.now)
+            store: parts.store, reads: AsyncSemaphore(Self.maxReads), timer: parts.timer, now: parts.now)
         try serve(functions)
         parts.store.onDeliveries { [weak self] news in self?.take(news) }
     }

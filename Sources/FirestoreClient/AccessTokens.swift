@@ -1,4 +1,5 @@
 import HostJSON
+import OutboundHTTP
 import TokenVerification
 import Synchronization
 
@@ -8,26 +9,27 @@ import Synchronization
 final class AccessTokens: Sendable {
     private struct State {
         var held: (text: String, freshUntil: Int64)?
-        var fetch: Task<Result<String, ServiceFailure>, Never>?
+        var fetch: Task<Result<String, OutboundError>, Never>?
     }
 
     private enum Way {
         case held(String)
-        case fetch(Task<Result<String, ServiceFailure>, Never>)
+        case fetch(Task<Result<String, OutboundError>, Never>)
     }
 
     /// Seconds before its end at which a token is fetched anew: the metadata server has a new one by then.
     private static let margin: Int64 = 225
-    private static let timeout = 5.0
-    private static let maxBytes = 64 * 1024
+    private static let limits = OutboundLimits(maxBytes: 64 * 1024, whole: .seconds(5))
 
+    private let host: String
     private let address: String
-    private let transport: any ServiceTransport
+    private let transport: any OutboundTransport
     private let now: WallClock
     private let state = Mutex(State())
 
     /// - Parameter host: of the metadata server.
-    init(host: String, transport: any ServiceTransport, now: @escaping WallClock) {
+    init(host: String, transport: any OutboundTransport, now: @escaping WallClock) {
+        self.host = host
         address = "http://\(host)/computeMetadata/v1/instance/service-accounts/default/token"
         self.transport = transport
         self.now = now
@@ -35,7 +37,7 @@ final class AccessTokens: Sendable {
 
     /// - Parameter refused: a token that a service didn't take; another is fetched.
     /// - Throws: where the metadata server gives none. That isn't remembered: the next who asks has it tried again.
-    func token(insteadOf refused: String? = nil) async throws(ServiceFailure) -> String {
+    func token(insteadOf refused: String? = nil) async throws(OutboundError) -> String {
         let way = state.withLock { state -> Way in
             if let held = state.held, held.text != refused, now() < held.freshUntil { return .held(held.text) }
             let fetch = state.fetch ?? Task { await self.fetch() }
@@ -48,10 +50,10 @@ final class AccessTokens: Sendable {
         }
     }
 
-    private func fetch() async -> Result<String, ServiceFailure> {
+    private func fetch() async -> Result<String, OutboundError> {
         let began = now()
-        let result: Result<(text: String, lifetime: Int64), ServiceFailure>
-        do throws(ServiceFailure) { result = .success(try await ask()) } catch { result = .failure(error) }
+        let result: Result<(text: String, lifetime: Int64), OutboundError>
+        do throws(OutboundError) { result = .success(try await ask()) } catch { result = .failure(error) }
         return state.withLock { state in
             state.fetch = nil
             return result.map { token in
@@ -62,29 +64,27 @@ final class AccessTokens: Sendable {
         }
     }
 
-    private func ask() async throws(ServiceFailure) -> (text: String, lifetime: Int64) {
-        let answer: ServiceAnswer
-        do throws(ServiceFailure) {
+    private func ask() async throws(OutboundError) -> (text: String, lifetime: Int64) {
+        let answer: OutboundResponse
+        do throws(OutboundError) {
             answer = try await transport.send(
-                ServiceRequest(
-                    address: address, headers: ["Metadata-Flavor": "Google"], body: nil, maxBytes: Self.maxBytes,
-                    timeout: Self.timeout))
+                OutboundRequest(to: address, headers: ["Metadata-Flavor": "Google"], limits: Self.limits))
         } catch {
-            throw Self.failure(
-                "the metadata server can't be reached: \(error.message). Outside of Google Cloud name an emulator, or a "
+            throw failure(
+                "the metadata server can't be reached: \(error.reason). Outside of Google Cloud name an emulator, or a "
                     + "functions-host, by FIRESTORE_EMULATOR_HOST")
         }
         guard answer.status == 200 else {
-            throw Self.failure("the metadata server answers with status \(answer.status)")
+            throw failure("the metadata server answers with status \(answer.status)")
         }
         guard let node = try? JSONParser.parse(answer.body), let text = try? node["access_token"]?.string(),
             let lifetime = try? node["expires_in"]?.integer()
-        else { throw Self.failure("the metadata server's answer is no token") }
+        else { throw failure("the metadata server's answer is no token") }
         return (text, lifetime)
     }
 
     /// Whatever went wrong, the service that the token is for has seen nothing.
-    private static func failure(_ message: String) -> ServiceFailure {
-        ServiceFailure(kind: .notSent, message: message)
+    private func failure(_ reason: String) -> OutboundError {
+        OutboundError(.notSent, host: host, reason)
     }
 }

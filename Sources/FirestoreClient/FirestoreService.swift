@@ -2,6 +2,7 @@ import DocumentModel
 import FunctionManifest
 import GoogleREST
 import HostJSON
+import OutboundHTTP
 import TextFormats
 
 /// Firestore's REST API at another place, as one that asks it.
@@ -12,14 +13,14 @@ struct FirestoreService: Sendable {
     let database: DatabaseID
     /// `https://firestore.googleapis.com`, or an emulator's address.
     let origin: String
-    let transport: any ServiceTransport
+    let transport: any OutboundTransport
     /// Nil for an emulator, which takes everyone for its owner.
     let tokens: AccessTokens?
     let pause: Pause
 
     /// Of an answer's text. It is held and taken apart as a whole.
     static let maxAnswerBytes = 16 * 1024 * 1024
-    private static let timeout = 60.0
+    private static let limits = OutboundLimits(maxBytes: maxAnswerBytes, whole: .seconds(60))
     private static let backoff = Backoff(min: 0.1, max: 5)
     private static let maxTries = 3
 
@@ -40,11 +41,12 @@ struct FirestoreService: Sendable {
         isCut: Bool = true
     ) async throws(DocumentError) -> JSONNode {
         let path = parent.map { "/" + PercentEncoding.encoded($0.string) } ?? ""
-        let room = AnswerRoom.current
-        let request = ServiceRequest(
-            address: "\(origin)/v1/\(database.documentsRoot)\(path):\(verb)",
+        let budget = ResponseBudget.current
+        let request = OutboundRequest(
+            to: "\(origin)/v1/\(database.documentsRoot)\(path):\(verb)",
             headers: ["Content-Type": "application/json", "User-Agent": "functions-host"], body: body.bytes,
-            maxBytes: Self.maxAnswerBytes, timeout: Self.timeout, room: room, isRepeatable: isRepeatable)
+            limits: Self.limits, reserve: budget.map { budget in { budget.grow(to: $0, mayOvercommit: !isRepeatable) } }
+        )
         var failures = 1
         while true {
             guard !Task.isCancelled else { throw Self.cancelled }
@@ -56,8 +58,12 @@ struct FirestoreService: Sendable {
             case .success(let answer):
                 refusal = Self.refusal(answer)
                 mayRepeat = isRepeatable && refusal.code == .unavailable
-            case .failure(let failure) where failure.kind == .noRoom:
-                guard await room?.wait(for: Self.maxAnswerBytes) ?? false else { throw Self.cancelled }
+            case .failure(let failure) where failure.kind == .outOfMemory:
+                do throws(CancellationError) {
+                    try await budget?.acquire(Self.maxAnswerBytes)
+                } catch {
+                    throw Self.cancelled
+                }
                 continue
             case .failure(let failure):
                 refusal = Self.error(failure, verb, isRepeatable: isRepeatable)
@@ -74,12 +80,12 @@ struct FirestoreService: Sendable {
         await pause(Self.backoff.pause(afterFailures: failures) * .random(in: 0.5...1))
     }
 
-    private func send(_ request: ServiceRequest) async -> Result<ServiceAnswer, ServiceFailure> {
-        do throws(ServiceFailure) { return .success(try await authorized(request)) } catch { return .failure(error) }
+    private func send(_ request: OutboundRequest) async -> Result<OutboundResponse, OutboundError> {
+        do throws(OutboundError) { return .success(try await authorized(request)) } catch { return .failure(error) }
     }
 
     /// Sends a request, a second time where its token isn't taken any more.
-    private func authorized(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+    private func authorized(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         var request = request
         guard let tokens else {
             request.headers["Authorization"] = "Bearer owner"
@@ -100,25 +106,26 @@ struct FirestoreService: Sendable {
         return node
     }
 
-    private static func refusal(_ answer: ServiceAnswer) -> DocumentError {
+    private static func refusal(_ answer: OutboundResponse) -> DocumentError {
         if let node = try? JSONParser.parse(answer.body), let error = node.error { return error }
         return DocumentError(
             StatusCode(httpStatus: answer.status), "the document service answers with status \(answer.status)")
     }
 
-    private static func error(_ failure: ServiceFailure, _ verb: String, isRepeatable: Bool) -> DocumentError {
+    private static func error(_ failure: OutboundError, _ verb: String, isRepeatable: Bool) -> DocumentError {
         let doubt = isRepeatable ? "" : "; what was asked for may have been done"
         switch failure.kind {
         case .notSent:
-            return DocumentError(.unavailable, "the document service can't be asked for \(verb): \(failure.message)")
+            return DocumentError(.unavailable, "the document service can't be asked for \(verb): \(failure)")
         case .lost:
             return DocumentError(
-                .unavailable, "the document service's answer to \(verb) was lost: \(failure.message)\(doubt)")
+                .unavailable, "the document service's answer to \(verb) was lost: \(failure)\(doubt)")
         case .timedOut:
             return DocumentError(
-                .deadlineExceeded, "the document service didn't answer \(verb) within \(Int(timeout)) s\(doubt)")
+                .deadlineExceeded,
+                "the document service didn't answer \(verb) within \(limits.whole.components.seconds) s\(doubt)")
         case .cancelled: return cancelled
-        case .tooLarge, .noRoom:
+        case .tooLarge, .outOfMemory:
             return DocumentError(
                 .resourceExhausted,
                 "one answer of the document service may have \(maxAnswerBytes / 1_048_576) MiB, the limit; ask for "

@@ -1,5 +1,6 @@
 import DocumentModel
 package import HostProcess
+import OutboundHTTP
 import TokenVerification
 
 extension RemoteFirestore {
@@ -11,7 +12,7 @@ extension RemoteFirestore {
     package static func fromEnvironment(
         project: String, environment: [String: String]
     ) throws(HostError) -> RemoteFirestore {
-        let transport = ServiceSession()
+        let transport = OutboundClient()
         let database = DatabaseID(project: project)
         let pause: FirestoreService.Pause = { seconds in try? await Task.sleep(for: .seconds(seconds)) }
         let origin: String

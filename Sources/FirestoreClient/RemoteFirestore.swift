@@ -1,4 +1,5 @@
 package import DocumentModel
+import Semaphore
 import Synchronization
 
 /// The documents of functions that are served alone: Cloud Firestore's, an emulator's or another host's, over REST.
@@ -11,18 +12,19 @@ package final class RemoteFirestore: DocumentBackend {
     let transactions = Mutex(RemoteTransactions())
     private let releases = Mutex(Releases())
     private let operations = RemoteOperations()
-    private let answers: FairRoom
+    /// Bytes of responses that may be held.
+    private let memory: AsyncSemaphore
 
     private struct Releases {
         var count = 0
         var tasks: [Int: Task<Void, Never>] = [:]
     }
 
-    /// - Parameter room: the bytes of answers that are held at a time.
-    init(service: FirestoreService, room: Int = AnswerRoom.total, now: @escaping @Sendable () -> Timestamp) {
+    /// - Parameter memory: the bytes of responses that are held at a time.
+    init(service: FirestoreService, memory: Int = ResponseBudget.total, now: @escaping @Sendable () -> Timestamp) {
         self.service = service
         self.now = now
-        answers = FairRoom(room)
+        self.memory = AsyncSemaphore(memory)
     }
 
     var database: DatabaseID { service.database }
@@ -46,21 +48,29 @@ package final class RemoteFirestore: DocumentBackend {
         }
     }
 
-    /// - Parameter completion: called with an answer that has its room until this returns.
+    /// - Parameter completion: called with an answer whose memory is held until this returns.
     private func perform(
-        _ request: DocumentRequest, in context: OperationContext, places: FairRoom?,
+        _ request: DocumentRequest, in context: OperationContext, places: AsyncSemaphore?,
         _ completion: @Sendable (DocumentResponse) -> Void
     ) async {
-        let room = AnswerRoom(in: answers)
-        defer { room.giveBack() }
+        let budget = ResponseBudget(of: memory)
+        defer { budget.release() }
         // The others may wait for what this gives free.
         if request.endsTransaction {
-            return completion(await AnswerRoom.$current.withValue(room) { await answer(request, in: context) })
+            return completion(await ResponseBudget.$current.withValue(budget) { await answer(request, in: context) })
         }
-        guard await places?.take(1) ?? true else { return completion(.failed(FirestoreService.cancelled)) }
-        defer { places?.give(1) }
-        guard await room.wait(for: AnswerRoom.step) else { return completion(.failed(FirestoreService.cancelled)) }
-        completion(await AnswerRoom.$current.withValue(room) { await answer(request, in: context) })
+        do throws(CancellationError) {
+            try await places?.acquire()
+        } catch {
+            return completion(.failed(FirestoreService.cancelled))
+        }
+        defer { places?.release() }
+        do throws(CancellationError) {
+            try await budget.acquire(ResponseBudget.step)
+        } catch {
+            return completion(.failed(FirestoreService.cancelled))
+        }
+        completion(await ResponseBudget.$current.withValue(budget) { await answer(request, in: context) })
     }
 
     private func answer(_ request: DocumentRequest, in context: OperationContext) async -> DocumentResponse {

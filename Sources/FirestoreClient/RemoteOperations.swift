@@ -1,10 +1,11 @@
+import Semaphore
 import Synchronization
 
 /// The operations that are under way, by whom they are for.
 final class RemoteOperations: Sendable {
     private struct Owner {
         /// Places for its requests.
-        let places = FairRoom(RemoteOperations.maxRequests)
+        let places = AsyncSemaphore(RemoteOperations.maxRequests)
         var tasks: [Int: Task<Void, Never>] = [:]
     }
 
@@ -19,7 +20,7 @@ final class RemoteOperations: Sendable {
     private let state = Mutex(State())
 
     /// Does something for an owner, until ``cancel(owner:)``.
-    func run(for owner: UInt64, _ body: @escaping @Sendable (FairRoom) async -> Void) {
+    func run(for owner: UInt64, _ body: @escaping @Sendable (AsyncSemaphore) async -> Void) {
         state.withLock { state in
             state.lastNumber += 1
             let number = state.lastNumber

@@ -83,11 +83,10 @@ package final class HostServer: Sendable {
                     copies: isWatched ? LocalCopies(in: parts.directory) : nil))
             let records = try await EventRecords.load(parts.store)
             // Before anybody can write: from then on functions are told.
-            webhook = configuration.alerts.webhook.flatMap { address in
-                URL(string: address).map { url in
-                    WebhookSink(project: configuration.project, logger: logger) { body throws(WebhookError) in
-                        try await WebhookRequest.post(body, to: url)
-                    }
+            webhook = configuration.alerts.webhook.map { address in
+                let client = WebhookClient(address: address)
+                return WebhookSink(project: configuration.project, logger: logger) { body throws(WebhookError) in
+                    try await client.post(body)
                 }
             }
             events = try EventService(

@@ -3,6 +3,7 @@ import FirestoreClient
 package import FunctionManifest
 import Gateway
 import HostProcess
+import OutboundHTTP
 import TokenVerification
 import Workers
 package import Logging
@@ -55,7 +56,7 @@ package final class BundleServer: Sendable {
         if let known = environment.project {
             project = known
         } else {
-            project = try await MetadataServer(environment.variables, transport: ServiceSession()).project()
+            project = try await MetadataServer(environment.variables, transport: OutboundClient()).project()
         }
         documents = try RemoteFirestore.fromEnvironment(project: project, environment: environment.variables)
         var limits = HostLimits()

@@ -2,7 +2,6 @@ import DocumentModel
 @testable import Workers
 @testable import EventDispatch
 @testable import EventsAPI
-import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -78,9 +77,9 @@ struct WebhookSinkTests {
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)))
         let error: WebhookError? = try await application.test(.live) { client in
             let port = try #require(client.port)
-            let url = try #require(URL(string: "http://127.0.0.1:\(port)/hook"))
+            let webhook = WebhookClient(address: "http://127.0.0.1:\(port)/hook")
             do throws(WebhookError) {
-                try await WebhookRequest.post(Array("{}".utf8), to: url)
+                try await webhook.post(Array("{}".utf8))
                 return nil
             } catch {
                 return error
@@ -91,9 +90,8 @@ struct WebhookSinkTests {
     }
 
     @Test func aPortWhereNobodyListensMayDoBetterLater() async throws {
-        let url = try #require(URL(string: "http://127.0.0.1:1/"))
         await #expect {
-            try await WebhookRequest.post([], to: url)
+            try await WebhookClient(address: "http://127.0.0.1:1/").post([])
         } throws: {
             ($0 as? WebhookError)?.mayPass == true
         }

@@ -97,7 +97,8 @@ struct FirestoreServiceTests {
                 == .failed(
                     DocumentError(
                         .unavailable,
-                        "the document service's answer to commit was lost: why; what was asked for may have been done"))
+                        "the document service's answer to commit was lost: firestore.test: why; what was asked for may have been done"
+                    ))
         )
         #expect(
             try await commit([Step(":commit", status: 503, Self.busy)]) == .failed(DocumentError(.unavailable, "busy")))

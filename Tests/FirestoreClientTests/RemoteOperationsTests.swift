@@ -1,5 +1,6 @@
 import DocumentModel
 @testable import FirestoreClient
+import OutboundHTTP
 import Synchronization
 import Testing
 
@@ -8,24 +9,24 @@ struct RemoteOperationsTests {
     private typealias Step = ScriptedService.Step
 
     /// A service that answers nothing until nobody waits for it any more.
-    private final class SilentService: ServiceTransport {
+    private final class SilentService: OutboundTransport {
         private let continuation: AsyncStream<String>.Continuation
         /// The bodies of what was asked.
         let seen: AsyncStream<String>
 
         init() { (seen, continuation) = AsyncStream.makeStream() }
 
-        func send(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+        func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
             continuation.yield(String(decoding: request.body ?? [], as: UTF8.self))
             let (never, open) = AsyncStream<Void>.makeStream()
             for await _ in never {}
             open.finish()
-            throw ServiceFailure(kind: .cancelled, message: "nobody waits")
+            throw OutboundError(.cancelled, host: "firestore.test", "nobody waits")
         }
     }
 
     /// A service at which an invocation ends while it is asked for something.
-    private final class EndingService: ServiceTransport {
+    private final class EndingService: OutboundTransport {
         let script: ScriptedService
         let verb: String
         let firestore = Mutex<RemoteFirestore?>(nil)
@@ -35,19 +36,19 @@ struct RemoteOperationsTests {
             self.verb = verb
         }
 
-        func send(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+        func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
             if request.address.hasSuffix(verb) { firestore.withLock { $0 }?.release(owner: 7) }
-            if Task.isCancelled { throw ServiceFailure(kind: .cancelled, message: "nobody waits") }
+            if Task.isCancelled { throw OutboundError(.cancelled, host: "firestore.test", "nobody waits") }
             return try await script.send(request)
         }
     }
 
-    private func firestore(_ transport: any ServiceTransport, room: Int = AnswerRoom.total) -> RemoteFirestore {
+    private func firestore(_ transport: any OutboundTransport, memory: Int = ResponseBudget.total) -> RemoteFirestore {
         RemoteFirestore(
             service: FirestoreService(
                 database: DatabaseID(project: "demo-shop"), origin: "https://firestore.test", transport: transport,
                 tokens: nil, pause: { _ in }),
-            room: room, now: { Timestamp(microseconds: 9_000_000) })
+            memory: memory, now: { Timestamp(microseconds: 9_000_000) })
     }
 
     private func ending(
@@ -81,9 +82,9 @@ struct RemoteOperationsTests {
         #expect(try await other == .failed(FirestoreService.cancelled))
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatHasNoRoomForItsAnswerWaits() async throws {
+    @Test(.timeLimit(.minutes(1))) func operationWithoutMemoryForItsResponseWaits() async throws {
         let service = SilentService()
-        let firestore = firestore(service, room: 2 * AnswerRoom.step)
+        let firestore = firestore(service, memory: 2 * ResponseBudget.step)
         let (answers, answered) = AsyncStream<DocumentResponse>.makeStream()
         var seen = service.seen.makeAsyncIterator()
         for owner in 1...2 as ClosedRange<UInt64> {
@@ -105,8 +106,8 @@ struct RemoteOperationsTests {
         firestore.release(owner: 2)
     }
 
-    @Test func anAnswerThatHadNoRoomIsAskedForAgainWithoutAPause() async throws {
-        let scripted = ScriptedFirestore([.failure(":runQuery", .noRoom), Step(":runQuery", "[]")])
+    @Test func responseGivenUpForLackOfMemoryIsAskedForAgainWithoutAPause() async throws {
+        let scripted = ScriptedFirestore([.failure(":runQuery", .outOfMemory), Step(":runQuery", "[]")])
         let response = await scripted.firestore.perform(
             .query(Query(collectionID: "c"), .strong), in: OperationContext())
         #expect(response == .results([], readTime: Timestamp(microseconds: 9_000_000)))

@@ -1,34 +1,35 @@
 import DocumentModel
 @testable import FirestoreClient
+import OutboundHTTP
 import Synchronization
 import Testing
 
 /// A service that expects requests in an order, and gives each its answer.
-final class ScriptedService: ServiceTransport {
+final class ScriptedService: OutboundTransport {
     struct Step: Sendable {
         /// How the address ends.
         var address: String
         /// What the body holds somewhere; nil for a GET.
         var body: String?
         var token: String?
-        var answer: Result<ServiceAnswer, ServiceFailure>
+        var answer: Result<OutboundResponse, OutboundError>
 
         /// A request for documents, whose body holds a text somewhere.
         init(_ verb: String, with body: String = "", token: String? = nil, status: Int = 200, _ answer: String) {
             self.init(
                 address: verb, body: body, token: token,
-                answer: .success(ServiceAnswer(status: status, body: Array(answer.utf8))))
+                answer: .success(OutboundResponse(status: status, body: Array(answer.utf8))))
         }
 
-        init(address: String, body: String?, token: String? = nil, answer: Result<ServiceAnswer, ServiceFailure>) {
+        init(address: String, body: String?, token: String? = nil, answer: Result<OutboundResponse, OutboundError>) {
             self.address = address
             self.body = body
             self.token = token
             self.answer = answer
         }
 
-        static func failure(_ verb: String, _ kind: ServiceFailure.Kind) -> Step {
-            Step(address: verb, body: "", answer: .failure(ServiceFailure(kind: kind, message: "why")))
+        static func failure(_ verb: String, _ kind: OutboundError.Kind) -> Step {
+            Step(address: verb, body: "", answer: .failure(OutboundError(kind, host: "firestore.test", "why")))
         }
 
         /// A request for an access token.
@@ -36,12 +37,12 @@ final class ScriptedService: ServiceTransport {
             let answer = #"{"access_token":"\#(text)","expires_in":\#(lifetime),"token_type":"Bearer"}"#
             return Step(
                 address: "/computeMetadata/v1/instance/service-accounts/default/token", body: nil,
-                answer: .success(ServiceAnswer(status: status, body: Array(answer.utf8))))
+                answer: .success(OutboundResponse(status: status, body: Array(answer.utf8))))
         }
     }
 
     private let steps: Mutex<ArraySlice<Step>>
-    private let requests = Mutex<[ServiceRequest]>([])
+    private let requests = Mutex<[OutboundRequest]>([])
     /// Waited for before each answer.
     private let gate: AsyncStream<Void>?
 
@@ -51,14 +52,14 @@ final class ScriptedService: ServiceTransport {
     }
 
     var isDone: Bool { steps.withLock { $0.isEmpty } }
-    var seen: [ServiceRequest] { requests.withLock { $0 } }
+    var seen: [OutboundRequest] { requests.withLock { $0 } }
 
-    func send(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceAnswer {
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         requests.withLock { $0.append(request) }
         if let gate { for await _ in gate {} }
         guard let step = steps.withLock({ $0.popFirst() }) else {
             Issue.record("nothing was to be asked any more: \(request.address)")
-            throw ServiceFailure(kind: .timedOut, message: "unexpected")
+            throw OutboundError(.timedOut, host: "firestore.test", "unexpected")
         }
         let body = request.body.map { String(decoding: $0, as: UTF8.self) }
         #expect(request.address.hasSuffix(step.address))

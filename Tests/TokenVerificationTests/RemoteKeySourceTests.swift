@@ -98,7 +98,11 @@ import _CryptoExtras
 
     @Test func answerBeyondAMegabyteIsRefused() async throws {
         let result = try await fetch(body: String(repeating: " ", count: 1024 * 1024) + certificates())
-        #expect(throws: KeySourceError("the issuer's answer is larger than 1048576 bytes")) { try result.get() }
+        #expect {
+            try result.get()
+        } throws: {
+            "\($0)".hasSuffix(": the response is larger than 1048576 bytes")
+        }
     }
 
     @Test func issuerThatIsNotThereIsAnError() async throws {

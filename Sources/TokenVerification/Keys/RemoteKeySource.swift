@@ -1,20 +1,24 @@
 import Foundation
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
+package import OutboundHTTP
 
 /// Keys that an issuer publishes at an address.
 package struct RemoteKeySource: KeySource {
     private let address: String
     private let document: KeyDocument
     private let fixedAge: Int64?
+    private let transport: any OutboundTransport
+
+    private static let limits = OutboundLimits(maxBytes: 1024 * 1024, silence: .seconds(10), whole: .seconds(30))
 
     /// - Parameter fixedAge: Seconds to keep the keys; nil takes `max-age` from the answer.
-    package init(address: String, document: KeyDocument, fixedAge: Int64? = nil) {
+    package init(
+        address: String, document: KeyDocument, fixedAge: Int64? = nil,
+        transport: any OutboundTransport = OutboundClient()
+    ) {
         self.address = address
         self.document = document
         self.fixedAge = fixedAge
+        self.transport = transport
     }
 
     /// The certificates of Firebase's ID tokens.
@@ -34,22 +38,26 @@ package struct RemoteKeySource: KeySource {
     package static func isUseful(forProject project: String) -> Bool { !project.hasPrefix("demo-") }
 
     package func fetch() async throws(KeySourceError) -> FetchedKeys {
-        guard let url = URL(string: address) else { throw KeySourceError("\(address) is no address") }
-        let (body, response) = try await BoundedDownload.get(url, maxBytes: 1024 * 1024, timeout: 10)
-        guard response.statusCode == 200 else {
-            throw KeySourceError("the issuer answered with status \(response.statusCode)")
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            response = try await transport.send(OutboundRequest(to: address, limits: Self.limits))
+        } catch {
+            throw KeySourceError("the issuer's keys can't be fetched: \(error)")
         }
-        let keys = try document.keys(in: body)
+        guard response.status == 200 else {
+            throw KeySourceError("the issuer answered with status \(response.status)")
+        }
+        let keys = try document.keys(in: response.body)
         return FetchedKeys(keys: keys, maxAge: fixedAge ?? Self.age(response))
     }
 
     /// `max-age` less the seconds the answer has already been under way; an hour where there is none.
-    private static func age(_ response: HTTPURLResponse) -> Int64 {
-        let directives = (response.value(forHTTPHeaderField: "Cache-Control") ?? "").split(separator: ",")
+    private static func age(_ response: OutboundResponse) -> Int64 {
+        let directives = (response.header("Cache-Control") ?? "").split(separator: ",")
         for directive in directives.map({ $0.trimmingCharacters(in: .whitespaces).lowercased() })
         where directive.hasPrefix("max-age=") {
             guard let age = Int64(directive.dropFirst("max-age=".count)) else { continue }
-            return age - min(max(Int64(response.value(forHTTPHeaderField: "Age") ?? "") ?? 0, 0), 24 * 3600)
+            return age - min(max(Int64(response.header("Age") ?? "") ?? 0, 0), 24 * 3600)
         }
         return 3600
     }

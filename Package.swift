@@ -286,7 +286,7 @@ let package = Package(
             name: "HostTesting",
             dependencies: [
                 "TextFormats", "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery",
-                "TokenVerification",
+                "TokenVerification", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
@@ -325,7 +325,10 @@ let package = Package(
             path: "Benchmarks/functions-bench",
             swiftSettings: settings),
         .testTarget(name: "HostJSONTests", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
-        .testTarget(name: "DocumentModelTests", dependencies: ["DocumentModel"], swiftSettings: settings),
+        .testTarget(
+            name: "DocumentModelTests",
+            dependencies: ["DocumentModel", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(name: "FunctionManifestTests", dependencies: ["FunctionManifest"], swiftSettings: settings),
         .testTarget(
             name: "WorkerProtocolTests",
@@ -337,7 +340,7 @@ let package = Package(
         .testTarget(
             name: "FunctionsRuntimeTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -457,7 +460,7 @@ let package = Package(
             name: "EventDispatchTests",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery", "Workers",
-                "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "HostTesting",
+                "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "TestSupport", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -5,6 +5,7 @@ import DocumentStore
 @testable import ControlProtocol
 @testable import ControlAPI
 import Synchronization
+import TestSupport
 import Testing
 
 /// What an operator sees of the outbox and does to it.
@@ -12,11 +13,11 @@ struct DeliveryServiceTests {
     /// A store whose clock tests set, with two queues and a document trigger.
     private final class Place: Sendable {
         let store: DocumentStore
-        let clock = Clock()
+        let clock = ManualClock(at: Timestamp(microseconds: 1_767_323_045_000_000))
         let running = Mutex<Set<DeliveryID>>([])
 
         init() throws {
-            store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
+            store = try DocumentStore(engine: MemoryEngine(), now: clock.timestamp)
             try store.start()
             store.routeEvents(
                 by: EventRoutes(
@@ -26,7 +27,7 @@ struct DeliveryServiceTests {
 
         func service() -> DeliveryService {
             DeliveryService(
-                store, database: DatabaseID(project: "demo-shop"), now: clock.now,
+                store, database: DatabaseID(project: "demo-shop"), now: clock.timestamp,
                 isRunning: { id in self.running.withLock { $0.contains(id) } })
         }
 
@@ -36,7 +37,7 @@ struct DeliveryServiceTests {
         {
             var ids: [DeliveryID] = []
             for _ in 0..<count {
-                let due = later > 0 ? Timestamp(seconds: clock.now().seconds + later, nanoseconds: 0) : nil
+                let due = later > 0 ? Timestamp(seconds: clock.timestamp().seconds + later, nanoseconds: 0) : nil
                 let task = TaskDraft(
                     queue: queue, name: name, body: Array(#"{"data":1}"#.utf8), headers: ["X-A": "b"], scheduleTime: due
                 )
@@ -71,22 +72,12 @@ struct DeliveryServiceTests {
         }
     }
 
-    private final class Clock: Sendable {
-        private let time = Mutex(Timestamp(microseconds: 1_767_323_045_000_000))
-
-        @Sendable func now() -> Timestamp { time.withLock { $0 } }
-
-        func pass(_ seconds: Int64) {
-            time.withLock { $0 = Timestamp(microseconds: $0.microseconds + seconds * 1_000_000) }
-        }
-    }
-
     private struct Unexpected: Error {}
 
     @Test func deliveriesAreListedByFunctionStateAndAge() async throws {
         let place = try Place()
         let old = try await place.enqueue("beta", 2)
-        place.clock.pass(100)
+        place.clock.advance(seconds: 100)
         let young = try await place.enqueue("beta", 1)
         let other = try await place.enqueue("alpha", 2)
         try await place.fail(old[0]) { .dead($0) }

@@ -1,4 +1,5 @@
 @testable import DocumentModel
+import TestSupport
 import Testing
 
 @Suite struct DocumentPatternTests {

@@ -1,6 +1,7 @@
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 struct BatchWriteTests {

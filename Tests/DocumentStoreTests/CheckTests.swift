@@ -2,6 +2,7 @@ import StoreTestSupport
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 struct CheckTests {
@@ -70,8 +71,8 @@ struct CheckTests {
         let strays = try [("users/u1", 77), ("users/nobody", 1), ("users/u1/orders/none", 5)].flatMap { path, value in
             let path = try DocumentPath(path)
             let document = Document(
-                path: path, fields: ["n": .integer(Int64(value))], createTime: test.clock.now(),
-                updateTime: test.clock.now())
+                path: path, fields: ["n": .integer(Int64(value))], createTime: test.clock.timestamp(),
+                updateTime: test.clock.timestamp())
             return IndexEntries.all(of: document, IndexCatalog()).filter { !keys.contains($0.key) }
         }
         try engine.write { writer in

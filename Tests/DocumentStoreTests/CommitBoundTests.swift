@@ -3,6 +3,7 @@ import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// What one commit and one batch hold in memory.
@@ -44,12 +45,12 @@ struct CommitBoundTests {
     }
 
     @Test func aFullBatchLeavesTheRestToTheNext() throws {
-        let clock = TestClock()
+        let clock = ManualClock()
         let engine = MemoryEngine()
         var configuration = StoreConfiguration()
         configuration.maxBatchBytes = 1200
         let store = try DocumentStore(
-            engine: engine, now: clock.now, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
         let writer = try engine.write { storage in
             StoreWriter(
                 store: store, version: try StoreVersion.read(storage),

@@ -2,6 +2,7 @@ import StoreTestSupport
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 struct CompletionTests {

@@ -42,7 +42,8 @@ struct DamageTests {
         try bytes.write(to: URL(fileURLWithPath: file))
         guard let engine = try? SQLiteEngine(file: file) else { return true }
         defer { try? engine.close() }
-        guard let store = try? DocumentStore(engine: engine, now: TestClock().now), (try? store.start()) != nil else {
+        guard let store = try? DocumentStore(engine: engine, now: ManualClock().timestamp), (try? store.start()) != nil
+        else {
             return true
         }
         var isNoticed = false

@@ -3,6 +3,7 @@ import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 struct FailingEngineTests {
@@ -48,8 +49,8 @@ struct FailingEngineTests {
 
     @Test func waitingCommitsShareOneBatch() async throws {
         let engine = FailingEngine()
-        let clock = TestClock()
-        let store = try DocumentStore(engine: engine, now: clock.now)
+        let clock = ManualClock()
+        let store = try DocumentStore(engine: engine, now: clock.timestamp)
         // In which batch each was answered.
         let answered = Mutex<[Int]>([])
         for i in 0..<100 {
@@ -68,7 +69,7 @@ struct FailingEngineTests {
 
     @Test func oneRefusedMemberDoesNotHarmTheOthers() async throws {
         let engine = FailingEngine()
-        let store = try DocumentStore(engine: engine, now: TestClock().now)
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp)
         let codes = Mutex<[StatusCode?]>([])
         let path = try DocumentPath("a/b")
         for precondition in [Write.Precondition.exists(true), .exists(false), .exists(false), .exists(true)] {

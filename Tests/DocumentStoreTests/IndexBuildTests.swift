@@ -78,7 +78,7 @@ struct IndexBuildTests {
             configuration.indexBatch = .random(in: 1...6, using: &generator)
             let cut = PowerCutEngine(engine, afterBatches: .random(in: 4...30, using: &generator))
             do {
-                let store = try DocumentStore(engine: cut, now: TestClock().now, configuration: configuration)
+                let store = try DocumentStore(engine: cut, now: ManualClock().timestamp, configuration: configuration)
                 try store.start()
                 for _ in 0..<Int.random(in: 1...8, using: &generator) {
                     if Int.random(in: 0..<3, using: &generator) == 0 {
@@ -95,7 +95,7 @@ struct IndexBuildTests {
             let problems = try IndexInspection(engine).problems()
             #expect(problems.isEmpty, "round \(round)")
         }
-        let store = try DocumentStore(engine: engine, now: TestClock().now, configuration: configuration)
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
         try store.start()
         try await store.indexesAreDone()
         let inspection = try IndexInspection(engine)
@@ -146,7 +146,7 @@ struct IndexBuildTests {
         let events = EventLog()
         var configuration = StoreConfiguration()
         configuration.onIndexEvent = { events.append($0) }
-        let store = try DocumentStore(engine: engine, now: TestClock().now, configuration: configuration)
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
         let key = DocumentKeys.key(of: try DocumentPath("c/bad"))
         try engine.write { try $0.put(.documents, key, [9, 9]) }
         try store.start()
@@ -200,7 +200,7 @@ struct IndexBuildTests {
         let engine = MemoryEngine()
         var configuration = StoreConfiguration()
         configuration.indexShareLimit = .seconds(1000)
-        let store = try DocumentStore(engine: engine, now: TestClock().now, configuration: configuration)
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
         store.perform(.rollback(TransactionID(rawValue: 1))) { _ in }
         try engine.write { storage in
             for i in 0..<200 {

@@ -120,7 +120,7 @@ struct StoredCatalogTests {
 
     private func opening(_ engine: any StorageEngine) -> StorageError? {
         do {
-            _ = try DocumentStore(engine: engine, now: TestClock().now)
+            _ = try DocumentStore(engine: engine, now: ManualClock().timestamp)
             return nil
         } catch {
             return error as? StorageError

@@ -2,6 +2,7 @@ import TestSupport
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 struct IndexEntryTests {

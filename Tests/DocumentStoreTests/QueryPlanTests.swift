@@ -2,6 +2,7 @@ import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// Which indexes queries are answered from, and how much is read for them.

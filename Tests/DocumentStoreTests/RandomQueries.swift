@@ -1,6 +1,7 @@
 import TestSupport
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 
 /// Random queries over a few fields, and the indexes that may serve them.
 struct RandomQueries {

@@ -3,6 +3,7 @@ import StoreTestSupport
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 /// Random queries and aggregations, answered by the store and by looking at every document.

@@ -2,6 +2,7 @@ import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 struct RetryTests {

@@ -8,7 +8,7 @@ import Testing
 /// A started store for one test.
 struct TestStore {
     let directory: TemporaryDirectory
-    let clock = TestClock()
+    let clock = ManualClock()
     let store: DocumentStore
 
     init(_ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration()) throws {
@@ -25,7 +25,7 @@ struct TestStore {
     ) throws {
         self.directory = directory
         store = try DocumentStore(
-            engine: engine, now: clock.now, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
         try store.start()
     }
 

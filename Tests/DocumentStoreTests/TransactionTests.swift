@@ -151,11 +151,11 @@ struct TransactionTests {
     @Test func documentsAndTimesSurviveReopening() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("documents.db")
-        let clock = TestClock()
+        let clock = ManualClock()
         var last: Timestamp?
         for round in 0..<3 {
             let engine = try SQLiteEngine(file: file)
-            let store = try DocumentStore(engine: engine, now: clock.now)
+            let store = try DocumentStore(engine: engine, now: clock.timestamp)
             try store.start()
             let write = Write(path: try DocumentPath("a/b"), operation: .set(["n": .integer(Int64(round))]))
             let response = await store.perform(.commit([write], transaction: nil, completing: nil))

@@ -1,6 +1,7 @@
 import TestSupport
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 struct ValueKeyReaderTests {

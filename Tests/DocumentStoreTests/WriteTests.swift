@@ -1,6 +1,7 @@
 import StoreTestSupport
 import DocumentModel
 import DocumentStore
+import TestSupport
 import Testing
 
 struct WriteTests {
@@ -86,7 +87,7 @@ struct WriteTests {
 
     @Test func commitTimesGrowThoughTheClockStands() async throws {
         let test = try TestStore()
-        var last = test.clock.now()
+        var last = test.clock.timestamp()
         for i in 0..<5 {
             let time = try await test.set("a/b", ["n": .integer(Int64(i))]).commitTime
             #expect(time > last)

@@ -4,17 +4,18 @@ import DocumentModel
 @testable import DocumentStore
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// The writer, turn by turn, in the place of its thread.
 struct WriterTests {
-    private let clock = TestClock()
+    private let clock = ManualClock()
     private let engine = MemoryEngine()
 
     private func make(_ configuration: StoreConfiguration = StoreConfiguration()) throws -> (DocumentStore, StoreWriter)
     {
         let store = try DocumentStore(
-            engine: engine, now: clock.now, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
         let writer = try engine.write { storage in
             StoreWriter(
                 store: store, version: try StoreVersion.read(storage),
@@ -42,7 +43,7 @@ struct WriterTests {
     /// On the writer's thread they would hold up everyone's commits.
     @Test func readsOfAStateToComeAreDoneByReaders() throws {
         let (store, writer) = try make()
-        let version = clock.now().microseconds + 5
+        let version = clock.timestamp().microseconds + 5
         let id = try store.transactions.withLock { table throws(DocumentError) in
             let id = try table.begin(isReadOnly: false, context: OperationContext(), at: clock.elapsed())
             table.prefetched(id, ReadSet(), version: version)
@@ -101,7 +102,7 @@ struct WriterTests {
 struct ReaderTests {
     /// Both wait when a reader comes, and the first ends only after the second.
     @Test func aSlowReadHoldsUpNobodyBehindIt() async throws {
-        let store = try DocumentStore(engine: MemoryEngine(), now: TestClock().now)
+        let store = try DocumentStore(engine: MemoryEngine(), now: ManualClock().timestamp)
         let second = DispatchSemaphore(value: 0)
         let isInTime = Atomic(false)
         _ = store.reads.put(

@@ -97,7 +97,7 @@ import Testing
     /// The store refuses commits at random, as a disk does, and the host is killed at random between two steps.
     @Test(arguments: 0..<8)
     func aHostThatIsKilledLosesAndRepeatsNothing(seed: UInt64) async throws {
-        var random = TestSupport.SeededGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let engine = FaultyEngine()
         let fixtures = ScheduleFixtures(
             [

@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 @testable import EventDispatch
 import Foundation
+import TestSupport
 import Testing
 
 /// The machine against a plain store, over random news, reads, ends, pauses and changes by hand.
@@ -11,21 +12,10 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 1
 
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            var bits = state
-            bits = (bits ^ (bits >> 33)) &* 0xFF51_AFD7_ED55_8CCD
-            return bits ^ (bits >> 33)
-        }
-    }
-
     private struct Run {
         var queue = DeliveryQueueState(
             limits: .init(concurrency: 3, maxBytes: 60, buffered: 6, bufferedBytes: 80, page: 5))
-        var random: Generator
+        var random: SeededGenerator
         var now = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
         var last: Int64 = 0
         /// What the store has, by when it is due.
@@ -214,7 +204,7 @@ import Testing
     }
 
     private static func check(_ seed: UInt64) {
-        var run = Run(random: Generator(state: seed))
+        var run = Run(random: SeededGenerator(seed: seed))
         run.perform(run.queue.opened(now: run.now))
         for _ in 0..<400 where run.problem == nil { run.step() }
         // In the end everything is done, by what the machine itself asks for.

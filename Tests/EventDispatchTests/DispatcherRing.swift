@@ -8,11 +8,12 @@ import EventDelivery
 @testable import HostConfiguration
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 /// A dispatcher on a store of its own, with handlers and a clock that the test moves.
 final class DispatcherRing: Sendable {
-    let clock: EventClock
+    let clock: ManualClock
     let store: DocumentStore
     let service: EventService
     let launchers: [String: ScriptedLauncher]
@@ -24,14 +25,14 @@ final class DispatcherRing: Sendable {
     ///   - begins: whether it works on deliveries from the start.
     init(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:],
-        after earlier: DispatcherRing? = nil, clock: EventClock? = nil, begins: Bool = true
+        after earlier: DispatcherRing? = nil, clock: ManualClock? = nil, begins: Bool = true
     ) async throws {
-        let clock = earlier?.clock ?? clock ?? EventClock()
+        let clock = earlier?.clock ?? clock ?? ManualClock.at()
         self.clock = clock
         if let earlier {
             store = earlier.store
         } else {
-            store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
+            store = try DocumentStore(engine: MemoryEngine(), now: clock.timestamp)
             try store.start()
         }
         let records = try await EventRecords.load(store)
@@ -41,7 +42,8 @@ final class DispatcherRing: Sendable {
         var gates: [String: FunctionGate] = [:]
         for function in functions {
             gates[function.name] = FunctionGate(
-                function.name, budget: budgets[function.name], record: records.budgets[function.name], now: clock.now,
+                function.name, budget: budgets[function.name], record: records.budgets[function.name],
+                now: clock.timestamp,
                 logger: .silent)
             if function.trigger.isForEvents { launchers[function.name] = ScriptedLauncher() }
         }
@@ -53,7 +55,7 @@ final class DispatcherRing: Sendable {
             },
             records: records, maxDepth: 4,
             parts: .init(
-                store: store, timer: clock, now: clock.now, alerts: alerts,
+                store: store, timer: clock, now: clock.timestamp, alerts: alerts,
                 logger: .silent))
         if begins { service.begin() }
     }

@@ -3,6 +3,7 @@ import DocumentModel
 import FunctionManifest
 import DocumentStore
 @testable import EventDispatch
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct EventServiceTests {
@@ -223,7 +224,7 @@ import Testing
 
     @Test func aTaskWithATimeWaitsForIt() async throws {
         let ring = try await DispatcherRing([.test("mail", .task(.init()))])
-        let due = ring.clock.now().after(seconds: 3600)
+        let due = ring.clock.timestamp().after(seconds: 3600)
         try await ring.commit([], [.enqueue(TaskDraft(queue: "mail", name: "late", body: [], scheduleTime: due))])
         let launcher = try ring.launcher("mail")
         ring.clock.advance(seconds: 3599)
@@ -241,7 +242,7 @@ import Testing
                         schedule: "0 3 * * *", timeZone: "UTC", retryCount: 1, maxRetrySeconds: 0,
                         minBackoffSeconds: 5, maxBackoffSeconds: 60, maxDoublings: 5)))
         ])
-        try await ring.store.keep([], runs: [ScheduledRun(function: "nightly", due: ring.clock.now())])
+        try await ring.store.keep([], runs: [ScheduledRun(function: "nightly", due: ring.clock.timestamp())])
         let launcher = try ring.launcher("nightly")
         launcher.end(await launcher.next(), .failed(.broken))
         try await ring.written()
@@ -279,7 +280,7 @@ import Testing
 
     @Test func metricsTellOfWhatIsServedAndWhatIsLeft() async throws {
         let first = try await DispatcherRing([.created("f"), .created("gone")])
-        let begun = first.clock.now()
+        let begun = first.clock.timestamp()
         try await first.set("items/1")
         let second = try await DispatcherRing([.created("f", concurrency: 1)], after: first)
         second.clock.advance(seconds: 30)

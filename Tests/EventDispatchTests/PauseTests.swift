@@ -8,6 +8,7 @@ import EventDelivery
 @testable import EventDispatch
 @testable import EventsAPI
 @testable import HostConfiguration
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct PauseTests {
@@ -37,7 +38,7 @@ import Testing
         // A callable has no deliveries, and is told all the same.
         #expect(try await ring.service.metricsText().contains("functions_paused{function=\"call\"} 1\n"))
         let statistics = DeliveryStatistics(
-            try await ring.service.metrics(), pauses: ring.service.pausedFunctions, now: ring.clock.now())
+            try await ring.service.metrics(), pauses: ring.service.pausedFunctions, now: ring.clock.timestamp())
         #expect(
             statistics.functions.map { "\($0.name) \($0.paused ?? "")" }
                 == ["call everythingPaused", "f everythingPaused", "g paused"])
@@ -141,7 +142,7 @@ import Testing
     @Test func aTaskForLaterIsNotTooOldForThat() async throws {
         let ring = try await DispatcherRing([.test("mail", .task(.init()))])
         try await ring.service.pause("mail")
-        let due = ring.clock.now().after(seconds: 20 * 86_400)
+        let due = ring.clock.timestamp().after(seconds: 20 * 86_400)
         try await ring.commit([], [.enqueue(TaskDraft(queue: "mail", body: [], scheduleTime: due))])
         ring.clock.advance(seconds: 21 * 86_400)
         await ring.service.sweep()
@@ -154,7 +155,7 @@ import Testing
     @Test func aBudgetPausesUntilTheNextDayAndIsRemembered() async throws {
         var budget = FunctionBudget()
         budget.invocationsPerDay = 5
-        let noon = EventClock(secondsOfDay: 43_200)
+        let noon = ManualClock.at(secondsOfDay: 43_200)
         let first = try await DispatcherRing([.created("f")], budgets: ["f": budget], clock: noon)
         for number in 1...7 { try await first.set("items/\(number)") }
         let launcher = try first.launcher("f")

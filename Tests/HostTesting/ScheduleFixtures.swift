@@ -4,17 +4,18 @@ package import DocumentStore
 package import EventDelivery
 import StorageEngine
 import Logging
-package import Synchronization
-
-/// A store with a clock that a test sets, and what works on the runs in it.
-package final class ScheduleFixtures: Sendable {
+package import TestSupport
+package
+    /// A store with a clock that a test sets, and what works on the runs in it.
+    package final class ScheduleFixtures: Sendable
+{
     package let engine: any StorageEngine
-    package let clock: Mutex<Timestamp>
+    package let clock: ManualClock
     package let functions: [FunctionManifest]
 
     package init(_ functions: [FunctionManifest], at start: Timestamp, engine: any StorageEngine = MemoryEngine()) {
         self.engine = engine
-        clock = Mutex(start)
+        clock = ManualClock(at: start)
         self.functions = functions
     }
 
@@ -35,8 +36,8 @@ package final class ScheduleFixtures: Sendable {
     package var jobs: [ScheduledJob] { get throws { try functions.compactMap { try ScheduledJob($0) } } }
 
     package var now: Timestamp {
-        get { clock.withLock { $0 } }
-        set { clock.withLock { $0 = newValue } }
+        get { clock.timestamp() }
+        set { clock.setWall(newValue) }
     }
 
     /// The store as a host that starts finds it.

@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func refreshGivesAFreshTokenOfTheSameSignIn() async throws {
-        let clock = AuthTestClock()
+        let clock = ManualClock.atIssue()
         let verifier = try verifier(clock.wall)
         try await withHost(now: clock.wall) { host in
             let user = try await host.signUp()
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test func tokenOfLookupIsVerified() async throws {
-        let clock = AuthTestClock()
+        let clock = ManualClock.atIssue()
         let stranger = try TestIssuer.stranger.get().token()
         let unsigned = try TestIssuer.unsigned(TestIssuer.idTokenClaims)
         try await withHost(now: clock.wall) { host in

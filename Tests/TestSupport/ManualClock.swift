@@ -86,6 +86,13 @@ package final class ManualClock: Clock, Sendable {
         }
     }
 
+    /// Advances to the microsecond. A negative number sets the wall clock back, and no time passes.
+    package func advance(seconds: Double) {
+        let duration = Duration.microseconds(Int64(seconds * 1_000_000))
+        guard duration < .zero else { return advance(by: duration) }
+        state.withLock { $0.wall = $0.wall.advanced(by: duration) }
+    }
+
     /// Returns once so many tasks sleep on this clock.
     package func sleepers(atLeast count: Int = 1) async {
         await withCheckedContinuation { continuation in
@@ -139,10 +146,12 @@ package final class ManualClock: Clock, Sendable {
 
 extension Timestamp {
     fileprivate func advanced(by duration: Duration) -> Timestamp {
-        let (seconds, attoseconds) = duration.components
-        let nanoseconds = Int64(self.nanoseconds) + attoseconds / 1_000_000_000
+        var (seconds, nanoseconds) = (
+            self.seconds + duration.components.seconds,
+            Int64(self.nanoseconds) + duration.components.attoseconds / 1_000_000_000
+        )
+        if nanoseconds < 0 { (seconds, nanoseconds) = (seconds - 1, nanoseconds + 1_000_000_000) }
         return Timestamp(
-            seconds: self.seconds + seconds + nanoseconds / 1_000_000_000,
-            nanoseconds: Int32(nanoseconds % 1_000_000_000))
+            seconds: seconds + nanoseconds / 1_000_000_000, nanoseconds: Int32(nanoseconds % 1_000_000_000))
     }
 }

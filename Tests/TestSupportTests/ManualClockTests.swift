@@ -63,5 +63,8 @@ struct ManualClockTests {
         clock.advance(by: .seconds(1))
         #expect(clock.timestamp() == Timestamp(seconds: 51, nanoseconds: 0))
         #expect(clock.elapsed() == .milliseconds(2500))
+        clock.advance(seconds: -1.5)
+        #expect(clock.timestamp() == Timestamp(seconds: 49, nanoseconds: 500_000_000))
+        #expect(clock.elapsed() == .milliseconds(2500))
     }
 }

@@ -3,11 +3,12 @@ import HostTesting
 import Foundation
 import Logging
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @Suite struct KeyCacheTests {
     private func withRunning<R: Sendable>(
-        _ source: ScriptedKeySource, clock: AuthTestClock, _ body: @Sendable (KeyCache, TokenVerifier) async throws -> R
+        _ source: ScriptedKeySource, clock: ManualClock, _ body: @Sendable (KeyCache, TokenVerifier) async throws -> R
     ) async throws -> R {
         let cache = KeyCache(
             source: source, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
@@ -27,7 +28,7 @@ import Testing
         let issuer = try TestIssuer.shared.get()
         let source = ScriptedKeySource(issuer.key.keys, gate: gate)
         let token = try issuer.token()
-        try await withRunning(source, clock: AuthTestClock()) { _, verifier in
+        try await withRunning(source, clock: ManualClock.atIssue()) { _, verifier in
             #expect(verifier.verify(token) == .needsKeys)
             async let outcome = verifier.verifyAfterFetch(token)
             for await _ in source.fetches { break }
@@ -47,12 +48,12 @@ import Testing
     @Test func floodOfUnknownKeysCausesOneFetch() async throws {
         let issuer = try TestIssuer.shared.get()
         let source = ScriptedKeySource(issuer.key.keys)
-        let clock = AuthTestClock()
+        let clock = ManualClock.atIssue()
         let tokens = try (0..<200).map { number in
             try issuer.token(header: ["alg": "RS256", "kid": "made up \(number)"])
         }
         try await withRunning(source, clock: clock) { _, verifier in
-            await clock.untilSomebodySleeps()
+            await clock.sleepers()
             clock.advance(by: .seconds(60))
             await withTaskGroup(of: Void.self) { group in
                 for token in tokens {
@@ -66,12 +67,12 @@ import Testing
     @Test func tokenThatCouldNotPassCausesNoFetch() async throws {
         let issuer = try TestIssuer.shared.get()
         let source = ScriptedKeySource(issuer.key.keys)
-        let clock = AuthTestClock()
+        let clock = ManualClock.atIssue()
         var claims = TestIssuer.idTokenClaims
         claims["aud"] = "another-project"
         let token = try issuer.token(header: ["alg": "RS256", "kid": "made up"], claims)
         try await withRunning(source, clock: clock) { _, verifier in
-            await clock.untilSomebodySleeps()
+            await clock.sleepers()
             clock.advance(by: .seconds(60))
             #expect(await verifier.verifyAfterFetch(token) == .invalid(.audience))
         }
@@ -80,12 +81,12 @@ import Testing
 
     @Test func keysAreRefreshedOnTime() async throws {
         let source = ScriptedKeySource(try TestIssuer.shared.get().key.keys, maxAge: 1000)
-        let clock = AuthTestClock()
+        let clock = ManualClock.atIssue()
         try await withRunning(source, clock: clock) { _, _ in
             var fetches = source.fetches.makeAsyncIterator()
             for _ in 0..<3 {
                 await fetches.next()
-                await clock.untilSomebodySleeps()
+                await clock.sleepers()
                 clock.advance(by: .seconds(800))
             }
             await fetches.next()
@@ -96,10 +97,10 @@ import Testing
     @Test func outageIsUnavailableNotUnauthenticated() async throws {
         let source = ScriptedKeySource(KeySet())
         source.fail()
-        let clock = AuthTestClock()
+        let clock = ManualClock.atIssue()
         let token = try TestIssuer.shared.get().token()
         try await withRunning(source, clock: clock) { _, verifier in
-            await clock.untilSomebodySleeps()
+            await clock.sleepers()
             #expect(await verifier.verifyAfterFetch(token) == .unavailable)
         }
     }
@@ -108,7 +109,7 @@ import Testing
         let (gate, open) = AsyncStream<Void>.makeStream()
         let source = ScriptedKeySource(KeySet(), gate: gate)
         let token = try TestIssuer.shared.get().token()
-        let outcome = try await withRunning(source, clock: AuthTestClock()) { _, verifier in
+        let outcome = try await withRunning(source, clock: ManualClock.atIssue()) { _, verifier in
             for await _ in source.fetches { break }
             return Task { await verifier.verifyAfterFetch(token) }
         }

@@ -5,6 +5,7 @@ import HostTesting
 import Crypto
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 import _CryptoExtras
 
@@ -168,7 +169,7 @@ import _CryptoExtras
     }
 
     @Test func seenTokenIsRefusedFromItsExpiryOn() throws {
-        let clock = AuthTestClock()
+        let clock = ManualClock.atIssue()
         let verifier = try verifier(now: clock.wall)
         let token = try TestIssuer.shared.get().token()
         clock.advance(by: .seconds(3589))

@@ -92,10 +92,10 @@ struct FeedTests {
     func aFeedGoesOnAfterTheStoreIsOpenedAgain(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
-        let clock = TestClock()
+        let clock = ManualClock()
         var position: Timestamp?
         for round in 0..<3 {
-            let store = try DocumentStore(engine: engine, now: clock.now, elapsed: clock.elapsed)
+            let store = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
             try store.start()
             if let position {
                 let page = try await store.commits(after: position)

@@ -3,6 +3,7 @@ import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// What listeners may take of memory and of the thread that all share.
@@ -137,7 +138,7 @@ struct ListenerBoundsTests {
         }
         var configuration = StoreConfiguration()
         configuration.maxUnreadBytes = 6000
-        let store = try DocumentStore(engine: engine, now: test.clock.now, configuration: configuration)
+        let store = try DocumentStore(engine: engine, now: test.clock.timestamp, configuration: configuration)
         let session = StoreSession(try engine.makeReadSession())
         var query = Query(collectionID: "c")
         query.limit = 4
@@ -191,7 +192,7 @@ struct ListenerBoundsTests {
         // Time passes wherever somebody looks.
         let passed = Mutex<Duration>(.zero)
         let store = try DocumentStore(
-            engine: MemoryEngine(), now: TestClock().now,
+            engine: MemoryEngine(), now: ManualClock().timestamp,
             elapsed: {
                 passed.withLock { passed in
                     passed += .milliseconds(10)
@@ -229,7 +230,7 @@ struct ListenerBoundsTests {
         let plain = Mutex<[ListenerMailbox]>([])
         let told = Mutex<[Int]>([])
         let store = try DocumentStore(
-            engine: engine, now: test.clock.now,
+            engine: engine, now: test.clock.timestamp,
             elapsed: {
                 told.withLock { $0.append(plain.withLock { $0.count { $0.unreadBytes > 1600 } }) }
                 return .zero

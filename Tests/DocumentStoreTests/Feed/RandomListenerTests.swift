@@ -2,6 +2,7 @@ import TestSupport
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 /// Listeners follow random commits; at every time they name, their result is what a read at that time answers.

@@ -26,10 +26,10 @@ struct HistoryTests {
     }
 
     private func open(
-        _ engine: any StorageEngine, _ clock: TestClock, _ configuration: StoreConfiguration
+        _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: StoreConfiguration
     ) throws -> DocumentStore {
         let store = try DocumentStore(
-            engine: engine, now: clock.now, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
         try store.start()
         return store
     }
@@ -45,7 +45,7 @@ struct HistoryTests {
     @Test(arguments: EngineKind.allCases)
     func whatIsTooOldGoes(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
-        let (engine, clock) = (try kind.make(in: directory), TestClock())
+        let (engine, clock) = (try kind.make(in: directory), ManualClock())
         let store = try open(engine, clock, StoreConfiguration())
         var versions: [Int64] = []
         for n in 0..<10 {
@@ -63,7 +63,7 @@ struct HistoryTests {
     @Test(arguments: EngineKind.allCases)
     func whatIsTooMuchGoesAndARestartKnowsIt(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
-        let (engine, clock) = (try kind.make(in: directory), TestClock())
+        let (engine, clock) = (try kind.make(in: directory), ManualClock())
         var configuration = StoreConfiguration()
         configuration.maxHistoryBytes = 20_000
         for _ in 0..<2 {
@@ -140,7 +140,7 @@ struct HistoryTests {
 
     /// Read-only transactions keep what they see, up to twice what the log may have.
     @Test func openReadsAreSpared() async throws {
-        let (engine, clock) = (MemoryEngine(), TestClock())
+        let (engine, clock) = (MemoryEngine(), ManualClock())
         var configuration = StoreConfiguration()
         configuration.maxHistoryBytes = 3000
         configuration.transactionIdle = .seconds(10_000)

@@ -173,7 +173,7 @@ struct PastReadTests {
     @Test func timesThatCantBeReadAreRefused() async throws {
         let test = try TestStore()
         let first = try await test.set("a/b", [:]).commitTime
-        let future = Timestamp(microseconds: test.clock.now().microseconds + 60_000_000)
+        let future = Timestamp(microseconds: test.clock.timestamp().microseconds + 60_000_000)
         #expect(await refusal { _ = try await get(test, "a/b", at: future) }?.code == .invalidArgument)
         let fine = Timestamp(seconds: first.seconds, nanoseconds: first.nanoseconds + 1)
         let error = await refusal { _ = try await get(test, "a/b", at: fine) }
@@ -191,18 +191,18 @@ struct PastReadTests {
     func nothingHappensBeforeATimeThatWasRead(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
-        let clock = TestClock()
-        let store = try DocumentStore(engine: engine, now: clock.now, elapsed: clock.elapsed)
+        let clock = ManualClock()
+        let store = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
         try store.start()
         clock.advance(seconds: 10)
-        let time = clock.now()
+        let time = clock.timestamp()
         guard case .documents([nil], time) = await store.perform(.get([try DocumentPath("a/b")], .at(time))) else {
             Issue.record("no answer")
             return
         }
         await store.shutdown()
         clock.advance(seconds: -5)
-        let again = try DocumentStore(engine: engine, now: clock.now, elapsed: clock.elapsed)
+        let again = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
         try again.start()
         let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
         guard case .committed(let result) = await again.perform(.commit([write], transaction: nil, completing: nil))

@@ -1,6 +1,7 @@
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 /// Finding what is due among much.
@@ -23,7 +24,7 @@ struct DueDeliveriesTests {
     @Test(arguments: EngineKind.allCases) func pagesGoThroughAllThatIsDueOnce(kind: EngineKind) async throws {
         let test = try await filled(kind)
         // A third of them is due later.
-        let (now, later) = (test.clock.now(), test.clock.now().adding(seconds: 50))
+        let (now, later) = (test.clock.timestamp(), test.clock.timestamp().adding(seconds: 50))
         for stored in try await test.due("f", limit: Self.count, maxBytes: 1 << 30).enumerated()
         where stored.offset % 3 == 0 {
             let lease = try #require(test.store.lease(stored.element.delivery.id))
@@ -63,7 +64,7 @@ struct DueDeliveriesTests {
         for number in 0..<10 {
             try await test.set("a/d\(number)", ["b": .bytes([UInt8](repeating: 1, count: 10_000))])
         }
-        let now = test.clock.now()
+        let now = test.clock.timestamp()
         func page(_ maxBytes: Int, limit: Int = 100) async throws -> (Int, Bool) {
             let page = try await test.store.dueDeliveries(
                 of: "f", at: now, except: [], limit: limit, maxBytes: maxBytes)
@@ -125,7 +126,7 @@ struct DueDeliveriesTests {
         #expect(told.count == 2)
         for news in told {
             #expect(news.due.count == 10)
-            #expect(news.later.map(\.due) == [test.clock.now()])
+            #expect(news.later.map(\.due) == [test.clock.timestamp()])
         }
         #expect(try await test.due("f", maxBytes: 1 << 30).count == 22)
         await test.store.shutdown()

@@ -2,6 +2,7 @@ import StoreTestSupport
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 /// Tasks and events that commits cause.
@@ -25,7 +26,7 @@ struct EffectTests {
 
     @Test(arguments: EngineKind.allCases) func tasksComeWithTheirCommit(kind: EngineKind) async throws {
         let test = try started(kind)
-        let later = test.clock.now().adding(seconds: 60)
+        let later = test.clock.timestamp().adding(seconds: 60)
         let news = NewsLog(test.store)
         try await test.commit(
             [test.write("a/b", 1)], effects: [task(), task(at: later), task(queue: "print")],
@@ -111,7 +112,7 @@ struct EffectTests {
             (
                 [.enqueue(TaskDraft(queue: "mail", body: [], dispatchDeadline: 14))], .invalidArgument, "15 s to 1800 s"
             ),
-            ([task(at: test.clock.now().adding(seconds: 30 * 86_400 + 1))], .invalidArgument, "30 days"),
+            ([task(at: test.clock.timestamp().adding(seconds: 30 * 86_400 + 1))], .invalidArgument, "30 days"),
             ([task(at: Timestamp(seconds: .max, nanoseconds: 0))], .invalidArgument, "years 1 to 9999"),
             ([.deleteTask("n", queue: "fax")], .notFound, "there are mail, print"),
             ([.deleteTask("a b", queue: "mail")], .invalidArgument, "1 to 500 letters"),

@@ -3,6 +3,7 @@ import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// Who may work on a delivery, and what counts of that.
@@ -60,7 +61,7 @@ struct LeaseTests {
         }
         // It stays taken until it is ended.
         #expect(test.store.lease(lease.id) == nil)
-        try await test.end(lease, .retry(at: test.clock.now(), DeliveryFailure("too slow")))
+        try await test.end(lease, .retry(at: test.clock.timestamp(), DeliveryFailure("too slow")))
         #expect(try await count(test) == .integer(1))
         #expect(try await test.due("f").map(\.delivery.tries) == [1])
         await test.store.shutdown()
@@ -115,7 +116,7 @@ struct LeaseTests {
         let prepared = try await started(engine, 2)
         let ids = try await prepared.due("f").map(\.delivery.id)
         await prepared.store.shutdown()
-        let store = try DocumentStore(engine: engine, now: prepared.clock.now)
+        let store = try DocumentStore(engine: engine, now: prepared.clock.timestamp)
         let leases = try ids.map { try #require(store.lease($0)) }
         let answers = Mutex<[String]>([])
         func commit(_ lease: DeliveryLease) throws {
@@ -133,8 +134,8 @@ struct LeaseTests {
         try commit(leases[0])
         try commit(leases[0])
         end(leases[0], .dead(failure))
-        end(leases[1], .retry(at: prepared.clock.now(), failure))
-        end(leases[1], .retry(at: prepared.clock.now(), failure))
+        end(leases[1], .retry(at: prepared.clock.timestamp(), failure))
+        end(leases[1], .retry(at: prepared.clock.timestamp(), failure))
         try commit(leases[1])
         try store.start()
         await store.shutdown()
@@ -188,7 +189,7 @@ struct LeaseTests {
         let prepared = try await started(engine, 64)
         let ids = try await prepared.due("f").map(\.delivery.id)
         await prepared.store.shutdown()
-        let store = try DocumentStore(engine: engine, now: prepared.clock.now)
+        let store = try DocumentStore(engine: engine, now: prepared.clock.timestamp)
         let batches = Mutex<Set<Int>>([])
         for id in ids {
             store.end(try #require(store.lease(id)), .succeeded) { _ in

@@ -56,7 +56,7 @@ struct OrderTests {
         kind: EngineKind
     ) async throws {
         let test = try await started(kind)
-        try await test.end(test.take("f"), .retry(at: test.clock.now().adding(seconds: 60), failure))
+        try await test.end(test.take("f"), .retry(at: test.clock.timestamp().adding(seconds: 60), failure))
         #expect(try await test.told("f").isEmpty)
         test.clock.advance(seconds: 61)
         #expect(try await test.told("f") == ["a/x >1"])
@@ -97,7 +97,7 @@ struct OrderTests {
         #expect(try await test.told("f") == ["a/x 2>3"])
         #expect(try test.problems().isEmpty)
         // It fails: those that came before it are first now.
-        try await test.end(lease, .retry(at: test.clock.now(), failure))
+        try await test.end(lease, .retry(at: test.clock.timestamp(), failure))
         for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
             #expect(try await test.told("f") == [expected])
             #expect(try test.problems().isEmpty)
@@ -177,7 +177,7 @@ struct OrderTests {
             case 4, 5:
                 guard let lease = leases.popLast() else { continue }
                 let outcomes: [DeliveryOutcome] = [
-                    .succeeded, .retry(at: test.clock.now(), failure), .dead(failure), .dead(failure),
+                    .succeeded, .retry(at: test.clock.timestamp(), failure), .dead(failure), .dead(failure),
                 ]
                 try await test.end(lease, outcomes[Int.random(in: 0..<4, using: &random)])
             case 6: if let lease = leases.popLast() { test.store.release(lease) }

@@ -2,6 +2,7 @@ import StoreTestSupport
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 /// What a check finds wrong with deliveries, and what a repair makes of it.
@@ -150,7 +151,7 @@ struct OutboxAuditTests {
                 }
             }
         }
-        let due = Delivery.State.pending(due: test.clock.now())
+        let due = Delivery.State.pending(due: test.clock.timestamp())
         try put([.waiting, .waiting, .waiting, .waiting])
         #expect(has(try test.problems(), "nobody's turn"))
         try await test.store.repairOutbox()

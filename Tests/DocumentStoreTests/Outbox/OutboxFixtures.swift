@@ -3,6 +3,7 @@ import StorageEngine
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 extension EventRoutes.DocumentTrigger {
@@ -47,7 +48,7 @@ extension TestStore {
         _ function: String, except excluded: Set<EventID> = [], limit: Int = 1000, maxBytes: Int = 1 << 20
     ) async throws -> [StoredDelivery] {
         try await store.dueDeliveries(
-            of: function, at: clock.now(), except: excluded, limit: limit, maxBytes: maxBytes
+            of: function, at: clock.timestamp(), except: excluded, limit: limit, maxBytes: maxBytes
         ).deliveries
     }
 

@@ -2,6 +2,7 @@ import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// What becomes of deliveries: by what a try came to, by hand, and by loops.
@@ -17,13 +18,13 @@ struct OutcomeTests {
         let test = try await started(kind)
         try await test.set("a/b", [:])
         let news = NewsLog(test.store)
-        let (began, again) = (test.clock.now(), test.clock.now().adding(seconds: 10))
+        let (began, again) = (test.clock.timestamp(), test.clock.timestamp().adding(seconds: 10))
         let lease = try await test.take("f")
         let failure = DeliveryFailure("the index is out of range", status: 500)
         #expect(try await test.end(lease, .retry(at: again, failure), firstTry: began) == 1)
         #expect(news.take().flatMap(\.later).map(\.due) == [again])
         let page = try await test.store.dueDeliveries(
-            of: "f", at: test.clock.now(), except: [], limit: 10, maxBytes: 1000)
+            of: "f", at: test.clock.timestamp(), except: [], limit: 10, maxBytes: 1000)
         #expect(page.deliveries.isEmpty)
         #expect(page.nextDue == again)
         test.clock.advance(seconds: 10)
@@ -35,7 +36,7 @@ struct OutcomeTests {
         #expect(delivery.firstTry == began)
         // A process that ended ran no handler to its end, and the first try stays the first.
         let crash = DeliveryFailure("the worker ended", wasExecuted: false)
-        try await test.end(test.take("f"), .retry(at: test.clock.now(), crash), firstTry: test.clock.now())
+        try await test.end(test.take("f"), .retry(at: test.clock.timestamp(), crash), firstTry: test.clock.timestamp())
         delivery = try #require(try await test.due("f").first).delivery
         #expect([delivery.tries, delivery.executions] == [2, 1])
         #expect(delivery.firstTry == began)
@@ -50,7 +51,7 @@ struct OutcomeTests {
         try await test.end(test.take("f"), .dead(DeliveryFailure(String(repeating: "é", count: 5000))))
         #expect(try await test.due("f").isEmpty)
         let letter = try #require(try await test.dead().first)
-        #expect(letter.state == .dead(test.clock.now()))
+        #expect(letter.state == .dead(test.clock.timestamp()))
         #expect(letter.lastError?.utf8.count ?? 0 <= 4100)
         #expect(try await test.store.delivery(letter.id)?.event == event)
         #expect(try await test.store.bury([letter.id], because: "again") == 0)
@@ -67,7 +68,7 @@ struct OutcomeTests {
     @Test(arguments: EngineKind.allCases) func whatIsRetriedByHandBeginsAnewInMemoryToo(kind: EngineKind) async throws {
         let test = try await started(kind)
         try await test.set("a/b", [:])
-        try await test.end(test.take("f"), .retry(at: test.clock.now(), DeliveryFailure("it broke")))
+        try await test.end(test.take("f"), .retry(at: test.clock.timestamp(), DeliveryFailure("it broke")))
         let tried = try #require(try await test.due("f").first).delivery
         #expect(tried.tries == 1)
         #expect(tried.ageStart == tried.created)
@@ -76,10 +77,10 @@ struct OutcomeTests {
         #expect(try await test.store.retry([tried.id]) == 1)
         let told = try #require(news.take().first)
         #expect(told.withdrawn == [tried.id])
-        #expect(told.later.map(\.due) == [test.clock.now()])
+        #expect(told.later.map(\.due) == [test.clock.timestamp()])
         let anew = try #require(try await test.due("f").first).delivery
         #expect(anew.tries == 0)
-        #expect(anew.ageStart == test.clock.now())
+        #expect(anew.ageStart == test.clock.timestamp())
         #expect(try test.problems().isEmpty)
         try await test.end(test.take("f"))
         #expect(try test.outboxRows() == 0)
@@ -143,7 +144,7 @@ struct OutcomeTests {
 
     @Test(arguments: EngineKind.allCases) func recordsAndRunsAreKeptTogether(kind: EngineKind) async throws {
         let test = try await started(kind)
-        let due = test.clock.now().adding(seconds: -30)
+        let due = test.clock.timestamp().adding(seconds: -30)
         try await test.store.keep([("schedule/nightly", [1]), ("schedule/weekly", [2]), ("pause/f", [3])])
         #expect(
             try await test.store.keep(
@@ -177,7 +178,7 @@ struct OutcomeTests {
         engine.fails.withLock { $0 = true }
         let error = await refusal {
             try await test.store.keep(
-                [("schedule/x", [1])], runs: [ScheduledRun(function: "x", due: test.clock.now())])
+                [("schedule/x", [1])], runs: [ScheduledRun(function: "x", due: test.clock.timestamp())])
         }
         #expect(error?.code == .unavailable)
         engine.fails.withLock { $0 = false }

@@ -67,7 +67,7 @@ struct TriggerTests {
     @Test(arguments: EngineKind.allCases) func aRefusedCommitLeavesNoTraceInItsBatch(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
-        let store = try DocumentStore(engine: engine, now: TestClock().now)
+        let store = try DocumentStore(engine: engine, now: ManualClock().timestamp)
         store.routeEvents(by: EventRoutes(documents: [try .init("any", .written, "a/{id}")]))
         let news = NewsLog(store)
         for (id, precondition) in [("b", nil), ("c", Write.Precondition.exists(true)), ("d", nil)] {

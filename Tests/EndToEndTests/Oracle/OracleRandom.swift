@@ -1,13 +1,15 @@
+import TestSupport
+
 /// Random documents, writes and queries that a seed repeats.
 struct OracleRandom {
     private typealias Words = OracleWords
 
-    private var random: SeededRandom
+    private var random: SeededGenerator
     private let collection: String
     private static let fields = ["a", "b", "m.c"]
 
     init(seed: UInt64) {
-        random = SeededRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
         collection = "r\(seed)"
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Purchases while the host and its workers are killed again and again: nothing is sold twice, half or without an order,
@@ -46,7 +47,7 @@ import Testing
                     return buyer
                 }
             }
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             var kills = 0
             while ContinuousClock.now < end {
                 try await Bound.pause(milliseconds: Int64.random(in: 50...1500, using: &random))

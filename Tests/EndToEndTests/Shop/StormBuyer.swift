@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// One buyer in a storm: fills a cart, purchases until there is an answer, and looks at what came of it.
@@ -5,7 +6,7 @@ struct StormBuyer {
     let host: MortalHost
     let user: SignedInUser
     let name: String
-    var random: SeededRandom
+    var random: SeededGenerator
     /// What the answered purchases must have bought, by order.
     private(set) var bought: [String: [String: Int]] = [:]
     private var keys = 0
@@ -14,7 +15,7 @@ struct StormBuyer {
         self.host = host
         self.user = user
         self.name = name
-        random = SeededRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     mutating func purchase(from products: [String]) async throws {

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Random schedules of both syntaxes, zones, and instants that lie where it is difficult.
 struct RandomSchedule {
-    var random: TestSupport.SeededGenerator
+    var random: SeededGenerator
 
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",

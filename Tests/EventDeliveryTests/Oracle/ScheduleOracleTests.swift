@@ -36,7 +36,7 @@ import Testing
     func cronRunsAreThoseOfCroniter() async throws {
         let seed = Self.seed()
         for round in 0..<UInt64(Self.rounds) {
-            var random = RandomSchedule(random: TestSupport.SeededGenerator(seed: seed &+ round))
+            var random = RandomSchedule(random: SeededGenerator(seed: seed &+ round))
             var questions: [ScheduleOracle.Question] = []
             while questions.count < Self.questionsPerRound {
                 let (schedule, zone) = (random.cron(), random.zone())
@@ -60,7 +60,7 @@ import Testing
     func appEngineRunsAreThoseOfGroc() async throws {
         let seed = Self.seed()
         for round in 0..<UInt64(Self.rounds) {
-            var random = RandomSchedule(random: TestSupport.SeededGenerator(seed: seed &+ round))
+            var random = RandomSchedule(random: SeededGenerator(seed: seed &+ round))
             let questions = (0..<Self.questionsPerRound).map { _ in
                 ScheduleOracle.Question(
                     schedule: random.appEngine(), zone: "UTC", after: random.instant(in: "UTC"), count: 6)

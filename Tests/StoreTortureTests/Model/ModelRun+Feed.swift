@@ -58,7 +58,7 @@ extension ModelRun {
 
     /// Whether a time is so old that the store may have let go of it.
     func isPast(_ time: Timestamp) -> Bool {
-        let latest = tested.clocks.latest.microseconds
+        let latest = tested.latest.microseconds
         let kept = latest - StoreUnderTest.retention.components.seconds * 1_000_000
         return time.microseconds < kept || time < tested.start
     }

@@ -46,7 +46,7 @@ extension ModelRun {
         }
         guard case .began(let id, let prefetched) = answer else { throw unexpected(answer) }
         try expect(prefetched.isEmpty, "a first try was given \(prefetched)")
-        let time = tested.clocks.elapsed
+        let time = tested.clock.elapsed()
         slots[slot] = ModelTransaction(id: id, isReadOnly: readOnly != nil, time: past, begun: time, used: time)
         aborted[slot] = nil
     }
@@ -55,11 +55,11 @@ extension ModelRun {
     mutating func retry(_ slot: Int) async throws {
         guard let old = aborted[slot], slots[slot] == nil else { return }
         let id = old.id
-        if let turn, turn.id != id, tested.clocks.elapsed - turn.since <= .seconds(2) { return }
+        if let turn, turn.id != id, tested.clock.elapsed() - turn.since <= .seconds(2) { return }
         aborted[slot] = nil
         let answer = try await ask(.begin(.readWrite(retrying: id)))
         guard case .began(let next, let prefetched) = answer else { throw unexpected(answer) }
-        let time = tested.clocks.elapsed
+        let time = tested.clock.elapsed()
         var transaction = ModelTransaction(id: next, isReadOnly: false, begun: time, used: time)
         transaction.earlier = (old.reads.map(\.what) + (old.earlier?.reads ?? []), model.time)
         for read in prefetched {
@@ -110,7 +110,7 @@ extension ModelRun {
             transaction.time = time
         }
         if !transaction.isReadOnly { transaction.reads.append(ModelRead(what: what, answer: what.answer(in: state))) }
-        transaction.used = tested.clocks.elapsed
+        transaction.used = tested.clock.elapsed()
         slots[slot] = transaction
     }
 
@@ -148,7 +148,7 @@ extension ModelRun {
     }
 
     private func isExpired(_ transaction: ModelTransaction) -> Bool {
-        let now = tested.clocks.elapsed
+        let now = tested.clock.elapsed()
         return now - transaction.begun > .seconds(270) || now - transaction.used > .seconds(60)
     }
 }

@@ -62,7 +62,7 @@ struct ModelRun {
         case .retry(let slot): try await retry(slot)
         case .rollback(let slot): try await rollback(slot)
         case .wait(let seconds):
-            tested.clocks.move(seconds: seconds)
+            tested.advance(seconds: seconds)
         case .reopen:
             try await tested.reopen()
             (slots, aborted, turn) = ([:], [:], nil)
@@ -97,7 +97,7 @@ struct ModelRun {
             case .failure(let error): try accept(.failed(error), of: [write])
             case .success(let written):
                 // Not told of a delete: each takes the next time there is.
-                let time = max(tested.clocks.now, Timestamp(microseconds: lastTime.microseconds + 1))
+                let time = max(tested.clock.timestamp(), Timestamp(microseconds: lastTime.microseconds + 1))
                 let outcome = model.current.applying([write], at: time)
                 try expect(outcome.refusals.isEmpty, "written, but the model refuses: \(outcome.refusals)")
                 try expect(outcome.results == [written], "\(written) not \(outcome.results)")
@@ -137,10 +137,10 @@ struct ModelRun {
                 try expect(result.commitTime > lastTime, "a commit at \(result.commitTime) after \(lastTime)")
                 try expect(result.writeResults == outcome.results, "\(result.writeResults) not \(outcome.results)")
                 try expect(
-                    result.commitTime >= tested.clocks.now
+                    result.commitTime >= tested.clock.timestamp()
                         && result.commitTime.microseconds
-                            < max(lastTime, tested.clocks.now).microseconds + 1000,
-                    "a commit at \(result.commitTime), and it is \(tested.clocks.now)")
+                            < max(lastTime, tested.clock.timestamp()).microseconds + 1000,
+                    "a commit at \(result.commitTime), and it is \(tested.clock.timestamp())")
                 model.become(outcome.state, at: result.commitTime)
             }
             final = max(final, result.commitTime)
@@ -191,7 +191,7 @@ struct ModelRun {
 
     func time(_ moment: Step.Moment) -> Timestamp {
         switch moment {
-        case .now(let plus): return Timestamp(microseconds: tested.clocks.now.microseconds + plus)
+        case .now(let plus): return Timestamp(microseconds: tested.clock.timestamp().microseconds + plus)
         case .commit(let back, let plus):
             let times = model.times
             return Timestamp(microseconds: times[max(times.count - 1 - back, 0)].microseconds + plus)
@@ -200,7 +200,7 @@ struct ModelRun {
 
     /// Whether a read at a time was let through, which depends on how far the past and the future are away.
     func isKnown(_ time: Timestamp, _ answer: DocumentResponse) throws -> Bool {
-        let now = tested.clocks.now
+        let now = tested.clock.timestamp()
         // Commits that changed nothing may have moved the store's time on, by microseconds.
         if time.microseconds > max(now, lastTime).microseconds + 1000 {
             try expect(answer.code == .invalidArgument, "a read in the future, at \(time): \(answer)")

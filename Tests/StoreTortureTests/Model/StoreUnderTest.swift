@@ -3,9 +3,9 @@ import StorageEngine
 import DocumentModel
 import DocumentStore
 import Foundation
-import Synchronization
+import TestSupport
 
-/// A store that can be closed and opened again, with clocks that stand still until they are moved.
+/// A store that can be closed and opened again, with a clock that stands still until it is advanced.
 final class StoreUnderTest: @unchecked Sendable {
     enum Kind: CaseIterable, Sendable {
         case memory, sqlite
@@ -14,7 +14,9 @@ final class StoreUnderTest: @unchecked Sendable {
     /// For how long at least the past can be read.
     static let retention: Duration = .seconds(120)
 
-    let clocks = MovedClocks()
+    let clock = ManualClock()
+    /// The latest that the wall clock ever showed.
+    private(set) var latest: Timestamp
     let start: Timestamp
     private let kind: Kind
     private let directory: String
@@ -24,11 +26,12 @@ final class StoreUnderTest: @unchecked Sendable {
 
     init(_ kind: Kind) throws {
         self.kind = kind
-        start = clocks.now
+        start = clock.timestamp()
+        latest = start
         directory = FileManager.default.temporaryDirectory.path + "/model-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         engine = try Self.engine(kind, directory)
-        store = try Self.start(engine, clocks)
+        store = try Self.start(engine, clock)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
@@ -40,7 +43,13 @@ final class StoreUnderTest: @unchecked Sendable {
             try engine.close()
             engine = try Self.engine(kind, directory)
         }
-        store = try Self.start(engine, clocks)
+        store = try Self.start(engine, clock)
+    }
+
+    /// Advances the clock. A negative number sets the wall clock back.
+    func advance(seconds: Int64) {
+        clock.advance(seconds: Double(seconds))
+        latest = max(latest, clock.timestamp())
     }
 
     func close() async throws {
@@ -55,36 +64,12 @@ final class StoreUnderTest: @unchecked Sendable {
         }
     }
 
-    private static func start(_ engine: any StorageEngine, _ clocks: MovedClocks) throws -> DocumentStore {
+    private static func start(_ engine: any StorageEngine, _ clock: ManualClock) throws -> DocumentStore {
         var configuration = StoreConfiguration()
         configuration.historyRetention = retention
         let store = try DocumentStore(
-            engine: engine, now: { clocks.now }, elapsed: { clocks.elapsed }, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
         try store.start()
         return store
-    }
-}
-
-/// A wall clock and one that never goes back.
-final class MovedClocks: Sendable {
-    private struct State {
-        var microseconds: Int64 = 1_700_000_000_000_000
-        var latest: Int64 = 1_700_000_000_000_000
-        var elapsed: Duration = .zero
-    }
-
-    private let state = Mutex(State())
-
-    var now: Timestamp { Timestamp(microseconds: state.withLock { $0.microseconds }) }
-    /// The latest that the wall clock ever said.
-    var latest: Timestamp { Timestamp(microseconds: state.withLock { $0.latest }) }
-    var elapsed: Duration { state.withLock { $0.elapsed } }
-
-    func move(seconds: Int64) {
-        state.withLock { state in
-            state.microseconds += seconds * 1_000_000
-            state.latest = max(state.latest, state.microseconds)
-            state.elapsed += .seconds(max(seconds, 0))
-        }
     }
 }

@@ -1,9 +1,8 @@
-import DocumentModel
-import TestSupport
+package import DocumentModel
 
 extension Value {
     /// A value of any kind, from few enough that many are equal or nearly so.
-    static func random(using generator: inout SeededGenerator, depth: Int = 0) -> Value {
+    package static func random(using generator: inout SeededGenerator, depth: Int = 0) -> Value {
         let texts = ["", "a", "ab", "b", "é", "e\u{301}", "\u{0}", "\u{1}", "a\u{0}", "a\u{0}b", "\u{FFFF}", "😀", "z"]
         let integers: [Int64] = [0, 1, -1, 2, .max, .max - 1, .min, .min + 1, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1]
         let doubles: [Double] = [

@@ -74,6 +74,11 @@ package struct Frame {
     static let headerLength = 9
 }
 
+/// The fields of frames: fixed widths, big-endian, and texts and blobs with their length in four bytes.
+///
+/// Each read is checked against what is left of the frame, whose own length ``FrameParser`` has bounded. Frames are read in
+/// place, so that a body is a slice of what arrived and is never copied. Documents and operations within a payload have
+/// the encoding of `ByteWriter`, which is shorter and is also what is stored.
 extension ByteBuffer {
     /// Appends a frame whose payload is written by `body`.
     package mutating func writeFrame(

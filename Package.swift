@@ -66,7 +66,7 @@ let package = Package(
         .target(
             name: "EventDelivery",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore",
+                "DocumentModel", "FunctionManifest", "DocumentStore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -298,11 +298,7 @@ let package = Package(
             dependencies: ["WorkerProtocol", "FunctionsRuntime", .product(name: "NIOCore", package: nio)],
             path: "Tests/FixtureFunctions",
             swiftSettings: settings),
-        .executableTarget(
-            name: "AloneFunctions",
-            dependencies: ["FunctionsRuntime", "FunctionsServing"],
-            path: "Tests/AloneFunctions",
-            swiftSettings: settings),
+        .executableTarget(name: "AloneFunctions", path: "Tests/AloneFunctions", swiftSettings: settings),
         .executableTarget(
             name: "StoreTorture",
             dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport"],

@@ -26,7 +26,8 @@ extension FunctionsTester {
         func document(_ fields: [String: Value]?) -> DocumentModel.Document? {
             fields.map { DocumentModel.Document(path: path, fields: $0, createTime: time, updateTime: time) }
         }
-        try await hand(.document(path, before: document(before), after: document(after)), at: time, by: auth, to: name)
+        try await runOnce(
+            .document(path, before: document(before), after: document(after)), at: time, by: auth, to: name)
     }
 
     /// Runs a scheduled job now.
@@ -37,7 +38,7 @@ extension FunctionsTester {
         guard case .schedule? = functions[name]?.trigger else {
             throw TestError("there is no scheduled job \"\(name)\"")
         }
-        try await hand(
+        try await runOnce(
             .schedule(job: name, isManual: false), at: scheduleTime ?? now, by: EventAuth(.system), to: name)
     }
 
@@ -52,7 +53,7 @@ extension FunctionsTester {
             throw TestError("there is no task function \"\(name)\"")
         }
         let draft = try options.draft(of: data, for: name, at: now)
-        try await hand(.task(draft), at: now, by: EventAuth(.serviceAccount), to: name, retryCount: retryCount)
+        try await runOnce(.task(draft), at: now, by: EventAuth(.serviceAccount), to: name, retryCount: retryCount)
     }
 
     /// Publishes an event and delivers everything that is due.
@@ -84,7 +85,7 @@ extension FunctionsTester {
     }
 
     /// Runs a function once for an event that isn't stored.
-    private func hand(
+    private func runOnce(
         _ content: Event.Content, at time: Timestamp, by auth: EventAuth, to name: String, retryCount: Int = 0
     ) async throws {
         let event = Event(

@@ -77,7 +77,7 @@ public struct TestResponse: Sendable {
         try CallableDecoder(root: "body").decode(type, from: body)
     }
 
-    init(_ content: TestAnswer.Content) {
+    init(_ content: RecordedResult.Content) {
         guard let head = content.head else {
             self.init(HttpsError(content.failure ?? InvocationFailure(code: .internal, message: "INTERNAL")))
             return

@@ -109,11 +109,11 @@ public final class FunctionsTester: Sendable {
     ///   - sendChunk: Receives the chunks of the response.
     func perform(
         _ function: Function, _ head: InvocationHead, body: [UInt8], _ operations: OperationContext,
-        sendChunk: @escaping @Sendable (ByteBuffer, TestAnswer) -> Void = { _, _ in }
-    ) async -> TestAnswer.Content {
+        sendChunk: @escaping @Sendable (ByteBuffer, RecordedResult) -> Void = { _, _ in }
+    ) async -> RecordedResult.Content {
         let timeout = function.options.timeout
         let run = TestRun(function.name, deadline: now.adding(timeout))
-        let answer = TestAnswer()
+        let answer = RecordedResult()
         var head = head
         let number = invocations.next()
         head.executionID = "test-\(number)"

@@ -38,11 +38,11 @@ struct DataOptions: ParsableArguments {
     ///   data.
     func run(
         resultToErrors: Bool = false,
-        _ work: (DataPlace, DataReport) async throws -> Void
+        _ work: (DataPlace, CommandReport) async throws -> Void
     ) async throws {
         // If the reader of the output exits, writing must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
-        let report = DataReport(isJSON: json, isVerbose: verbose, resultToErrors: resultToErrors)
+        let report = CommandReport(isJSON: json, isVerbose: verbose, resultToErrors: resultToErrors)
         do {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = URL(fileURLWithPath: data).path }

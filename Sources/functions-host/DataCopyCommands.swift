@@ -22,13 +22,13 @@ struct DataBackupCommand: AsyncParsableCommand {
     func run() async throws {
         let path = absolutePath(file)
         try await options.run { place, report in
-            let outcome = try await place.perform(.backUp(file: path, replacing: replace), input: NoPieces()) { event in
+            let outcome = try await place.perform(.backUp(file: path, replacing: replace), input: NoChunks()) { event in
                 if case .progress(let done, let total) = event {
                     report.progress("copied", done: done, total: total, inBytes: true)
                 }
             }
             let bytes = outcome["bytes"]
-            report.result("backed up \(DataReport.size(bytes)) to \(path)", ["file": path, "bytes": bytes])
+            report.result("backed up \(CommandReport.size(bytes)) to \(path)", ["file": path, "bytes": bytes])
         }
     }
 }
@@ -85,7 +85,7 @@ struct DataExportCommand: AsyncParsableCommand {
             let output = try ExportOutput(file, replacing: replace, beside: place)
             do {
                 var lines = 0
-                let outcome = try await place.perform(.export(paths), input: NoPieces()) { event in
+                let outcome = try await place.perform(.export(paths), input: NoChunks()) { event in
                     guard case .lines(let bytes) = event else { return }
                     try output.write(bytes)
                     lines += bytes.count { $0 == UInt8(ascii: "\n") }
@@ -117,7 +117,7 @@ struct DataImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { place, report in
-            let pieces = try FilePieces(file)
+            let pieces = try FileChunks(file)
             let outcome = try await place.perform(.importDocuments(clearing: clear), input: pieces) { event in
                 if case .progress(let done, let total) = event {
                     report.progress("documents", done: done, total: total)

@@ -78,7 +78,7 @@ final class ExportOutput {
 }
 
 /// Reads a file, or standard input, in chunks.
-struct FilePieces: AsyncSequence, Sendable {
+struct FileChunks: AsyncSequence, Sendable {
     typealias Failure = any Error
 
     private static let pieceBytes = 256 * 1024
@@ -111,7 +111,7 @@ struct FilePieces: AsyncSequence, Sendable {
 }
 
 /// An empty input, for commands that read nothing.
-struct NoPieces: AsyncSequence, Sendable {
+struct NoChunks: AsyncSequence, Sendable {
     typealias Failure = any Error
 
     struct AsyncIterator: AsyncIteratorProtocol {

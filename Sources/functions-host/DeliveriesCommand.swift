@@ -158,7 +158,7 @@ struct DeliveriesStatsCommand: AsyncParsableCommand {
                         function.name, "\(function.pending)", function.oldestAge.map { Age.text($0) } ?? "-",
                         text(function.inFlight), "\(function.dead)", text(function.tries), text(function.failures),
                         text(function.dropped), milliseconds(function.latencyP50), milliseconds(function.latencyP99),
-                        function.paused.map { PauseWords.reason($0) }
+                        function.paused.map { PauseText.reason($0) }
                             ?? (function.isServed == false ? "not served" : ""),
                     ]
                 })

@@ -6,7 +6,7 @@ import Foundation
 /// A deployment from the operator's side: shows what would change, asks for confirmation, and switches.
 struct Deployment {
     let host: HostControl
-    let report: DataReport
+    let report: CommandReport
     let isJSON: Bool
     let asks: Bool
     let isDry: Bool
@@ -19,7 +19,7 @@ struct Deployment {
         }
         if isDry {
             try await discard(plan)
-            return report.answer(DeploymentWords.lines(plan) + ["nothing was changed (dry run)"], plan)
+            return report.answer(DeploymentText.lines(plan) + ["nothing was changed (dry run)"], plan)
         }
         if asks {
             guard !isJSON, isatty(FileHandle.standardInput.fileDescriptor) == 1 else {
@@ -27,7 +27,7 @@ struct Deployment {
                 throw ValidationError(
                     "there is no terminal to confirm on; use --yes, or --dry-run to see what would change")
             }
-            report.answer(DeploymentWords.lines(plan), plan)
+            report.answer(DeploymentText.lines(plan), plan)
             print("Serve this release? [y/N] ", terminator: "")
             guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
                 try await discard(plan)
@@ -35,7 +35,7 @@ struct Deployment {
                 throw ExitCode(1)
             }
         } else if !isJSON {
-            report.answer(DeploymentWords.lines(plan), plan)
+            report.answer(DeploymentText.lines(plan), plan)
         }
         var activation = ControlRequest("releases", "activate")
         activation.add("bundle", plan.bundle)
@@ -44,7 +44,7 @@ struct Deployment {
         activation.add("action", action.rawValue)
         activation.add("user", NSUserName())
         let event = try await host.ask(activation, as: ReleaseEvent.self)
-        report.answer([DeploymentWords.line(event)], event)
+        report.answer([DeploymentText.line(event)], event)
     }
 
     private func discard(_ plan: DeploymentPlan) async throws {
@@ -55,9 +55,9 @@ struct Deployment {
     }
 }
 
-enum DeploymentWords {
+enum DeploymentText {
     static func lines(_ plan: DeploymentPlan) -> [String] {
-        var lines = ["\(plan.bundle): release \(plan.release), \(DataReport.size(plan.size))\(plan.place)"]
+        var lines = ["\(plan.bundle): release \(plan.release), \(CommandReport.size(plan.size))\(plan.place)"]
         let difference = plan.difference
         for function in difference.added { lines.append("  + \(function.name)") }
         for function in difference.changed {

@@ -20,15 +20,15 @@ struct HostOptions: ParsableArguments {
     @Flag(help: "Write the result as JSON.")
     var json = false
 
-    func run(_ work: (HostControl, DataReport) async throws -> Void) async throws {
+    func run(_ work: (HostControl, CommandReport) async throws -> Void) async throws {
         try await withConfiguration { try await work(HostControl($0.data), $1) }
     }
 
     /// The same for commands that also work without a host.
-    func withConfiguration(_ work: (HostConfiguration, DataReport) async throws -> Void) async throws {
+    func withConfiguration(_ work: (HostConfiguration, CommandReport) async throws -> Void) async throws {
         // If the reader of the output exits, writing must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
-        let report = DataReport(isJSON: json, isVerbose: false, resultToErrors: false)
+        let report = CommandReport(isJSON: json, isVerbose: false, resultToErrors: false)
         do {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = absolutePath(data) }

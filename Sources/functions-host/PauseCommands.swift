@@ -3,7 +3,7 @@ import ControlProtocol
 import ArgumentParser
 
 /// The functions that `pause` and `resume` apply to.
-struct PausedPart: ParsableArguments {
+struct PauseTarget: ParsableArguments {
     @Flag(help: "All functions at once.")
     var all = false
 
@@ -31,13 +31,13 @@ struct PauseCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: HostOptions
-    @OptionGroup var part: PausedPart
+    @OptionGroup var part: PauseTarget
 
     func run() async throws {
         try await options.run { host, report in
             let isQuestion = !part.all && part.function == nil
             let listing = try await host.ask(part.request(isQuestion ? "list" : "pause"), as: PauseListing.self)
-            report.answer(PauseWords.lines(listing), listing)
+            report.answer(PauseText.lines(listing), listing)
         }
     }
 }
@@ -52,7 +52,7 @@ struct ResumeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: HostOptions
-    @OptionGroup var part: PausedPart
+    @OptionGroup var part: PauseTarget
 
     func validate() throws {
         guard part.all || part.function != nil else { throw ValidationError("name a function, or use --all") }
@@ -61,12 +61,12 @@ struct ResumeCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.run { host, report in
             let listing = try await host.ask(part.request("resume"), as: PauseListing.self)
-            report.answer(PauseWords.lines(listing), listing)
+            report.answer(PauseText.lines(listing), listing)
         }
     }
 }
 
-enum PauseWords {
+enum PauseText {
     static func reason(_ reason: String) -> String {
         switch reason {
         case "everythingPaused": "paused with everything"

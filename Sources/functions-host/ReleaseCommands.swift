@@ -21,7 +21,7 @@ struct ReleasesCommand: AsyncParsableCommand {
             if lines.isEmpty { lines = ["there are no bundles"] }
             if history {
                 lines += listing.history.map { event in
-                    "\(event.time)  \(event.user)  \(event.action.rawValue)  \(DeploymentWords.line(event))"
+                    "\(event.time)  \(event.user)  \(event.action.rawValue)  \(DeploymentText.line(event))"
                 }
             }
             report.answer(lines, listing)
@@ -33,7 +33,7 @@ struct ReleasesCommand: AsyncParsableCommand {
         return ["\(bundle.name)\(served)"]
             + bundle.releases.map { release in
                 "  \(release.isCurrent ? "*" : " ") \(release.id)  \(release.created)  \(release.creator)  "
-                    + "\(release.functions.count) functions  \(DataReport.size(release.size))  \(release.source)"
+                    + "\(release.functions.count) functions  \(CommandReport.size(release.size))  \(release.source)"
             }
     }
 }
@@ -67,7 +67,7 @@ struct RollbackCommand: AsyncParsableCommand {
             } catch is NoRunningHost {
                 event = try await OfflineReleases(configuration).rollback(bundle: bundle, to: to, user: NSUserName())
             }
-            report.answer([DeploymentWords.line(event)], event)
+            report.answer([DeploymentText.line(event)], event)
         }
     }
 }
@@ -93,7 +93,7 @@ struct UndeployCommand: AsyncParsableCommand {
             request.add("bundle", bundle)
             request.add("user", NSUserName())
             let event = try await host.ask(request, as: ReleaseEvent.self)
-            report.answer([DeploymentWords.line(event)], event)
+            report.answer([DeploymentText.line(event)], event)
         }
     }
 }

@@ -5,10 +5,10 @@ import Testing
 @Suite struct CallTests {
     private let tester: FunctionsTester
 
-    init() throws { tester = try FunctionsTester(AskedFunctions()) }
+    init() throws { tester = try FunctionsTester(CallableFixtures()) }
 
-    private typealias Item = AskedFunctions.Item
-    private typealias Caller = AskedFunctions.Caller
+    private typealias Item = CallableFixtures.Item
+    private typealias Caller = CallableFixtures.Caller
 
     /// The error of a caller that gets no result.
     private func failure(_ call: () async throws -> Void) async -> HttpsError? {

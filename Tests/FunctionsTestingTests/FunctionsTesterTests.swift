@@ -7,7 +7,7 @@ import Testing
 
     init() throws {
         tester = try FunctionsTester(
-            CausingFunctions(), startingAt: Timestamp(seconds: 1_767_323_045, nanoseconds: 0))
+            EventFixtures(), startingAt: Timestamp(seconds: 1_767_323_045, nanoseconds: 0))
     }
 
     private func fields(_ path: String) async throws -> [String: Value]? {
@@ -94,10 +94,10 @@ import Testing
     }
 
     @Test func taskIsDueAtItsTimeAndTriedAsItsQueueSays() async throws {
-        try await tester.dispatch("sendReceipt", CausingFunctions.Order(id: "o9"), retryCount: 2)
+        try await tester.dispatch("sendReceipt", EventFixtures.Order(id: "o9"), retryCount: 2)
         #expect(try await fields("receipts/o9")?["retries"] == .integer(2))
         try await tester.taskQueue("sendReceipt").enqueue(
-            CausingFunctions.Order(id: "bad"), options: TaskOptions(scheduleDelay: .seconds(3600)))
+            EventFixtures.Order(id: "bad"), options: TaskOptions(scheduleDelay: .seconds(3600)))
         #expect(try await tester.advance(by: .seconds(3500)).isEmpty)
         let tries = try await tester.advance(by: .seconds(200), toleratingFailures: true)
         #expect(tries.map(\.attempt) == [1, 2])
@@ -106,7 +106,7 @@ import Testing
 
     @Test func nameIsTakenOnceAndUnknownQueuesAreTold() async throws {
         let queue = tester.taskQueue("sendReceipt")
-        let order = CausingFunctions.Order(id: "o1")
+        let order = EventFixtures.Order(id: "o1")
         try await queue.enqueue(order, options: TaskOptions(id: "receipt-o1"))
         let again = await #expect(throws: DocumentError.self) {
             try await queue.enqueue(order, options: TaskOptions(id: "receipt-o1"))
@@ -124,13 +124,13 @@ import Testing
     @Test func deletedTaskIsNotRunEvenByOneThatIsDueBesideIt() async throws {
         let queue = tester.taskQueue("sendReceipt")
         for id in ["o1", "o2", "o3"] {
-            try await queue.enqueue(CausingFunctions.Order(id: id), options: TaskOptions(id: "receipt-\(id)"))
+            try await queue.enqueue(EventFixtures.Order(id: id), options: TaskOptions(id: "receipt-\(id)"))
         }
         try await queue.delete("receipt-o1")
         try await queue.delete("nothing")
         // Due at the same time as the tasks, and delivered before one of them.
-        try await queue.enqueue(CausingFunctions.Order(id: "cancels receipt-o5"))
-        try await queue.enqueue(CausingFunctions.Order(id: "o5"), options: TaskOptions(id: "receipt-o5"))
+        try await queue.enqueue(EventFixtures.Order(id: "cancels receipt-o5"))
+        try await queue.enqueue(EventFixtures.Order(id: "o5"), options: TaskOptions(id: "receipt-o5"))
         #expect(try await tester.deliverAll().count == 3)
         #expect(try await fields("receipts/o2") != nil)
         #expect(try await fields("receipts/o1") == nil)
@@ -188,10 +188,10 @@ import Testing
         #expect(try await fields("runs/nightly") == ["time": .timestamp(time)])
         let event = try CloudEvent(
             type: "shop.order.paid", source: "//shop", attributes: ["shop": "tokyo"],
-            json: CausingFunctions.Order(id: "o5"))
+            json: EventFixtures.Order(id: "o5"))
         #expect(try await tester.publish(event).map(\.function) == ["thank"])
         #expect(try await fields("thanks/o5") != nil)
-        try await tester.publish(json: CausingFunctions.Order(id: "o6"), to: "orders")
+        try await tester.publish(json: EventFixtures.Order(id: "o6"), to: "orders")
         #expect(try await fields("audits/o6") != nil)
         await #expect(throws: HttpsError.self) { try await tester.fire("fails", path: "fails/f", after: [:]) }
     }

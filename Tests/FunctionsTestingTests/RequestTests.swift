@@ -5,9 +5,9 @@ import Testing
 @Suite struct RequestTests {
     private let tester: FunctionsTester
 
-    init() throws { tester = try FunctionsTester(AskedFunctions()) }
+    init() throws { tester = try FunctionsTester(CallableFixtures()) }
 
-    private typealias Item = AskedFunctions.Item
+    private typealias Item = CallableFixtures.Item
 
     @Test func requestIsWhatTheTestSays() async throws {
         #expect(try await tester.request("echo").text == "GET /  ")

@@ -55,8 +55,8 @@ package struct JobState: Sendable {
 
     /// - Parameter isBlocked: Whether the job is paused, or a run is in progress that may not be overlapped.
     mutating func step(at now: Timestamp, isBlocked: Bool) -> Step {
-        if isUntimely(at: now) {
-            return .make([], worked(from: now, next: job.schedule.next(after: now, on: job.clock)))
+        if isClockSetBack(at: now) {
+            return .make([], makeRecord(from: now, next: job.schedule.next(after: now, on: job.clock)))
         }
         guard let next = record.next, next <= now else { return isUnsaved ? .make([], record) : .wait }
         guard !isBlocked else {
@@ -64,7 +64,7 @@ package struct JobState: Sendable {
             return isUnsaved ? .make([], record) : .hold
         }
         let due = dueRuns(from: next, at: now)
-        var changed = worked(from: now, next: due.next)
+        var changed = makeRecord(from: now, next: due.next)
         if let last = due.made.last {
             changed.lastRun = ScheduleRecord.Run(due: last, made: now, isManual: false)
             if job.countsFromEnd { changed.next = nil }
@@ -115,14 +115,14 @@ package struct JobState: Sendable {
     }
 
     /// Whether the clock was set back so far that the next time is void.
-    private func isUntimely(at now: Timestamp) -> Bool {
+    private func isClockSetBack(at now: Timestamp) -> Bool {
         if now.seconds < record.asOf.seconds - Self.mostPutBack { return true }
         // An interval has its length regardless of the wall clock.
         guard let pause = job.schedule.pause, let next = record.next else { return false }
         return next.seconds > now.seconds + pause
     }
 
-    private func worked(from now: Timestamp, next: Timestamp?) -> ScheduleRecord {
+    private func makeRecord(from now: Timestamp, next: Timestamp?) -> ScheduleRecord {
         var changed = record
         changed.next = next
         changed.asOf = now

@@ -1,3 +1,4 @@
+import NIOCore
 package import WorkerProtocol
 
 /// The calling user: the claims of an ID token that the host has verified.
@@ -31,4 +32,14 @@ public struct AppCheckData: Sendable {
 
     /// All claims of the token.
     public var token: JSONValue { claims.value }
+}
+
+/// A token's claims, decoded when a handler first reads them: most handlers only need the uid.
+struct LazyClaims: Sendable {
+    private let bytes: ByteBuffer
+
+    init(_ bytes: ByteBuffer) { self.bytes = bytes }
+
+    /// The claims; an empty object if they aren't JSON, which the host never sends.
+    var value: JSONValue { (try? JSONValue(parsing: Array(bytes.readableBytesView))) ?? .object([:]) }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 import WorkerProtocol
 
-private struct OversizedAnswer: Error, CustomStringConvertible {
+private struct OversizedResult: Error, CustomStringConvertible {
     let bytes: Int
     var description: String { "the answer has \(bytes) bytes; the limit is 32 MiB" }
 }
@@ -27,7 +27,7 @@ package struct CallableHandler: Sendable {
                 { transaction -> [UInt8] in
                     let answer = try CallableEncoder().encode(try await handler(context, transaction))
                     // Checked before the commit: a committed result must be returnable.
-                    guard answer.count <= Frame.maxAnswer else { throw OversizedAnswer(bytes: answer.count) }
+                    guard answer.count <= Frame.maxAnswer else { throw OversizedResult(bytes: answer.count) }
                     return answer
                 })
             switch outcome {

@@ -3,7 +3,7 @@ import NIOCore
 package import WorkerProtocol
 
 /// Receives the handler's result: a worker sends it to its host, a test stores it.
-package protocol HandlerAnswer: Sendable {
+package protocol HandlerResultReceiver: Sendable {
     /// The head of an HTTP function's response. The body or its chunks follow.
     func send(_ head: HTTPAnswerHead)
     /// The result, or the end of a streamed response.
@@ -16,7 +16,9 @@ package protocol HandlerAnswer: Sendable {
 package enum HandlerRun {
     /// Runs the function's handler and passes on its result. A result that can't be sent is a mistake of the author: it
     /// is logged, and the caller gets INTERNAL.
-    package static func run(_ function: Function, _ context: InvocationContext, _ answer: some HandlerAnswer) async {
+    package static func run(_ function: Function, _ context: InvocationContext, _ answer: some HandlerResultReceiver)
+        async
+    {
         do {
             switch function.handler {
             case .callable(let handler):
@@ -43,22 +45,22 @@ package enum HandlerRun {
         }
     }
 
-    private struct UnsendableAnswer: Error, CustomStringConvertible {
+    private struct UnsendableResult: Error, CustomStringConvertible {
         var description: String
     }
 
     private static func bounded(_ body: [UInt8], _ advice: String) throws -> [UInt8] {
         guard body.count <= Frame.maxAnswer else {
-            throw UnsendableAnswer(description: "the answer has \(body.count) bytes; \(advice) 32 MiB")
+            throw UnsendableResult(description: "the answer has \(body.count) bytes; \(advice) 32 MiB")
         }
         return body
     }
 
     private static func send(
-        _ response: HTTPResponse, _ context: InvocationContext, _ answer: some HandlerAnswer
+        _ response: HTTPResponse, _ context: InvocationContext, _ answer: some HandlerResultReceiver
     ) async throws {
         guard (200...599).contains(response.status) else {
-            throw UnsendableAnswer(description: "\(response.status) isn't a status from 200 to 599")
+            throw UnsendableResult(description: "\(response.status) isn't a status from 200 to 599")
         }
         let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
         switch response.body {

@@ -5,7 +5,7 @@ import Synchronization
 import WorkerProtocol
 
 /// One run of the handler in this process: its task, and the responses that it waits for.
-final class WorkerInvocation: HandlerAnswer {
+final class WorkerInvocation: HandlerResultReceiver {
     private struct State {
         var task: Task<Void, Never>?
         var isCancelled = false

@@ -8,7 +8,7 @@ enum BuiltProducts {
     static var host: String { path("functions-host") }
     static var shop: String { path("ShopFunctions") }
     static var fixture: String { path("FixtureFunctions") }
-    static var alone: String { path("AloneFunctions") }
+    static var alone: String { path("StandaloneFunctions") }
 
     private static func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
 

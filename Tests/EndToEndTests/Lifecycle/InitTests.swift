@@ -30,7 +30,7 @@ import Testing
         let runtime = try runtime(in: directory)
         let made = try await run("guest-book", "--runtime", "runtime", in: directory)
         #expect(made.status == 0)
-        #expect(made.output.contains("It takes the runtime from \(runtime), as its Package.swift says."))
+        #expect(made.output.contains("Its Package.swift refers to the runtime in \(runtime)."))
         #expect(
             try text("guest-book/Package.swift", in: directory).contains(
                 ".package(name: \"functions-host\", path: \"\(runtime)\")"))
@@ -63,7 +63,7 @@ import Testing
         try directory.write("mine", to: "book")
         let refused = try await run("book", "--runtime", "runtime", in: directory)
         #expect(refused.status == 1)
-        #expect(refused.errors.contains("there is a \(directory.path)/book already; nothing was written"))
+        #expect(refused.errors.contains("\(directory.path)/book already exists; nothing was written"))
         #expect(try text("book", in: directory) == "mine")
     }
 

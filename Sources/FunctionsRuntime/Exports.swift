@@ -1,4 +1,5 @@
-// What authors meet of the shared words. The model's own Document and Query stay behind this module's.
+// What an author needs from other modules, so that a bundle imports only FunctionsRuntime. The model's Document and Query
+// aren't exported: this module has its own.
 @_exported public import struct DocumentModel.CloudEvent
 @_exported public import struct DocumentModel.DatabaseID
 @_exported public import struct DocumentModel.DocumentError
@@ -10,3 +11,4 @@
 @_exported public import enum DocumentModel.StatusCode
 @_exported public import struct DocumentModel.Timestamp
 @_exported public import enum DocumentModel.Value
+@_exported public import struct Logging.Logger

@@ -5,7 +5,7 @@ import Synchronization
 import WorkerProtocol
 
 /// Stores the handler's result.
-final class TestAnswer: HandlerAnswer {
+final class RecordedResult: HandlerResultReceiver {
     struct Content: Sendable {
         var head: HTTPAnswerHead?
         var body: [UInt8] = []

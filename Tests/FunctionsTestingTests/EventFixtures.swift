@@ -1,7 +1,7 @@
 import FunctionsRuntime
 
 /// Functions that trigger each other.
-struct CausingFunctions: FunctionBundle {
+struct EventFixtures: FunctionBundle {
     var functions: [Function] {
         onCall("buy") { (request: CallableRequest<Int>, transaction) in
             let order = transaction.firestore.document("orders/o1")

@@ -18,7 +18,7 @@ struct DataCheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { place, report in
-            let outcome = try await place.perform(.check(repairing: repair), input: NoPieces()) { event in
+            let outcome = try await place.perform(.check(repairing: repair), input: NoChunks()) { event in
                 switch event {
                 case .problem(let problem): report.problem(problem)
                 case .progress(let done, let total): report.progress("documents", done: done, total: total)
@@ -59,15 +59,15 @@ struct DataCompactCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { place, report in
-            let outcome = try await place.perform(.compact(whole: full), input: NoPieces()) { event in
+            let outcome = try await place.perform(.compact(whole: full), input: NoChunks()) { event in
                 if case .progress(let done, let total) = event {
                     report.progress("pages", done: done, total: total)
                 }
             }
-            let (before, after) = (DataReport.size(outcome["before"]), DataReport.size(outcome["after"]))
+            let (before, after) = (CommandReport.size(outcome["before"]), CommandReport.size(outcome["after"]))
             var text = "compacted from \(before) to \(after)"
             if !full, outcome["kept"] > outcome["after"] / 10 {
-                text += "; \(DataReport.size(outcome["kept"])) are still unused; --full returns them"
+                text += "; \(CommandReport.size(outcome["kept"])) are still unused; --full returns them"
             }
             report.result(text, outcome.numbers)
         }
@@ -89,7 +89,7 @@ struct DataClearCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { place, report in
-            let outcome = try await place.perform(.clear, input: NoPieces()) { event in
+            let outcome = try await place.perform(.clear, input: NoChunks()) { event in
                 if case .progress(let done, let total) = event {
                     report.progress("documents", done: done, total: total)
                 }

@@ -2,7 +2,7 @@ import FunctionsRuntime
 import FunctionsTesting
 
 /// Callable functions, one for each outcome that a caller may see.
-struct AskedFunctions: FunctionBundle {
+struct CallableFixtures: FunctionBundle {
     var functions: [Function] {
         onCall("double") { (request: CallableRequest<Item>) in Item(count: request.data.count * 2) }
         onCall("whoCalls", .consumeAppCheckToken()) { (request: CallableRequest<NoData>) in

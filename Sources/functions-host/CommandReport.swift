@@ -4,7 +4,7 @@ import DocumentStore
 import Foundation
 
 /// Reports the progress and the result of a command, to people or as JSON.
-final class DataReport {
+final class CommandReport {
     private static let maxProblems = 100
 
     private let isJSON: Bool

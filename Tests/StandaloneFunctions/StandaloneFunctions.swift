@@ -15,7 +15,7 @@ private let apiKey = defineSecret("API_KEY", description: "Of the service that t
 
 /// A standalone bundle for tests.
 @main
-struct AloneFunctions: ServableBundle {
+struct StandaloneFunctions: ServableBundle {
     var params: [ParamDefinition] {
         greeting
         limit

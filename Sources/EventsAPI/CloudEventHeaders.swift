@@ -2,7 +2,7 @@ import DocumentModel
 import TextFormats
 import HTTPTypes
 
-/// Reads an event in CloudEvents' binary mode: attributes are headers that begin with `ce-`, and the body is the data.
+/// Reads an event in CloudEvents' binary mode: headers that begin with `ce-` are its attributes, the body is its data.
 struct CloudEventHeaders {
     private let headers: HTTPFields
 
@@ -16,28 +16,28 @@ struct CloudEventHeaders {
             let header = field.name.canonicalName
             guard header.hasPrefix("ce-") else { continue }
             let name = String(header.dropFirst(3))
-            guard names.insert(name).inserted else { throw .invalidArgument("\(header): there are two of it") }
+            guard names.insert(name).inserted else { throw .invalidArgument("\(header): the header is given twice") }
             guard name != "datacontenttype" else {
-                throw .invalidArgument("\(header): the data's media type is the header Content-Type")
+                throw .invalidArgument("\(header): give the data's media type in the header Content-Type")
             }
             guard let value = PercentEncoding.decoded(Self.unquoted(field.value)) else {
-                throw .invalidArgument("\(header): the value isn't well encoded")
+                throw .invalidArgument("\(header): the value isn't valid percent-encoding")
             }
             if let problem = attributes.set(name, value) { throw .invalidArgument("\(header): \(problem)") }
         }
         guard !names.isEmpty else {
             throw .invalidArgument(
-                "this is no event: it has neither headers such as ce-type nor the Content-Type "
+                "the request is not an event: it has neither headers such as ce-type nor the Content-Type "
                     + "application/cloudevents+json")
         }
         attributes.dataContentType = headers[.contentType]
         switch attributes.event(data) {
         case .success(let event): return event
-        case .failure(let problem): throw .invalidArgument(problem.message + " (the headers ce-…)")
+        case .failure(let problem): throw .invalidArgument(problem.message + " (in the headers ce-…)")
         }
     }
 
-    /// Values may stand in quotes, in which a backslash stands before what it means.
+    /// Removes a value's quotes, within which a backslash escapes the next character.
     private static func unquoted(_ value: String) -> String {
         guard value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count >= 2 else { return value }
         var text = ""

@@ -4,18 +4,18 @@ import HostJSON
 
 /// Reads events in CloudEvents' JSON format.
 struct CloudEventReader {
-    /// What the nodes were read from: an event's data are kept as they stand there.
+    /// The text that the nodes were parsed from. An event's data are stored exactly as they are written there.
     private let text: [UInt8]
 
     init(_ text: [UInt8]) { self.text = text }
 
-    /// An event whose JSON is a string in other JSON.
+    /// Reads an event from a JSON string that contains the event's JSON.
     static func event(inText node: JSONNode) throws(JSONProblem) -> CloudEvent {
         let text = Array(try node.string().utf8)
         do {
             return try CloudEventReader(text).event(try JSONParser.parse(text))
         } catch {
-            throw node.problem("the text is no event: \(error.message)")
+            throw node.problem("the text is not an event: \(error.message)")
         }
     }
 
@@ -35,7 +35,7 @@ struct CloudEventReader {
                 case .integer(let number): text = "\(number)"
                 default:
                     throw member.value.problem(
-                        "\(member.value.summary) is no attribute; write a string, a whole number or true and false")
+                        "\(member.value.summary) is not an attribute value; write a string, an integer, true or false")
                 }
                 if let problem = attributes.set(member.key, text) {
                     throw JSONProblem(offset: member.value.offset, message: problem)
@@ -60,7 +60,7 @@ struct CloudEventReader {
     }
 }
 
-/// An event's attributes as they come, until all are there.
+/// The attributes of an event that is being read.
 struct CloudEventAttributes {
     struct Problem: Error { var message: String }
 
@@ -71,17 +71,17 @@ struct CloudEventAttributes {
 
     private static let maxValueBytes = 16 * 1024
 
-    /// - Returns: what is wrong with it; nil where it is taken.
+    /// - Returns: nil, or why the attribute is invalid.
     mutating func set(_ name: String, _ value: String) -> String? {
         guard CloudEvent.isAttributeName(name) else {
-            return "\"\(name)\" is no attribute's name, which has lower-case letters and digits only"
+            return "\"\(name)\" is not an attribute name; names have lower-case letters and digits only"
         }
         guard value.utf8.count <= Self.maxValueBytes else {
             return "the attribute \(name) has more than \(Self.maxValueBytes) bytes"
         }
         switch name {
         case "specversion":
-            guard value == "1.0" else { return "the specversion \"\(value)\" is unknown; this host knows 1.0" }
+            guard value == "1.0" else { return "the specversion \"\(value)\" isn't supported; send 1.0" }
             known[name] = value
         case "id", "source", "type", "subject", "dataschema":
             guard !value.isEmpty else { return "the attribute \(name) must not be empty" }
@@ -89,7 +89,7 @@ struct CloudEventAttributes {
         case "datacontenttype": dataContentType = value
         case "time":
             guard let read = Timestamp(rfc3339: value) else {
-                return "the time \"\(value)\" is none; write one such as 2026-01-02T03:04:05Z"
+                return "\"\(value)\" is not an RFC 3339 timestamp, such as 2026-01-02T03:04:05Z"
             }
             time = read.truncatedToMicroseconds
         default: extensions[name] = value

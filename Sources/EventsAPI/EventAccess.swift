@@ -1,27 +1,29 @@
 import DocumentModel
 import HTTPTypes
 
-/// Who may enqueue tasks and publish events over HTTP.
+/// Decides who may enqueue tasks and publish events over HTTP.
 ///
-/// Programs on the machine may, as they may with the emulators; neither users nor pages in a browser. In production
-/// there is no such port: there is no credential for it, and what is published must come from a function.
+/// Programs on the same machine may, as with the emulators; users and pages in a browser may not. The port exists in
+/// development only, because it has no authentication: in production, events are published by functions.
 enum EventAccess {
-    /// - Returns: as whom the event is published.
+    /// - Returns: the identity that the event is published under.
     /// - Throws: `permissionDenied` or `unauthenticated`.
     static func auth(_ headers: HTTPFields) throws(DocumentError) -> EventAuth {
-        // Pages send it with all that isn't a plain visit, and no program needs to.
+        // Browsers send `Origin` with every request that isn't plain navigation; programs don't need it.
         guard headers[.origin] == nil else {
-            throw DocumentError(.permissionDenied, "a page in a browser can't enqueue or publish; call a function")
+            throw DocumentError(
+                .permissionDenied, "a page in a browser can't enqueue tasks or publish events; call a function")
         }
         guard let authorization = headers[.authorization] else { return EventAuth(.unauthenticated) }
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
-            throw DocumentError(.unauthenticated, "the header Authorization must be left out, or \"Bearer owner\"")
+            throw DocumentError(.unauthenticated, "omit the header Authorization, or send \"Bearer owner\"")
         }
-        // A JSON web token. The admin's libraries send "owner", or an opaque access token that can't be checked here.
+        // A JSON Web Token is a user's. Admin libraries send "owner" or an opaque access token, which can't be verified
+        // here.
         guard !parts[1].hasPrefix("eyJ") else {
             throw DocumentError(
-                .permissionDenied, "a user's token doesn't allow to enqueue or publish; send \"Bearer owner\"")
+                .permissionDenied, "users can't enqueue tasks or publish events; send \"Bearer owner\", no ID token")
         }
         return EventAuth(.serviceAccount)
     }

@@ -4,7 +4,7 @@ import HostJSON
 import HTTPTypes
 import NIOCore
 
-/// CloudEvents 1.0 over HTTP, in the binding's three modes, and Eventarc's form of them.
+/// CloudEvents 1.0 over HTTP in the binding's three modes, and in Eventarc's format.
 extension EventREST {
     private static let structured = "application/cloudevents+json"
     private static let batched = "application/cloudevents-batch+json"
@@ -24,13 +24,13 @@ extension EventREST {
                 return events
             }
         case let type? where type.hasPrefix("application/cloudevents"):
-            throw .invalidArgument("events come as \(Self.structured) or \(Self.batched); \(type) can't be read")
+            throw .invalidArgument("send events as \(Self.structured) or \(Self.batched); \(type) isn't supported")
         default: events = [try CloudEventHeaders(headers).event(Array(body.readableBytesView))]
         }
         return try await publish(events, auth)
     }
 
-    /// Eventarc's `channels/C:publishEvents`. Channels aren't told apart: functions are told of events by their types.
+    /// Serves Eventarc's `channels/C:publishEvents`. The channel is ignored: events are routed to functions by type.
     func publishEvents(_ body: ByteBuffer, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
         let events = try RESTBody(body).read { (root) throws(JSONProblem) in
             var events: [CloudEvent] = []
@@ -64,7 +64,7 @@ extension EventREST {
 }
 
 enum MediaType {
-    /// `text/html` of `Text/HTML; charset=utf-8`.
+    /// Returns `text/html` for `Text/HTML; charset=utf-8`.
     static func essence(_ contentType: String) -> String {
         (contentType.split(separator: ";").first ?? "").filter { $0 != " " }.lowercased()
     }

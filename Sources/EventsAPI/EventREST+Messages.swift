@@ -4,7 +4,7 @@ import GoogleREST
 import HostJSON
 import NIOCore
 
-/// Pub/Sub's `topics/T:publish`: each message becomes an event for the functions of the topic.
+/// Pub/Sub's `topics/T:publish`: each message becomes an event for the functions that subscribe to the topic.
 extension EventREST {
     private static let maxMessages = 1000
 
@@ -19,7 +19,7 @@ extension EventREST {
                 for element in try member.value.elements() { messages.append(try element.message(at: time)) }
             }
             guard (1...Self.maxMessages).contains(messages.count) else {
-                throw root.problem("a request has 1 … \(Self.maxMessages) messages; this has \(messages.count)")
+                throw root.problem("a request needs 1 … \(Self.maxMessages) messages; this one has \(messages.count)")
             }
             return messages
         }
@@ -40,7 +40,7 @@ extension JSONNode {
     private static let maxKeyBytes = 256
     private static let maxValueBytes = 1024
 
-    /// A message as its publisher sends it.
+    /// Reads a message in the format of a publish request.
     fileprivate func message(at time: Timestamp) throws(JSONProblem) -> PubSubMessage {
         var message = PubSubMessage(data: [], messageID: PubSubMessage.makeID(), publishTime: time)
         for member in try members() {
@@ -50,13 +50,13 @@ extension JSONNode {
             case "orderingKey":
                 let key = try member.value.string()
                 if !key.isEmpty { message.orderingKey = key }
-            // The server's to set; who sends on what was received says them.
+            // Set by the server. Clients that forward a received message send them.
             case "messageId", "publishTime": _ = try member.value.string()
             default: throw member.unknown
             }
         }
         guard !message.data.isEmpty || !message.attributes.isEmpty else {
-            throw problem("a message needs data or an attribute")
+            throw problem("a message needs data or at least one attribute")
         }
         return message
     }
@@ -66,16 +66,16 @@ extension JSONNode {
         for attribute in try members() {
             guard (1...Self.maxKeyBytes).contains(attribute.key.utf8.count) else {
                 throw JSONProblem(
-                    offset: attribute.offset, message: "an attribute's name has 1 … \(Self.maxKeyBytes) bytes")
+                    offset: attribute.offset, message: "an attribute name must have 1 … \(Self.maxKeyBytes) bytes")
             }
             let value = try attribute.value.string()
             guard value.utf8.count <= Self.maxValueBytes else {
-                throw attribute.value.problem("an attribute has \(Self.maxValueBytes) bytes at most")
+                throw attribute.value.problem("an attribute value must have at most \(Self.maxValueBytes) bytes")
             }
             attributes[attribute.key] = value
         }
         guard attributes.count <= Self.maxAttributes else {
-            throw problem("a message has \(Self.maxAttributes) attributes at most")
+            throw problem("a message must have at most \(Self.maxAttributes) attributes")
         }
         return attributes
     }

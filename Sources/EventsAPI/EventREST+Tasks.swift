@@ -4,7 +4,7 @@ import GoogleREST
 import HostJSON
 import NIOCore
 
-/// Cloud Tasks' REST API, at its own paths and at those where the Firebase libraries look for an emulator.
+/// Cloud Tasks' REST API, under its own paths and under those that the Firebase libraries use for an emulator.
 extension EventREST {
     private static let maxPage = 1000
 
@@ -24,7 +24,7 @@ extension EventREST {
             text.task(resource, isFull: false)
             return text
         }
-        // The Firebase libraries take the emulator's answer apart: a task within, whose name begins with a slash.
+        // The Firebase libraries expect the emulator's format: the task is nested, and its name begins with a slash.
         text.raw("{\"task\":")
         text.task(resource, isFull: false, namePrefix: "/")
         text.raw("}")
@@ -40,21 +40,21 @@ extension EventREST {
         return text
     }
 
-    /// A page of those that are to be done, in the order in which they were enqueued.
+    /// Lists a page of pending tasks, in the order in which they were enqueued.
     func listTasks(_ queue: TaskQueuePath, _ query: String?) async throws(DocumentError) -> JSONText {
         let parameters = try RESTParameters(query, known: ["responseView", "pageSize", "pageToken"])
         try check(queue)
         var size = Self.maxPage
         if let text = parameters["pageSize"], text != "0" {
             guard let number = Int(text), number > 0 else {
-                throw .invalidArgument("pageSize: \"\(text)\" is no number of tasks; write 1 … \(Self.maxPage)")
+                throw .invalidArgument("pageSize: \"\(text)\" is not a page size; write 1 … \(Self.maxPage)")
             }
             size = min(number, Self.maxPage)
         }
         var last: DeliveryID?
         if let token = parameters["pageToken"], !token.isEmpty {
             guard let event = EventID(token) else {
-                throw .invalidArgument("pageToken: \"\(token)\" is not the nextPageToken of an answer")
+                throw .invalidArgument("pageToken: \"\(token)\" is not the nextPageToken of an earlier response")
             }
             last = DeliveryID(event: event, function: queue.queue)
         }
@@ -64,7 +64,7 @@ extension EventREST {
         var resources: [TaskResource] = []
         var bytes = 0
         for delivery in page {
-            // One that has ended meanwhile is no task any more.
+            // Skips tasks that have ended in the meantime.
             guard let stored = try await store.delivery(delivery.id) else { continue }
             var resource = try resource(stored, in: queue)
             if !isFull { resource.task.body = [] }
@@ -86,7 +86,7 @@ extension EventREST {
         return text
     }
 
-    /// One that is being run isn't tried again.
+    /// Deletes a task. If its handler is running, it runs to its end, but isn't retried.
     func deleteTask(_ queue: TaskQueuePath, _ id: String, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
         try check(queue)
         _ = try await pendingTask(queue, id)
@@ -103,7 +103,7 @@ extension EventREST {
             throw DocumentError(
                 .notFound,
                 "there is no task queue \(queue.queue); "
-                    + (known.isEmpty ? "no function takes tasks" : "there are \(known)"))
+                    + (known.isEmpty ? "no function has a task queue" : "the queues are \(known)"))
         }
         guard regions.contains(queue.location) else {
             throw DocumentError(
@@ -112,16 +112,16 @@ extension EventREST {
         }
     }
 
-    /// By the name that it was given, else by the event that it has become.
+    /// Finds a task by its name, or by its event's id if it has no name.
     private func pendingTask(_ queue: TaskQueuePath, _ id: String) async throws(DocumentError) -> StoredDelivery {
         if let stored = try await store.delivery(ofTask: id, in: queue.queue) { return stored }
-        throw DocumentError(.notFound, "the queue \(queue.queue) has no task \(id), or has it no longer")
+        throw DocumentError(.notFound, "the queue \(queue.queue) has no pending task \(id)")
     }
 
     private func resource(_ stored: StoredDelivery, in queue: TaskQueuePath) throws(DocumentError) -> TaskResource {
         let delivery = stored.delivery
         guard let event = try? Event(decoding: stored.event), case .task(let task) = event.content else {
-            throw DocumentError(.dataLoss, "the task \(delivery.id.event) can't be read; look at the host's data check")
+            throw DocumentError(.dataLoss, "the task \(delivery.id.event) can't be read; run functions-host data check")
         }
         return TaskResource(
             name: queue.name(of: delivery.taskName ?? "\(delivery.id.event)"), task: task, created: event.time,
@@ -129,7 +129,7 @@ extension EventREST {
     }
 }
 
-/// A task as Cloud Tasks' JSON has it.
+/// A task in Cloud Tasks' JSON format.
 private struct TaskResource {
     var name: String
     var task: TaskDraft
@@ -140,7 +140,7 @@ private struct TaskResource {
 }
 
 extension JSONText {
-    /// - Parameter isFull: whether the body is shown too.
+    /// - Parameter isFull: whether the body is included.
     fileprivate mutating func task(_ resource: TaskResource, isFull: Bool, namePrefix: String = "") {
         raw("{\"name\":")
         string(namePrefix + resource.name)

@@ -5,19 +5,20 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Tasks, events and messages over HTTP, as Cloud Tasks, Eventarc, Pub/Sub and CloudEvents' own binding have them.
+/// Tasks, events and messages over HTTP, with the APIs of Cloud Tasks, Eventarc, Pub/Sub and CloudEvents' HTTP binding.
 ///
-/// What is answered with success is in the outbox, and on disk. Requests are read strictly.
+/// A success response means that the task or event is durable in the outbox. Requests with unknown keys or parameters
+/// are refused.
 package struct EventREST: HTTPResponder {
     package typealias Context = BasicRequestContext
 
     let project: String
     let store: DocumentStore
-    /// The regions of each function that takes tasks.
+    /// The regions of each function that has a task queue.
     let queues: @Sendable () -> [String: [String]]
     let now: @Sendable () -> Timestamp
     private let maxBodyBytes: Int
-    /// A page ends behind so many bytes of tasks.
+    /// A page of tasks ends once it holds this many bytes.
     let maxPageBytes: Int
     private let metrics: MetricsSource
 
@@ -51,7 +52,7 @@ package struct EventREST: HTTPResponder {
         guard let path = EventRESTPath(request.uri.path) else {
             throw DocumentError(
                 .notFound,
-                "there is nothing at \(request.uri.path); tasks are at "
+                "nothing is served at \(request.uri.path); tasks are at "
                     + "/projects/\(project)/locations/…/queues/…/tasks, events at /projects/\(project)/events")
         }
         guard path.project == project else {
@@ -67,7 +68,7 @@ package struct EventREST: HTTPResponder {
         case (.post, .topic(let topic)): return try await publishMessages(topic, try await body(request), auth)
         case (.post, .channel): return try await publishEvents(try await body(request), auth)
         default:
-            throw DocumentError(.notFound, "\(request.uri.path) has no method \(request.method.rawValue)")
+            throw DocumentError(.notFound, "\(request.uri.path) doesn't support \(request.method.rawValue)")
         }
     }
 
@@ -75,19 +76,19 @@ package struct EventREST: HTTPResponder {
         do {
             return try await request.body.collect(upTo: maxBodyBytes)
         } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
-            throw .invalidArgument("the request's body is larger than \(maxBodyBytes) bytes, the limit")
+            throw .invalidArgument("the request body is larger than the limit of \(maxBodyBytes) bytes")
         } catch {
-            throw DocumentError(.cancelled, "the request's body did not arrive")
+            throw DocumentError(.cancelled, "the request body was not received")
         }
     }
 
-    /// Makes all of them happen, or none.
+    /// Commits all of the effects, or none.
     func commit(_ effects: [Effect], _ auth: EventAuth) async throws(DocumentError) -> Timestamp {
         let request = DocumentRequest.commit([], transaction: nil, completing: nil, effects: effects)
         switch await store.perform(request, in: OperationContext(auth: auth)) {
         case .committed(let result): return result.commitTime
         case .failed(let error): throw error
-        default: throw DocumentError(.internal, "the store gave another kind of answer")
+        default: throw DocumentError(.internal, "the store returned a response of the wrong kind")
         }
     }
 }

@@ -1,6 +1,6 @@
 import TextFormats
 
-/// What a URL's path names on the port of events.
+/// The resource that a URL path on the events port names.
 struct EventRESTPath: Hashable, Sendable {
     enum Target: Hashable, Sendable {
         /// `/[v2/]projects/P/locations/L/queues/Q/tasks`
@@ -17,14 +17,14 @@ struct EventRESTPath: Hashable, Sendable {
 
     var project: String
     var target: Target
-    /// Whether it begins with a version, as the cloud's paths do and those of the emulators don't.
+    /// Whether the path begins with a version: Google Cloud's paths do, the emulators' don't.
     var hasVersion: Bool
 
-    /// - Returns: nil where the path is none of these.
+    /// - Returns: nil if the path names no such resource.
     init?(_ path: String) {
         var parts: [String] = []
         for part in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-            // A decoded slash would turn one name into two.
+            // A decoded slash would split one name in two.
             guard let text = PercentEncoding.decoded(part), !text.isEmpty, !text.utf8.contains(UInt8(ascii: "/")) else {
                 return nil
             }
@@ -57,7 +57,7 @@ struct EventRESTPath: Hashable, Sendable {
     }
 }
 
-/// A task queue's name in the cloud: that of its function, in the function's region.
+/// The resource name of a task queue. The queue has its function's name and is in the function's region.
 struct TaskQueuePath: Hashable, Sendable, CustomStringConvertible {
     var project: String
     var location: String

@@ -3,7 +3,7 @@ import FirestoreJSON
 import HostJSON
 import TextFormats
 
-/// Reads events as the JSON of CloudEvents' protobuf format, which Eventarc's publishing takes.
+/// Reads events in the JSON of CloudEvents' protobuf format, which Eventarc's publishing API uses.
 enum EventarcReader {
     private static let type = "type.googleapis.com/io.cloudevents.v1.CloudEvent"
 
@@ -14,7 +14,7 @@ enum EventarcReader {
             switch member.key {
             case "@type":
                 guard try member.value.string() == type else {
-                    throw member.value.problem("\(member.value.summary) is no event's type; write \(type)")
+                    throw member.value.problem("\(member.value.summary) is not the type of an event; write \(type)")
                 }
             case "id", "source", "type": try set(member.key, try member.value.string(), member.value, &attributes)
             case "specVersion", "spec_version":
@@ -25,11 +25,12 @@ enum EventarcReader {
                 }
             case "textData", "text_data", "binaryData", "binary_data":
                 guard data == nil else {
-                    throw JSONProblem(offset: member.offset, message: "an event has its data once; this is the second")
+                    throw JSONProblem(
+                        offset: member.offset, message: "an event has only one data field; this is the second")
                 }
                 data = member.key.hasPrefix("text") ? Array(try member.value.string().utf8) : try member.value.bytes()
             case "protoData", "proto_data":
-                throw member.value.problem("this host doesn't know protobuf's messages; use textData or binaryData")
+                throw member.value.problem("protoData isn't supported; use textData or binaryData")
             default: throw member.unknown
             }
         }
@@ -45,11 +46,11 @@ enum EventarcReader {
         if let problem = attributes.set(name, value) { throw node.problem(problem) }
     }
 
-    /// An attribute's value, of whatever type, as its text.
+    /// Reads the value of an attribute of any type as text.
     private static func value(_ node: JSONNode) throws(JSONProblem) -> String {
         let members = try node.members()
         guard let member = members.first, members.count == 1 else {
-            throw node.problem("an attribute has one value, such as {\"ceString\":…}")
+            throw node.problem("an attribute needs exactly one value, such as {\"ceString\":…}")
         }
         switch member.key {
         case "ceString", "ceUri", "ceUriRef", "ceTimestamp": return try member.value.string()

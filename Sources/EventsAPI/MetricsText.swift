@@ -3,10 +3,10 @@ import EventDispatch
 package import Hummingbird
 import NIOCore
 
-/// Renders the host's metrics as Prometheus reads them.
+/// Renders the host's metrics in Prometheus' text format.
 package typealias MetricsSource = @Sendable () async throws(DocumentError) -> String
 
-/// Metrics as the text that Prometheus scrapes.
+/// Metrics in Prometheus' text format.
 package struct MetricsText {
     private(set) var text = ""
 
@@ -16,9 +16,9 @@ package struct MetricsText {
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
-    /// All that is told of deliveries and pauses.
+    /// The metrics of deliveries and pauses.
     ///
-    /// - Parameter functions: all that are served, those that requests start among them: they can be paused too.
+    /// - Parameter functions: all served functions, including those without deliveries, which can be paused too.
     static func text(
         _ metrics: [DeliveryMetrics], of functions: some Sequence<String>, pauses: [FunctionPause], now: Timestamp
     ) -> String {
@@ -30,24 +30,24 @@ package struct MetricsText {
         func counter(_ name: String, _ help: String, _ value: (DeliveryCounters) -> Int) {
             writer.family("functions_\(name)_total", "counter", help, metrics) { Double(value($0.counters)) }
         }
-        gauge("deliveries_pending", "Deliveries in the outbox, those that a handler is at among them.") {
+        gauge("deliveries_pending", "Deliveries in the outbox, including those in flight.") {
             Double($0.pending)
         }
         gauge("deliveries_dead", "Dead letters.") { Double($0.dead) }
-        gauge("deliveries_in_flight", "Deliveries that a handler is at.") { Double($0.inFlight) }
-        gauge("deliveries_oldest_seconds", "Seconds since the oldest event that is pending; 0 where none is.") {
+        gauge("deliveries_in_flight", "Deliveries whose handler is running.") { Double($0.inFlight) }
+        gauge("deliveries_oldest_seconds", "Age of the oldest pending event in seconds; 0 if none is pending.") {
             $0.oldest.map { Double(max(0, now.microseconds - $0.microseconds)) / 1_000_000 } ?? 0
         }
         writer.head(
             "functions_paused", "gauge",
-            "1 where nothing of the function is started: by hand, or as its budget is used up.")
+            "1 if the function is paused, by an operator or because its budget is exhausted.")
         for function in paused.union(functions).union(metrics.map(\.function)).sorted() {
             writer.sample("functions_paused", function, paused.contains(function) ? 1 : 0)
         }
-        counter("delivery_tries", "Handlers that ended.") { $0.tries }
-        counter("delivery_failures", "Handlers that failed.") { $0.failures }
-        counter("delivery_dead_letters", "Deliveries that became dead letters.") { $0.deadLetters }
-        counter("delivery_dropped", "Deliveries given up without being kept.") { $0.dropped }
+        counter("delivery_tries", "Delivery attempts that ended.") { $0.tries }
+        counter("delivery_failures", "Delivery attempts that failed.") { $0.failures }
+        counter("delivery_dead_letters", "Deliveries that were dead-lettered.") { $0.deadLetters }
+        counter("delivery_dropped", "Deliveries that were dropped.") { $0.dropped }
         writer.latency(metrics)
         return writer.text
     }
@@ -65,7 +65,7 @@ package struct MetricsText {
 
     private mutating func latency(_ metrics: [DeliveryMetrics]) {
         let name = "functions_delivery_latency_seconds"
-        head(name, "histogram", "Seconds from when a delivery was due to the start of its handler.")
+        head(name, "histogram", "Seconds from a delivery's due time to the start of its handler.")
         for metrics in metrics {
             let latency = metrics.counters.latency
             var sum = 0
@@ -83,7 +83,7 @@ package struct MetricsText {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
 
-    /// - Parameter function: a name as the manifest allows it, which needs no escapes.
+    /// - Parameter function: a name that the manifest allows, which needs no escaping.
     private mutating func sample(_ name: String, _ function: String, _ value: Double, bound: String? = nil) {
         let number = value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
         let bound = bound.map { ",le=\"\($0)\"" } ?? ""
@@ -92,7 +92,7 @@ package struct MetricsText {
 }
 
 extension EventService {
-    /// Its metrics as Prometheus reads them.
+    /// The service's metrics in Prometheus' text format.
     package func metricsText() async throws(DocumentError) -> String {
         MetricsText.text(
             try await metrics(), of: functions.keys, pauses: pausedFunctions, now: parts.now())

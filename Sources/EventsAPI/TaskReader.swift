@@ -2,19 +2,19 @@ import DocumentModel
 import FirestoreJSON
 import HostJSON
 
-/// Reads a task as Cloud Tasks' JSON has it.
+/// Reads a task in Cloud Tasks' JSON format.
 ///
-/// Tasks go to the function that the queue belongs to, so that a URL of something else is refused, and credentials for
-/// the request are left aside: the host makes no request.
+/// A task is delivered to the function that its queue belongs to, so a URL of anything else is refused. Credentials for
+/// the HTTP request are ignored, because the host makes no such request.
 struct TaskReader {
     let queue: TaskQueuePath
     let now: Timestamp
 
-    /// Cloud Tasks sets these itself.
+    /// Headers that Cloud Tasks sets itself.
     private static let reservedHeaders: Set<String> = ["host", "content-length", "authorization", "user-agent"]
     private static let reservedPrefixes = ["x-cloudtasks-", "x-google-", "x-appengine-"]
 
-    /// The request's body: the task, and what else may be said beside it.
+    /// Reads the request body: the task and the fields beside it.
     func request(_ root: JSONNode) throws(JSONProblem) -> TaskDraft {
         var task: TaskDraft?
         for member in try root.members() {
@@ -22,7 +22,7 @@ struct TaskReader {
             case "task": task = try draft(member.value)
             case "parent":
                 guard try member.value.string() == "\(queue)" else {
-                    throw member.value.problem("this is not the queue in the URL")
+                    throw member.value.problem("the parent is not the queue in the URL")
                 }
             case "responseView": break
             default: throw member.unknown
@@ -49,7 +49,7 @@ struct TaskReader {
                 (draft.body, draft.headers) = try request(in: member.value)
                 hasRequest = true
             case "appEngineHttpRequest":
-                throw member.value.problem("this host has no App Engine; use httpRequest")
+                throw member.value.problem("App Engine isn't supported; use httpRequest")
             default: throw member.unknown
             }
         }
@@ -59,24 +59,24 @@ struct TaskReader {
 
     private func name(_ node: JSONNode) throws(JSONProblem) -> String {
         let text = try node.string()
-        // The emulator names tasks with a slash before.
+        // The emulator's task names begin with a slash.
         let name = text.hasPrefix("/") ? text.dropFirst() : text[...]
         let prefix = queue.name(of: "")
         guard name.hasPrefix(prefix) else {
-            throw node.problem("\(node.summary) names no task of this queue; write \(prefix)ID")
+            throw node.problem("\(node.summary) is not the name of a task in this queue; write \(prefix)ID")
         }
         let id = String(name.dropFirst(prefix.count))
         try node.check { () throws(DocumentError) in try DocumentLimits.check(taskName: id) }
         return id
     }
 
-    /// A duration as protobuf's JSON has it, in whole seconds.
+    /// Reads a duration in protobuf's JSON format, rounded up to whole seconds.
     private func dispatchDeadline(_ node: JSONNode) throws(JSONProblem) -> Int {
         let text = try node.string()
         let number = text.dropLast()
         guard text.hasSuffix("s"), number.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ".") }),
             let seconds = Double(number).flatMap({ Int(exactly: $0.rounded(.up)) })
-        else { throw node.problem("\(node.summary) is no deadline; write 15s … 1800s") }
+        else { throw node.problem("\(node.summary) is not a dispatch deadline; write 15s … 1800s") }
         try node.check { () throws(DocumentError) in try DocumentLimits.check(dispatchDeadline: seconds) }
         return seconds
     }
@@ -89,7 +89,7 @@ struct TaskReader {
             case "url": try checkURL(member.value)
             case "httpMethod":
                 guard ["POST", "HTTP_METHOD_UNSPECIFIED"].contains(try member.value.string()) else {
-                    throw member.value.problem("\(member.value.summary) is no method of a task queue; it takes POST")
+                    throw member.value.problem("\(member.value.summary) isn't supported; tasks are sent with POST")
                 }
             case "headers": headers = try self.headers(member.value)
             case "body": body = try self.body(member.value)
@@ -101,14 +101,14 @@ struct TaskReader {
         return (body, headers)
     }
 
-    /// Nothing, or a URL that ends with the function's name, as all do that a function can have.
+    /// Accepts an empty URL, or one that ends with the function's name, as the URLs of functions do.
     private func checkURL(_ node: JSONNode) throws(JSONProblem) {
         let url = try node.string()
         let path = url.prefix { $0 != "?" && $0 != "#" }
         guard url.isEmpty || path.split(separator: "/").last == queue.queue[...] else {
             throw node.problem(
-                "\(node.summary) is not the URL of \(queue.queue); this host tells the queue's own function, so leave the "
-                    + "url out")
+                "\(node.summary) is not the URL of \(queue.queue); tasks are delivered to the queue's own function, so "
+                    + "omit the url")
         }
     }
 
@@ -118,11 +118,11 @@ struct TaskReader {
             let name = member.key.lowercased()
             let isToken = name.utf8.allSatisfy { (33...126).contains($0) && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
             guard !name.isEmpty, isToken else {
-                throw JSONProblem(offset: member.offset, message: "\"\(member.key)\" is no header's name")
+                throw JSONProblem(offset: member.offset, message: "\"\(member.key)\" is not a header name")
             }
             let value = try member.value.string()
             guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-                throw member.value.problem("a header's value has no line breaks or other control characters")
+                throw member.value.problem("a header value must not contain line breaks or other control characters")
             }
             if Self.reservedHeaders.contains(name) { continue }
             if Self.reservedPrefixes.contains(where: name.hasPrefix) { continue }
@@ -137,17 +137,17 @@ struct TaskReader {
         do {
             root = try JSONParser.parse(bytes)
         } catch {
-            throw node.problem("the body is no JSON: \(error.message)")
+            throw node.problem("the body is not JSON: \(error.message)")
         }
         guard case .object(let members) = root.kind, members.map(\.key) == ["data"] else {
-            throw node.problem(#"the body of a task is {"data":…} and nothing else"#)
+            throw node.problem(#"the body of a task must be {"data":…} and nothing else"#)
         }
         return bytes
     }
 }
 
 extension JSONNode {
-    /// A limit that the value is over is told with its place.
+    /// Throws an exceeded limit as a problem at this node.
     fileprivate func check(_ limit: () throws(DocumentError) -> Void) throws(JSONProblem) {
         do throws(DocumentError) { try limit() } catch { throw problem(error.message) }
     }

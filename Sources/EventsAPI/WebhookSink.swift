@@ -4,15 +4,16 @@ import Workers
 package import Logging
 import ServiceLifecycle
 
-/// Sends alerts to the operator's URL, one after the other and at most a hundred behind: nothing waits for it, and what
-/// can't be sent is told in the log.
+/// Sends alerts to the operator's URL, one at a time.
+///
+/// Up to 100 alerts are queued; callers never wait. Alerts that can't be sent are logged.
 package final class WebhookSink: AlertSink, Service {
-    /// Sends one body, and throws where it isn't accepted.
+    /// Sends one body, and throws if the URL doesn't accept it.
     package typealias Post = @Sendable (_ body: [UInt8]) async throws(WebhookError) -> Void
     package typealias Sleep = @Sendable (Duration) async throws -> Void
 
     private static let bound = 100
-    /// Before each further try.
+    /// The delay before each retry.
     private static let pauses: [Duration] = [.seconds(1), .seconds(10), .seconds(60)]
 
     private let project: String
@@ -35,7 +36,7 @@ package final class WebhookSink: AlertSink, Service {
 
     package func send(_ alert: Alert) {
         if case .dropped(let alert) = continuation.yield(alert) {
-            logger.error("an alert isn't sent, as too many wait", metadata: ["alert": "\(alert.message)"])
+            logger.error("alert dropped because too many are queued", metadata: ["alert": "\(alert.message)"])
         }
     }
 
@@ -53,13 +54,13 @@ package final class WebhookSink: AlertSink, Service {
             } catch {
                 guard let pause, error.mayPass, (try? await sleep(pause)) != nil else {
                     return logger.error(
-                        "an alert can't be sent", metadata: ["alert": "\(alert.message)", "error": "\(error.message)"])
+                        "alert can't be sent", metadata: ["alert": "\(alert.message)", "error": "\(error.message)"])
                 }
             }
         }
     }
 
-    /// What the URL is sent.
+    /// The JSON body of an alert.
     static func body(_ alert: Alert, project: String) -> [UInt8] {
         var text = JSONText()
         text.raw("{\"project\":")
@@ -85,9 +86,9 @@ package final class WebhookSink: AlertSink, Service {
     }
 }
 
-/// Why a URL didn't take an alert.
+/// Why the URL didn't accept an alert.
 package struct WebhookError: Error, Hashable, Sendable {
     var message: String
-    /// Whether another try may do better.
+    /// Whether a retry may succeed.
     var mayPass: Bool
 }

@@ -3,7 +3,7 @@ import DocumentModel
 import HTTPTypes
 import Testing
 
-/// CloudEvents in their modes over HTTP, and as Eventarc has them.
+/// CloudEvents in the modes of the HTTP binding, and in Eventarc's format.
 struct CloudEventRESTTests {
     private static let path = "/projects/demo-shop/events"
     private static let structured = "application/cloudevents+json; charset=utf-8"
@@ -18,7 +18,7 @@ struct CloudEventRESTTests {
         return (answer, events)
     }
 
-    @Test func headersAndBodyAreAnEvent() async throws {
+    @Test func binaryModeReadsHeadersAndBody() async throws {
         let headers = [
             "ce-specversion": "1.0", "ce-type": "shop.paid", "ce-source": "/shop",
             "ce-id": "7", "ce-time": "2026-01-02T03:04:05.123456789+01:00",
@@ -47,7 +47,7 @@ struct CloudEventRESTTests {
         (#""data":true"#, "true", "application/json"),
     ]
 
-    @Test(arguments: kept) func dataAreKeptAsTheyStand(members: String, data: String?, type: String) async throws {
+    @Test(arguments: kept) func dataAreStoredAsWritten(members: String, data: String?, type: String) async throws {
         let body =
             #"{"specversion":"1.0","type":"shop.paid","source":"/s","id":"1",\#(members),"number":4,"flag":false}"#
         let (answer, events) = try await published(body, ["Content-Type": Self.structured])
@@ -57,7 +57,7 @@ struct CloudEventRESTTests {
         #expect(events.first?.attributes == ["number": "4", "flag": "false"])
     }
 
-    @Test func aBatchIsPublishedWholeOrNotAtAll() async throws {
+    @Test func aBatchIsPublishedAtomically() async throws {
         let one = #"{"specversion":"1.0","type":"shop.paid","source":"/s","id":"1","data":1}"#
         let batch = ["Content-Type": "application/cloudevents-batch+json"]
         #expect(try await published("[\(one), \(one)]", batch).events.map(\.data) == [[49], [49]])
@@ -67,8 +67,8 @@ struct CloudEventRESTTests {
         #expect(events.isEmpty)
     }
 
-    @Test func eventarcsFormIsRead() async throws {
-        // What firebase-admin's channel sends.
+    @Test func eventarcsFormatIsRead() async throws {
+        // The request that firebase-admin's channel sends.
         let body = #"""
             {"events":[{"@type":"type.googleapis.com/io.cloudevents.v1.CloudEvent","id":"e1","type":"shop.paid",
             "specVersion":"1.0","source":"//shop","attributes":{"time":{"ceTimestamp":"2026-01-02T03:04:05.678Z"},
@@ -94,16 +94,19 @@ struct CloudEventRESTTests {
     private static let refusals: [(body: String, headers: [String: String], message: String)] = [
         (
             "", [:],
-            "this is no event: it has neither headers such as ce-type nor the Content-Type application/cloudevents+json"
+            "the request is not an event: it has neither headers such as ce-type nor the Content-Type application/cloudevents+json"
         ),
-        ("", ["ce-type": "shop.paid"], "an event needs its specversion (the headers ce-…)"),
-        ("", ["ce-specversion": "0.3"], #"ce-specversion: the specversion "0.3" is unknown; this host knows 1.0"#),
-        ("", ["ce-a-b": "1"], #"ce-a-b: "a-b" is no attribute's name, which has lower-case letters and digits only"#),
-        ("", ["ce-subject": "%zz"], "ce-subject: the value isn't well encoded"),
-        ("", ["ce-datacontenttype": "x"], "ce-datacontenttype: the data's media type is the header Content-Type"),
+        ("", ["ce-type": "shop.paid"], "an event needs its specversion (in the headers ce-…)"),
+        ("", ["ce-specversion": "0.3"], #"ce-specversion: the specversion "0.3" isn't supported; send 1.0"#),
+        (
+            "", ["ce-a-b": "1"],
+            #"ce-a-b: "a-b" is not an attribute name; names have lower-case letters and digits only"#
+        ),
+        ("", ["ce-subject": "%zz"], "ce-subject: the value isn't valid percent-encoding"),
+        ("", ["ce-datacontenttype": "x"], "ce-datacontenttype: give the data's media type in the header Content-Type"),
         (
             "<e/>", ["Content-Type": "application/cloudevents+xml"],
-            "events come as application/cloudevents+json or application/cloudevents-batch+json; application/cloudevents+xml can't be read"
+            "send events as application/cloudevents+json or application/cloudevents-batch+json; application/cloudevents+xml isn't supported"
         ),
         ("{", ["Content-Type": structured], "the body, line 1, column 2: a key in quotes should be here"),
         ("[]", ["Content-Type": structured], "an array is no object"),
@@ -111,15 +114,15 @@ struct CloudEventRESTTests {
         (#"{"specversion":"1.0","id":"1","type":"t"}"#, ["Content-Type": structured], "an event needs its source"),
         (
             #"{"time":"yesterday"}"#, ["Content-Type": structured],
-            #"time: the time "yesterday" is none; write one such as 2026-01-02T03:04:05Z"#
+            #"time: "yesterday" is not an RFC 3339 timestamp, such as 2026-01-02T03:04:05Z"#
         ),
         (
             #"{"Total":"1"}"#, ["Content-Type": structured],
-            #"Total: "Total" is no attribute's name, which has lower-case letters and digits only"#
+            #"Total: "Total" is not an attribute name; names have lower-case letters and digits only"#
         ),
         (
             #"{"total":[1]}"#, ["Content-Type": structured],
-            "total: an array is no attribute; write a string, a whole number or true and false"
+            "total: an array is not an attribute value; write a string, an integer, true or false"
         ),
         (
             #"{"data":1,"data_base64":"AA=="}"#, ["Content-Type": structured],
@@ -128,7 +131,7 @@ struct CloudEventRESTTests {
     ]
 
     @Test(arguments: refusals)
-    func whatIsNoEventIsRefused(body: String, headers: [String: String], message: String) async throws {
+    func invalidEventsAreRefused(body: String, headers: [String: String], message: String) async throws {
         let port = try EventExchanges()
         #expect(try await port.send(.post, Self.path, body, headers: headers) == port.error(.invalidArgument, message))
         #expect(try await port.events(of: "audit").isEmpty)
@@ -138,7 +141,7 @@ struct CloudEventRESTTests {
     @Test func aBodyIsBounded() async throws {
         let port = try EventExchanges(maxBodyBytes: 10)
         let answer = try await port.send(.post, Self.path, "12345678901", headers: ["Content-Type": "text/plain"])
-        #expect(answer == port.error(.invalidArgument, "the request's body is larger than 10 bytes, the limit"))
+        #expect(answer == port.error(.invalidArgument, "the request body is larger than the limit of 10 bytes"))
         await port.shutdown()
     }
 }

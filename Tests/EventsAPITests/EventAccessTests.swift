@@ -3,7 +3,7 @@ import DocumentModel
 import HTTPTypes
 import Testing
 
-/// Who may use the port of events.
+/// Who may use the events API.
 struct EventAccessTests {
     private static let event = #"{"specversion":"1.0","id":"1","source":"/s","type":"shop.paid"}"#
 
@@ -19,20 +19,20 @@ struct EventAccessTests {
     private static let others: [(headers: [String: String], status: StatusCode, message: String)] = [
         (
             ["Authorization": "Bearer eyJhbGciOiJub25lIn0.e30."], .permissionDenied,
-            "a user's token doesn't allow to enqueue or publish; send \"Bearer owner\""
+            "users can't enqueue tasks or publish events; send \"Bearer owner\", no ID token"
         ),
         (
             ["Origin": "https://example.com", "Authorization": "Bearer owner"], .permissionDenied,
-            "a page in a browser can't enqueue or publish; call a function"
+            "a page in a browser can't enqueue tasks or publish events; call a function"
         ),
         (
             ["Authorization": "Basic b3duZXI="], .unauthenticated,
-            "the header Authorization must be left out, or \"Bearer owner\""
+            "omit the header Authorization, or send \"Bearer owner\""
         ),
     ]
 
     @Test(arguments: programs)
-    func programsMayInDevelopment(headers: [String: String], type: EventAuth.AuthType) async throws {
+    func programsMayPublishInDevelopment(headers: [String: String], type: EventAuth.AuthType) async throws {
         let port = try EventExchanges()
         let answer = try await port.send(
             .post, "/projects/demo-shop/events", Self.event, headers: Self.headers(headers))
@@ -41,7 +41,7 @@ struct EventAccessTests {
         await port.shutdown()
     }
 
-    @Test func metricsAreToldInDevelopment() async throws {
+    @Test func metricsAreServedInDevelopment() async throws {
         let port = try EventExchanges()
         #expect(try await port.send(.get, "/metrics") == RESTAnswer(status: 200, body: "a_metric 1\n"))
         #expect(try await port.send(.post, "/metrics").status == 404)
@@ -49,7 +49,7 @@ struct EventAccessTests {
     }
 
     @Test(arguments: others)
-    func usersAndPagesMayNot(headers: [String: String], status: StatusCode, message: String) async throws {
+    func usersAndPagesMayNotPublish(headers: [String: String], status: StatusCode, message: String) async throws {
         let port = try EventExchanges()
         let answer = try await port.send(
             .post, "/projects/demo-shop/events", Self.event, headers: Self.headers(headers))

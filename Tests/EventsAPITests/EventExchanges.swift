@@ -8,7 +8,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 
-/// The port of events over a store of its own, in which `receipts` takes tasks and `audit` is told of some events.
+/// The events API over its own store, in which `receipts` has a task queue and `audit` receives some events.
 final class EventExchanges: Sendable {
     static let start = Timestamp(microseconds: 1_767_323_045_000_000)
 
@@ -47,7 +47,7 @@ final class EventExchanges: Sendable {
         }
     }
 
-    /// What is in the outbox for a function.
+    /// The events in the outbox for a function.
     func events(of function: String) async throws -> [Event] {
         var events: [Event] = []
         for delivery in try await store.deliveries(areDead: false, function: function, limit: 100) {

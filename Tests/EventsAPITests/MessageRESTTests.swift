@@ -4,7 +4,7 @@ import DocumentModel
 import HTTPTypes
 import Testing
 
-/// Pub/Sub's publishing.
+/// Publishing with Pub/Sub's API.
 struct MessageRESTTests {
     private static let path = "/v1/projects/demo-shop/topics/orders:publish"
 
@@ -34,25 +34,25 @@ struct MessageRESTTests {
     private static let long = String(repeating: "k", count: 257)
 
     private static let refusals: [(body: String, message: String)] = [
-        ("", "a request has 1 … 1000 messages; this has 0"),
-        (#"{"messages":[{}]}"#, "messages[0]: a message needs data or an attribute"),
+        ("", "a request needs 1 … 1000 messages; this one has 0"),
+        (#"{"messages":[{}]}"#, "messages[0]: a message needs data or at least one attribute"),
         (#"{"messages":[{"data":"?"}]}"#, "messages[0].data: not valid base64"),
         (#"{"messages":[{"data":"aGk=","atributes":{}}]}"#, "messages[0].atributes: unknown key"),
         (#"{"messages":[{"attributes":{"a":1}}]}"#, "messages[0].attributes.a: 1 is no string"),
         (
             #"{"messages":[{"attributes":{"\#(long)":"a"}}]}"#,
-            "messages[0].attributes.\(long): an attribute's name has 1 … 256 bytes"
+            "messages[0].attributes.\(long): an attribute name must have 1 … 256 bytes"
         ),
     ]
 
-    @Test(arguments: refusals) func whatIsNoMessageIsRefused(body: String, message: String) async throws {
+    @Test(arguments: refusals) func invalidMessagesAreRefused(body: String, message: String) async throws {
         let port = try EventExchanges()
         #expect(try await port.send(.post, Self.path, body) == port.error(.invalidArgument, message))
         #expect(try await port.events(of: "audit").isEmpty)
         await port.shutdown()
     }
 
-    @Test func whatIsNoTopicIsRefused() async throws {
+    @Test func invalidTopicsAreRefused() async throws {
         let port = try EventExchanges()
         let body = #"{"messages":[{"data":"aGk="}]}"#
         let answer = try await port.send(.post, "/v1/projects/demo-shop/topics/9:publish", body)

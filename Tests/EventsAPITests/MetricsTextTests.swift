@@ -42,7 +42,7 @@ struct MetricsTextTests {
         "functions_delivery_latency_seconds_count{function=\"recordSale\"} 4",
         "functions_delivery_latency_seconds_sum{function=\"recordSale\"} 700.005",
     ])
-    func eachNumberHasItsLine(line: String) { #expect(lines().contains(line)) }
+    func eachMetricHasItsLine(line: String) { #expect(lines().contains(line)) }
 
     @Test func eachFamilyIsIntroducedOnceAndBeforeItsSamples() {
         var introduced: [String] = []
@@ -56,7 +56,7 @@ struct MetricsTextTests {
         #expect(Set(introduced).count == introduced.count && introduced.count == 10)
     }
 
-    @Test func sharesOfLatenciesAreBuckets() {
+    @Test func percentilesOfLatenciesAreBucketBounds() {
         var latency = LatencyHistogram()
         #expect(latency.bound(of: 0.5) == nil)
         for _ in 0..<99 { latency.add(seconds: 0.000_8) }

@@ -5,20 +5,20 @@ import DocumentStore
 import HTTPTypes
 import Testing
 
-/// Cloud Tasks' REST, as the Firebase libraries and Google's speak it.
+/// Cloud Tasks' REST API, as the Firebase libraries and Google's use it.
 struct TaskRESTTests {
     private static let queue = "/projects/demo-shop/locations/us-central1/queues/receipts/tasks"
     private static let name = "projects/demo-shop/locations/us-central1/queues/receipts/tasks"
     private static let body = RESTBase64.text(Array(#"{"data":{"order":1}}"#.utf8))
     private static let start = "2026-01-02T03:04:05.000001Z"
 
-    /// What firebase-admin sends to an emulator.
+    /// The request that firebase-admin sends to an emulator.
     private static func task(_ more: String = "") -> String {
         #"{"task":{"httpRequest":{"url":"","oidcToken":{"serviceAccountEmail":"emulated-service-acct@email.com"},"#
             + #""body":"\#(body)","headers":{"Content-Type":"application/json"}}\#(more)}}"#
     }
 
-    @Test func aTaskIsAnsweredAsTheEmulatorDoesAndStandsInTheOutbox() async throws {
+    @Test func aTaskAtTheEmulatorsPathHasTheEmulatorsResponseAndIsInTheOutbox() async throws {
         let port = try EventExchanges()
         let answer = try await port.send(
             .post, Self.queue, Self.task(), headers: ["Authorization": "Bearer owner"])
@@ -37,7 +37,7 @@ struct TaskRESTTests {
         await port.shutdown()
     }
 
-    @Test func aTaskOfTheCloudsPathIsAnsweredAsTheCloudDoes() async throws {
+    @Test func aTaskAtTheCloudsPathHasTheCloudsResponse() async throws {
         let port = try EventExchanges()
         let more =
             #","name":"\#(Self.name)/order-1","scheduleTime":"2026-01-02T04:00:00.5Z","dispatchDeadline":"30.5s""#
@@ -53,7 +53,7 @@ struct TaskRESTTests {
         #expect(full.contains(#""body":"\#(Self.body)""#) && full.contains(#""view":"FULL""#))
         #expect(try await port.send(.get, "/v2" + Self.queue).body == #"{"tasks":[\#(resource)]}"#)
 
-        // The name is the queue's own; where it is asked for in another region, the answer says so.
+        // A task's name is unique within its queue.
         #expect(
             try await port.send(.post, "/v2" + Self.queue, Self.task(more))
                 == port.error(
@@ -69,7 +69,7 @@ struct TaskRESTTests {
         await port.shutdown()
     }
 
-    @Test func tasksWithoutANameGoByTheirEvents() async throws {
+    @Test func tasksWithoutANameHaveTheirEventsIDs() async throws {
         let port = try EventExchanges()
         for _ in 1...3 { #expect(try await port.send(.post, Self.queue, Self.task()).status == 200) }
         let ids = try await port.store.deliveries(areDead: false, limit: 9).map { "\($0.id.event)" }
@@ -82,7 +82,7 @@ struct TaskRESTTests {
         await port.shutdown()
     }
 
-    @Test func aTaskThatIsBeingRunIsDeletedForItsNextTry() async throws {
+    @Test func aRunningTaskThatIsDeletedIsNotRetried() async throws {
         let port = try EventExchanges()
         #expect(try await port.send(.post, Self.queue, Self.task()).status == 200)
         let id = try #require(try await port.store.deliveries(areDead: false, limit: 1).first?.id)
@@ -110,13 +110,13 @@ struct TaskRESTTests {
         #expect(first.count == 3)
         let rest = try await page("?responseView=FULL&pageToken=\(try #require(first.next))")
         #expect(rest.count == 1 && rest.next == nil)
-        // Without bodies they are small.
+        // Tasks without their bodies are small.
         let basic = try await page("")
         #expect(basic.count == 4 && basic.next == nil)
         await port.shutdown()
     }
 
-    @Test func headersThatTheHostSetsItselfAreLeftAside() async throws {
+    @Test func headersThatTheHostSetsItselfAreIgnored() async throws {
         let port = try EventExchanges()
         let headers =
             #"{"X-Trace":"a","Authorization":"Bearer secret","X-CloudTasks-TaskName":"forged","Host":"x"}"#
@@ -134,24 +134,24 @@ struct TaskRESTTests {
         (#"{"task":{"httpRequest":{"body":"?"}}}"#, "task.httpRequest.body: not valid base64"),
         (
             #"{"task":{"httpRequest":{"body":"bm90IGpzb24="}}}"#,
-            "task.httpRequest.body: the body is no JSON: a value should be here"
+            "task.httpRequest.body: the body is not JSON: a value should be here"
         ),
         (
             #"{"task":{"httpRequest":{"body":"eyJvcmRlciI6MX0="}}}"#,
-            #"task.httpRequest.body: the body of a task is {"data":…} and nothing else"#
+            #"task.httpRequest.body: the body of a task must be {"data":…} and nothing else"#
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)","url":"https://example.com/hook"}}}"#,
-            #"task.httpRequest.url: "https://example.com/hook" is not the URL of receipts; this host tells the queue's own "#
-                + "function, so leave the url out"
+            #"task.httpRequest.url: "https://example.com/hook" is not the URL of receipts; tasks are delivered to the queue's "#
+                + "own function, so omit the url"
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)","httpMethod":"GET"}}}"#,
-            #"task.httpRequest.httpMethod: "GET" is no method of a task queue; it takes POST"#
+            #"task.httpRequest.httpMethod: "GET" isn't supported; tasks are sent with POST"#
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)","headers":{"a b":"c"}}}}"#,
-            #"task.httpRequest.headers.a b: "a b" is no header's name"#
+            #"task.httpRequest.headers.a b: "a b" is not a header name"#
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"dispatchDeadline":"3s"}}"#,
@@ -159,7 +159,7 @@ struct TaskRESTTests {
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"dispatchDeadline":"99999999999999999999s"}}"#,
-            #"task.dispatchDeadline: "99999999999999999999s" is no deadline; write 15s … 1800s"#
+            #"task.dispatchDeadline: "99999999999999999999s" is not a dispatch deadline; write 15s … 1800s"#
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"scheduleTime":"2026-02-01T03:04:06Z"}}"#,
@@ -171,16 +171,16 @@ struct TaskRESTTests {
         ),
         (
             #"{"task":{"httpRequest":{"body":"\#(body)"},"name":"other"}}"#,
-            #"task.name: "other" names no task of this queue; write \#(name)/ID"#
+            #"task.name: "other" is not the name of a task in this queue; write \#(name)/ID"#
         ),
         (#"{"task":{"httpRequest":{"body":"\#(body)"},"retries":1}}"#, "task.retries: unknown key"),
         (
             #"{"task":{"appEngineHttpRequest":{}}}"#,
-            "task.appEngineHttpRequest: this host has no App Engine; use httpRequest"
+            "task.appEngineHttpRequest: App Engine isn't supported; use httpRequest"
         ),
     ]
 
-    @Test(arguments: refusals) func whatIsNoTaskIsRefusedWithItsPlace(body: String, message: String) async throws {
+    @Test(arguments: refusals) func invalidTasksAreRefusedWithTheirPath(body: String, message: String) async throws {
         let port = try EventExchanges()
         #expect(try await port.send(.post, Self.queue, body) == port.error(.invalidArgument, message))
         #expect(try await port.events(of: "receipts").isEmpty)
@@ -190,7 +190,7 @@ struct TaskRESTTests {
     @Test(arguments: [
         (
             "/projects/demo-shop/locations/us-central1/queues/nothing/tasks",
-            "there is no task queue nothing; there are receipts"
+            "there is no task queue nothing; the queues are receipts"
         ),
         (
             "/projects/demo-shop/locations/europe-west1/queues/receipts/tasks",
@@ -202,11 +202,11 @@ struct TaskRESTTests {
         ),
         (
             "/v1/projects/demo-shop/locations/us-central1/queues/receipts/tasks",
-            "there is nothing at /v1/projects/demo-shop/locations/us-central1/queues/receipts/tasks; tasks are at "
+            "nothing is served at /v1/projects/demo-shop/locations/us-central1/queues/receipts/tasks; tasks are at "
                 + "/projects/demo-shop/locations/…/queues/…/tasks, events at /projects/demo-shop/events"
         ),
     ])
-    func whatIsNotThereIsNotFound(path: String, message: String) async throws {
+    func unknownQueuesAndPathsAreNotFound(path: String, message: String) async throws {
         let port = try EventExchanges()
         #expect(try await port.send(.post, path, Self.task()) == port.error(.notFound, message))
         await port.shutdown()

@@ -19,7 +19,7 @@ struct WebhookSinkTests {
         #"{"project":"demo-shop","kind":"paused","function":"recordSale","budget":"invocations","used":100,"limit":100,"#
         + #""day":"2026-01-02","time":"2026-01-02T03:04:05Z","message":"recordSale has used \"all\""}"#
 
-    /// What became of an alert whose tries end like this.
+    /// Sends alerts whose attempts have these results, and returns the posted bodies and the pauses.
     private func send(_ results: [WebhookError?], _ alerts: Int = 1) async throws -> (
         bodies: [String], pauses: [Duration]
     ) {
@@ -46,26 +46,26 @@ struct WebhookSinkTests {
         return (bodies.withLock { $0 }, pauses.withLock { $0 })
     }
 
-    @Test func anAlertIsSentOnceWhereItIsTaken() async throws {
+    @Test func anAcceptedAlertIsSentOnce() async throws {
         let (bodies, pauses) = try await send([nil])
         #expect(bodies == [Self.body] && pauses.isEmpty)
     }
 
-    @Test func aTryThatMayDoBetterIsRepeatedAFewTimes() async throws {
+    @Test func aTransientFailureIsRetriedAFewTimes() async throws {
         let down = WebhookError(message: "status 503", mayPass: true)
         #expect(try await send([down, down, nil]).pauses == [.seconds(1), .seconds(10)])
         let (bodies, pauses) = try await send([down, down, down, down, nil], 2)
         #expect(bodies.count == 5 && pauses == [.seconds(1), .seconds(10), .seconds(60)])
     }
 
-    @Test func aRefusalIsNotRepeated() async throws {
+    @Test func aPermanentFailureIsNotRetried() async throws {
         let refused = WebhookError(message: "status 404", mayPass: false)
         let (bodies, pauses) = try await send([refused, nil], 2)
         #expect(bodies.count == 2 && pauses.isEmpty)
     }
 
     @Test(arguments: [(200, nil), (204, nil), (302, false), (404, false), (429, true), (500, true)] as [(Int, Bool?)])
-    func theAnswersStatusCounts(status: Int, mayPass: Bool?) async throws {
+    func theStatusDecidesWhetherAnAlertIsAccepted(status: Int, mayPass: Bool?) async throws {
         let received = Mutex<[String]>([])
         let router = Router()
         router.post("hook") { request, _ in

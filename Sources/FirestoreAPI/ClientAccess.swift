@@ -2,8 +2,8 @@ package import DocumentModel
 
 /// What clients may do with documents, until rules decide it.
 ///
-/// THE ONE PLACE: says what `firestore.rules` says, line by line, and nothing else decides about clients. Paths that
-/// no rule names are denied.
+/// This type mirrors `firestore.rules` line by line, and nothing else decides what clients may do. Paths that no rule
+/// names are denied.
 package struct ClientAccess: Sendable {
     private let database: DatabaseID
     private let uid: String?
@@ -13,7 +13,7 @@ package struct ClientAccess: Sendable {
         self.uid = client?.uid
     }
 
-    /// `allow get`: one document is read, whether or not it is there.
+    /// `allow get`: reads one document, whether or not it exists.
     package func get(_ path: DocumentPath) throws(DocumentError) {
         try allow(
             isOwn(path, "users")
@@ -22,7 +22,7 @@ package struct ClientAccess: Sendable {
                 || isProduct(path) && uid != nil)
     }
 
-    /// `allow list`: a query is answered. One over a collection group reaches paths that no rule names.
+    /// `allow list`: runs a query. A collection group query reaches paths that no rule names, so it is denied.
     package func list(_ query: Query) throws(DocumentError) {
         let isOwnUser = query.parent.map { isOwn($0, "users") } ?? false
         try allow(
@@ -32,7 +32,7 @@ package struct ClientAccess: Sendable {
         )
     }
 
-    /// `allow create`: the document as it would become.
+    /// `allow create`: takes the document as it would become.
     package func create(_ document: Document) throws(DocumentError) {
         try allow(
             isOwn(document.path, "users")
@@ -40,7 +40,7 @@ package struct ClientAccess: Sendable {
                 || isProduct(document.path) && isOwned(document))
     }
 
-    /// `allow update`: the document as it is and as it would become.
+    /// `allow update`: takes the document as it is and as it would become.
     package func update(from old: Document, to new: Document) throws(DocumentError) {
         try allow(
             isOwn(new.path, "users")
@@ -48,7 +48,7 @@ package struct ClientAccess: Sendable {
                 || isProduct(new.path) && isOwned(old) && isOwned(new))
     }
 
-    /// `allow delete`: the document as it is; nil where there is none.
+    /// `allow delete`: takes the document as it is; nil if it doesn't exist.
     package func delete(_ path: DocumentPath, _ document: Document?) throws(DocumentError) {
         try allow(
             isOwn(path, "users")
@@ -60,11 +60,11 @@ package struct ClientAccess: Sendable {
         guard condition else { throw DocumentError(.permissionDenied, "Missing or insufficient permissions.") }
     }
 
-    /// `isUser(uid)` in the rules, for `users/{uid}` or a document of one collection below it.
+    /// `isUser(uid)` in the rules, for `users/{uid}` or a document in one collection below it.
     private func isOwn(_ path: DocumentPath, _ users: String, _ collection: String? = nil) -> Bool {
         let segments = path.segments
         guard let uid, segments.count == (collection == nil ? 2 : 4), segments[0] == users else { return false }
-        // By bytes: == takes two spellings of é for one, and these are two users.
+        // Compares bytes: == treats canonically equivalent spellings of é as equal, but they are different users.
         guard segments[1].utf8.elementsEqual(uid.utf8) else { return false }
         guard let collection else { return true }
         return segments[2] == collection
@@ -83,11 +83,23 @@ package struct ClientAccess: Sendable {
         return true
     }
 
-    /// `isOwned(product)` in the rules, whose paths begin at the database and don't tell the project.
+    /// `isOwned(product)` in the rules, whose paths begin at the database and don't contain the project.
     private func isOwned(_ product: Document) -> Bool {
         guard case .reference(let owner)? = product.fields["owner"],
             owner.database.database == database.database
         else { return false }
         return isOwn(owner.path, "users")
+    }
+}
+
+extension ClientAccess: AccessPolicy {
+    package func check(_ access: Access, in view: AccessView) throws {
+        switch access {
+        case .get(let path, _): try get(path)
+        case .list(let query): try list(query)
+        case .create(let document): try create(document)
+        case .update(let old, let new): try update(from: old, to: new)
+        case .delete(let path, let document): try delete(path, document)
+        }
     }
 }

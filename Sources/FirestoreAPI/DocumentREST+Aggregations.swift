@@ -3,7 +3,7 @@ import FirestoreJSON
 import GoogleREST
 import HostJSON
 
-/// Numbers about the documents of a query.
+/// Counts, sums and averages over the results of a query.
 extension DocumentREST {
     func runAggregationQuery(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
@@ -11,7 +11,7 @@ extension DocumentREST {
         let parent = try path.parent()
         let (aggregation, selector, explains) = try body.read { (root) throws(JSONProblem) in
             var aggregation: RESTAggregation?
-            var selector = RESTSelector.strong
+            var selector = RESTConsistencySelector.strong
             var explains: RESTExplainOptions?
             for member in try root.members() {
                 if try selector.read(member) { continue }

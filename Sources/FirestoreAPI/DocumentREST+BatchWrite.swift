@@ -3,7 +3,7 @@ import FirestoreJSON
 import GoogleREST
 import HostJSON
 
-/// Writes that stand for themselves.
+/// Writes that succeed or fail independently of each other.
 extension DocumentREST {
     func batchWrite(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
         let writes = try body.read { (root) throws(JSONProblem) in
@@ -12,7 +12,7 @@ extension DocumentREST {
                 switch member.key {
                 case "writes": writes = try RESTWriteReader(database: database).writes(member.value)
                 case "database": try checkDatabase(member.value)
-                // Labels are for the bill.
+                // Labels only serve billing, so they are ignored.
                 case "labels": _ = try member.value.members()
                 default: throw member.unknown
                 }

@@ -3,7 +3,7 @@ import FirestoreJSON
 import GoogleREST
 import HostJSON
 
-/// The methods on one document or one collection.
+/// The methods on a single document or collection.
 extension DocumentREST {
     func get(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONText {
         let parameters = try RESTParameters(query, known: ["mask.fieldPaths", "transaction", "readTime"])
@@ -24,7 +24,7 @@ extension DocumentREST {
         let mask = try parameters.fieldPaths("mask.fieldPaths")
         let collection = try path.collection()
         let id = parameters["documentId"] ?? ""
-        guard !id.contains("/") else { throw .invalidArgument("documentId: a document's id has no slash") }
+        guard !id.contains("/") else { throw .invalidArgument("documentId: a document id must not contain a slash") }
         let document = try collection.document(id.isEmpty ? RESTAutoID.make() : id)
         let fields = try self.fields(body, of: nil)
         let write = Write(path: document, operation: .set(fields), precondition: .exists(false))
@@ -52,8 +52,9 @@ extension DocumentREST {
             }
         let write = Write(path: document, operation: operation, precondition: try parameters.precondition())
         let result = try await commit([write], transaction: nil, principal)
-        // A commit doesn't tell the fields it left alone, so they are read after it; who may write a document is told
-        // how it looks then, as Firestore does. Deleted in between, it is answered as it was written.
+        // The result of a commit doesn't contain the fields that it left unchanged, so the document is read afterwards.
+        // As with Firestore, a client that may write a document sees all of it in the response. If it was deleted in
+        // between, the response contains it as written.
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let written = Document(path: document, fields: fields, createTime: time, updateTime: time)
         let found = try await documents([document], .strong, .admin).documents
@@ -68,7 +69,7 @@ extension DocumentREST {
         return .emptyObject
     }
 
-    /// The fields of a `Document` message whose name, where it has one, must be that of the URL.
+    /// Reads the fields of a `Document` message. If it has a name, that must be the one in the URL.
     private func fields(_ body: RESTBody, of document: DocumentPath?) throws(DocumentError) -> [String: Value] {
         try body.read { (root) throws(JSONProblem) in
             var fields: [String: Value] = [:]
@@ -79,10 +80,10 @@ extension DocumentREST {
                 case "name":
                     if let document {
                         guard try RESTWriteReader(database: database).path(member.value) == document else {
-                            throw member.value.problem("this is not the name in the URL")
+                            throw member.value.problem("the name differs from the one in the URL")
                         }
                     } else if try !member.value.string().isEmpty {
-                        throw member.value.problem("a new document is named by the URL and documentId")
+                        throw member.value.problem("omit the name; the URL and documentId name a new document")
                     }
                 default: throw member.unknown
                 }
@@ -99,7 +100,7 @@ extension DocumentREST {
 }
 
 extension Document {
-    /// Only the fields a mask names; all where it is nil.
+    /// Returns only the fields that the mask names; all of them if the mask is nil.
     func masked(by mask: [FieldPath]?) -> Document {
         guard let mask else { return self }
         var document = self
@@ -127,7 +128,7 @@ extension Document {
     }
 }
 
-/// Ids as Firestore's clients make them: 20 letters and digits.
+/// Ids in the format of Firestore's clients: 20 letters and digits.
 enum RESTAutoID {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 

@@ -4,7 +4,7 @@ import GoogleREST
 import HostJSON
 import TextFormats
 
-/// The documents of a collection, page by page, and the collections of a document.
+/// Lists the documents of a collection, and the collections of a document, page by page.
 extension DocumentREST {
     private static let defaultPage = 100
     private static let maxPage = 1000
@@ -29,7 +29,7 @@ extension DocumentREST {
         if let token = parameters["pageToken"], !token.isEmpty {
             request.start = Query.Cursor(values: try RESTPageToken.values(token), before: false)
         }
-        // One more than the page tells whether there is another.
+        // Reads one document more than the page holds, to find out whether there is another page.
         request.limit = size + 1
         let found = try await results(request, try parameters.consistency(), principal).documents
         let page = found.prefix(size)
@@ -67,13 +67,13 @@ extension DocumentREST {
                 default: throw member.unknown
                 }
             }
-            guard (0...Int64(Int32.max)).contains(size) else { throw root.problem("pageSize is 0 … 2147483647") }
+            guard (0...Int64(Int32.max)).contains(size) else { throw root.problem("pageSize must be 0 … 2147483647") }
             return (Int(size), token)
         }
         var ids = try await service.collectionIDs(below: try path.parent(), as: principal)
         if !token.isEmpty {
             guard case .string(let last)? = try RESTPageToken.values(token).first else {
-                throw .invalidArgument("pageToken: this is no token of an earlier answer")
+                throw .invalidArgument("pageToken: this is not the nextPageToken of an earlier response")
             }
             ids.removeAll { !last.utf8.lexicographicallyPrecedes($0.utf8) }
         }
@@ -100,14 +100,15 @@ extension DocumentREST {
         return size == 0 ? Self.defaultPage : min(Int(size), Self.maxPage)
     }
 
-    /// Reads `price desc, name`.
+    /// Reads orders such as `price desc, name`.
     private func orders(_ text: String) throws(DocumentError) -> [Query.Order] {
         var orders: [Query.Order] = []
         for part in text.split(separator: ",") {
             let words = part.split(separator: " ")
             let direction = words.count > 1 ? words[1].lowercased() : "asc"
             guard (1...2).contains(words.count), direction == "asc" || direction == "desc" else {
-                throw .invalidArgument("orderBy: \"\(part)\" is no order; write a field, and asc or desc after it")
+                throw .invalidArgument(
+                    "orderBy: \"\(part)\" is not an order; write a field, optionally followed by asc or desc")
             }
             orders.append(.init(try FieldPath(rest: String(words[0])), descending: direction == "desc"))
         }
@@ -115,9 +116,9 @@ extension DocumentREST {
     }
 }
 
-/// Where a page ended: the values its last document is ordered by, as base64 of JSON.
+/// A token for the end of a page: the values that the page's last document is ordered by, as base64 of JSON.
 ///
-/// A client may send anything as a token; it is read as strictly as a cursor of a query, which it is.
+/// A client may send any text as a token, so it is read as strictly as a query's cursor, which it becomes.
 enum RESTPageToken {
     static func text(_ values: [Value]) -> String {
         var text = JSONText()
@@ -132,7 +133,7 @@ enum RESTPageToken {
             for element in try JSONParser.parse(bytes).elements() { values.append(try element.value()) }
             return values
         } catch {
-            throw .invalidArgument("pageToken: this is no token of an earlier answer")
+            throw .invalidArgument("pageToken: this is not the nextPageToken of an earlier response")
         }
     }
 }

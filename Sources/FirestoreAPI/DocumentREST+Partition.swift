@@ -3,7 +3,7 @@ import FirestoreJSON
 import GoogleREST
 import HostJSON
 
-/// Where to split a query, so that its parts can be read side by side.
+/// Splits a query into parts that can be read in parallel.
 extension DocumentREST {
     func partitionQuery(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
@@ -16,7 +16,7 @@ extension DocumentREST {
             request.query, points: request.points, request.consistency, principal)
         if !request.pageToken.isEmpty {
             guard case .reference(let last)? = try RESTPageToken.values(request.pageToken).first else {
-                throw .invalidArgument("pageToken: this is no token of an earlier answer")
+                throw .invalidArgument("pageToken: this is not the nextPageToken of an earlier response")
             }
             points.removeAll { DocumentPath.compare($0, last.path) != .descending }
         }
@@ -62,9 +62,9 @@ extension DocumentREST {
             }
         }
         guard !request.query.collectionID.isEmpty else { throw root.problem("a request needs its structuredQuery") }
-        guard request.points > 0 else { throw root.problem("partitionCount is at least 1") }
+        guard request.points > 0 else { throw root.problem("partitionCount must be at least 1") }
         guard (0...Int(Int32.max)).contains(request.pageSize) else {
-            throw root.problem("pageSize is 0 … 2147483647")
+            throw root.problem("pageSize must be 0 … 2147483647")
         }
         return request
     }

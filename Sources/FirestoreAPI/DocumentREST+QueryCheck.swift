@@ -1,15 +1,15 @@
 import DocumentModel
 
-/// What a client's query must keep to, though the store would answer it.
+/// Rules for clients' queries that the store itself doesn't enforce.
 extension DocumentREST {
-    /// - Throws: `invalidArgument` where a cursor has values that no spelled-out order is for, or `__name__` is compared
-    ///   with anything but the name of a document in this database.
+    /// - Throws: `invalidArgument` if a cursor has more values than the query has explicit orders, or if `__name__`
+    ///   is compared with anything but the name of a document in this database.
     func check(_ query: Query) throws(DocumentError) {
         for cursor in [query.start, query.end] {
             guard let cursor else { continue }
             guard cursor.values.count <= query.orderBy.count else {
                 throw .invalidArgument(
-                    "a cursor has \(cursor.values.count) values, and the query spells out \(query.orderBy.count) orders"
+                    "a cursor has \(cursor.values.count) values, but the query has only \(query.orderBy.count) explicit orders"
                 )
             }
             for (value, order) in zip(cursor.values, query.orderBy) where order.field.isDocumentID {
@@ -24,7 +24,7 @@ extension DocumentREST {
             throw .invalidArgument("__name__ can only be compared with document names, as referenceValue")
         }
         guard name.database == database else {
-            throw .invalidArgument("\"\(name)\" is not in the database that is asked, \(database.resourceName)")
+            throw .invalidArgument("\"\(name)\" is not in the database of the request, \(database.resourceName)")
         }
     }
 }

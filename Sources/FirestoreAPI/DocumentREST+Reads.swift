@@ -3,13 +3,13 @@ import FirestoreJSON
 import GoogleREST
 import HostJSON
 
-/// Documents by name and by query: what streams over gRPC and answers a JSON array here.
+/// Reads by name and by query. Over gRPC these stream their results; here they respond with a JSON array.
 extension DocumentREST {
     func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
         let (paths, mask, selector) = try body.read { (root) throws(JSONProblem) in
             var paths: [DocumentPath] = []
             var mask: [FieldPath]?
-            var selector = RESTSelector.strong
+            var selector = RESTConsistencySelector.strong
             for member in try root.members() {
                 if try selector.read(member) { continue }
                 switch member.key {
@@ -45,7 +45,7 @@ extension DocumentREST {
         let parent = try path.parent()
         let (query, selector, explains) = try body.read { (root) throws(JSONProblem) in
             var query: Query?
-            var selector = RESTSelector.strong
+            var selector = RESTConsistencySelector.strong
             var explains: RESTExplainOptions?
             for member in try root.members() {
                 if try selector.read(member) { continue }
@@ -74,7 +74,7 @@ extension DocumentREST {
 }
 
 extension JSONText {
-    /// Documents, one an element; where there is none, when that was so.
+    /// Writes one element per document; if there are none, one element with the read time alone.
     fileprivate mutating func results(_ documents: [Document], at readTime: Timestamp, in database: DatabaseID) {
         for document in documents {
             element()

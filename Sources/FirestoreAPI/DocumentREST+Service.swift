@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// The service's operations, each with the one answer it can have; a refusal is thrown.
+/// The operations of the service, each with its expected type of response; failures are thrown.
 extension DocumentREST {
     func documents(
         _ paths: [DocumentPath], _ consistency: ReadConsistency, _ principal: Principal
@@ -31,13 +31,13 @@ extension DocumentREST {
     func explain(
         _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
         _ principal: Principal
-    ) async throws(DocumentError) -> RESTExplained {
+    ) async throws(DocumentError) -> RESTExplainResult {
         let request = DocumentRequest.explain(query, fields, analyze: analyze, consistency)
         let response = await service.perform(request, as: principal)
         guard case .explained(let explanation, let results, let values, let readTime) = response else {
             throw response.refusal
         }
-        return RESTExplained(explanation: explanation, results: results, values: values, readTime: readTime)
+        return RESTExplainResult(explanation: explanation, results: results, values: values, readTime: readTime)
     }
 
     func partition(
@@ -78,19 +78,19 @@ extension DocumentREST {
 }
 
 extension DocumentResponse {
-    /// The error it holds; an answer to another question is our own mistake.
+    /// The error of a failed request. A response of any other kind is a bug in the host.
     fileprivate var refusal: DocumentError {
         if case .failed(let error) = self { return error }
-        return DocumentError(.internal, "the store gave another kind of answer")
+        return DocumentError(.internal, "the store returned a response of the wrong kind")
     }
 }
 
-/// What explaining a query brought.
-struct RESTExplained: Sendable {
+/// The result of explaining a query.
+struct RESTExplainResult: Sendable {
     var explanation: QueryExplanation
-    /// Of a query that was run.
+    /// The documents, if a query was run.
     var results: [Document]
-    /// Of an aggregation that was run.
+    /// The values, if an aggregation was run.
     var values: [Value]
     var readTime: Timestamp
 }

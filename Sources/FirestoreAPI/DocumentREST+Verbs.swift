@@ -3,7 +3,7 @@ import FirestoreJSON
 import GoogleREST
 import HostJSON
 
-/// The custom methods: `documents:commit` and its like.
+/// The custom methods, such as `documents:commit`.
 extension DocumentREST {
     func perform(
         _ verb: String, _ path: RESTPath, _ body: RESTBody, _ principal: Principal
@@ -22,7 +22,8 @@ extension DocumentREST {
         case "listen", "write", "executePipeline":
             throw DocumentError(.unimplemented, "\(verb) is not available over REST")
         default:
-            throw DocumentError(.notFound, "there is no method \"\(verb)\" of \(path.segments.joined(separator: "/"))")
+            throw DocumentError(
+                .notFound, "the method \"\(verb)\" doesn't exist on \(path.segments.joined(separator: "/"))")
         }
     }
 
@@ -92,7 +93,7 @@ extension DocumentREST {
 
     func checkDatabase(_ node: JSONNode) throws(JSONProblem) {
         guard try node.string() == database.resourceName else {
-            throw node.problem("this is not the database in the URL")
+            throw node.problem("the database differs from the one in the URL")
         }
     }
 }

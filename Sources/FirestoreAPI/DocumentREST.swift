@@ -5,9 +5,9 @@ import NIOCore
 
 /// Firestore's REST API over a document service.
 ///
-/// Serves one database; another project or database is NOT_FOUND. Requests are read strictly: a key or a query
-/// parameter that isn't Firestore's is INVALID_ARGUMENT with its path. Browsers of any origin may ask: what may be read
-/// is a matter of the token, never of a cookie.
+/// Serves one database; requests for another project or database fail with NOT_FOUND. An unknown key or query parameter
+/// fails with INVALID_ARGUMENT and its path. Browsers of any origin are allowed, because access depends on the token
+/// alone and never on a cookie.
 package struct DocumentREST: HTTPResponder {
     package typealias Context = BasicRequestContext
 
@@ -17,7 +17,7 @@ package struct DocumentREST: HTTPResponder {
     private let principals: PrincipalReader
     private let maxBodyBytes: Int
 
-    /// Firestore's own limit on a request.
+    /// Firestore's own limit on the size of a request.
     package static let maxRequestBytes = 10 * 1024 * 1024
 
     package init(
@@ -42,7 +42,7 @@ package struct DocumentREST: HTTPResponder {
                 response = RESTResponse.error(error)
             }
         }
-        RESTCrossOrigin.allow(request.headers, in: &response.headers)
+        RESTCORS.allow(request.headers, in: &response.headers)
         return response
     }
 
@@ -50,7 +50,7 @@ package struct DocumentREST: HTTPResponder {
         guard let path = RESTPath(request.uri.path, hasVerb: request.method == .post) else {
             throw DocumentError(
                 .notFound,
-                "there is nothing at \(request.uri.path); documents are at /v1/\(database.documentsRoot)")
+                "nothing is served at \(request.uri.path); documents are at /v1/\(database.documentsRoot)")
         }
         guard path.database == database else {
             throw DocumentError(
@@ -68,28 +68,28 @@ package struct DocumentREST: HTTPResponder {
         case (.delete, nil): return try await delete(path, query, principal)
         case (.post, let verb?): return try await perform(verb, path, try await body(request), principal)
         default:
-            throw DocumentError(.notFound, "documents have no method \(request.method.rawValue)")
+            throw DocumentError(.notFound, "\(request.method.rawValue) isn't supported here")
         }
     }
 
-    /// Development's own requests, which need no token there.
+    /// Serves requests that exist in development only and need no token.
     private func helper(_ method: HTTPRequest.Method, _ path: RESTPath) async throws(DocumentError) -> JSONText {
         guard isDevelopment, method == .delete, path.segments.isEmpty else {
-            throw DocumentError(.notFound, "there is no such helper, or the host is not in development mode")
+            throw DocumentError(.notFound, "the host is not in development mode, or this helper doesn't exist")
         }
         try await service.clear()
         return .emptyObject
     }
 
-    /// The body's JSON with a way to name places in it; an empty body is an empty message.
+    /// Reads the body's JSON; an empty body is an empty message.
     private func body(_ request: Request) async throws(DocumentError) -> RESTBody {
         let buffer: ByteBuffer
         do {
             buffer = try await request.body.collect(upTo: maxBodyBytes)
         } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
-            throw .invalidArgument("the request's body is larger than \(maxBodyBytes) bytes, the limit")
+            throw .invalidArgument("the request body is larger than the limit of \(maxBodyBytes) bytes")
         } catch {
-            throw DocumentError(.cancelled, "the request's body did not arrive")
+            throw DocumentError(.cancelled, "the request body was not received")
         }
         return try RESTBody(buffer)
     }

@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// Tells who asks from a request's `Authorization`.
+/// Reads the principal from a request's `Authorization` header.
 package struct PrincipalReader: Sendable {
-    /// Verifies an ID token. A `DocumentError` it throws is answered as it is (`unavailable` where the keys can't be
-    /// had); any other error means that the token is not valid.
+    /// Verifies an ID token. A `DocumentError` that it throws becomes the response (`unavailable` if the keys can't be
+    /// fetched); any other error means that the token is invalid.
     package typealias Verify = @Sendable (_ token: String) async throws -> ClientIdentity
 
     private let isDevelopment: Bool
@@ -14,8 +14,8 @@ package struct PrincipalReader: Sendable {
         self.verify = verify
     }
 
-    /// - Parameter authorization: the header's value; nil where there is none, which is a client that isn't signed in.
-    /// - Throws: `unauthenticated` for anything but a valid token. `Bearer owner` is the admin in development and an
+    /// - Parameter authorization: the header's value; nil if there is none, which means an unauthenticated client.
+    /// - Throws: `unauthenticated` for anything but a valid token. `Bearer owner` is the admin in development, and an
     ///   invalid token in production.
     package func principal(_ authorization: String?) async throws(DocumentError) -> Principal {
         guard let authorization else { return .client(nil) }

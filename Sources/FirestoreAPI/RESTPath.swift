@@ -1,18 +1,18 @@
 import DocumentModel
 import TextFormats
 
-/// What a URL's path names: `/v1/projects/P/databases/D/documents[/PATH][:VERB]`.
+/// The resource and method that a URL path names: `/v1/projects/P/databases/D/documents[/PATH][:VERB]`.
 struct RESTPath: Hashable, Sendable {
     var database: DatabaseID
-    /// Of the path below `documents`, decoded.
+    /// The decoded segments below `documents`.
     var segments: [String]
-    /// The custom method after the last segment's colon, such as `commit`.
+    /// The custom method after the colon in the last segment, such as `commit`.
     var verb: String?
-    /// Whether it stands under `/emulator`, where development's helpers are.
+    /// Whether the path begins with `/emulator`, as those of the development helpers do.
     var isHelper: Bool
 
     /// - Parameter hasVerb: whether a colon in the last segment starts a verb, as in POST; ids may contain colons.
-    /// - Returns: nil where the path isn't one of documents.
+    /// - Returns: nil if the path is not below a database's documents.
     init?(_ path: String, hasVerb: Bool) {
         var parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map(Substring.init).dropFirst()
@@ -30,12 +30,12 @@ struct RESTPath: Hashable, Sendable {
             let decodedProject = PercentEncoding.decoded(project),
             let decodedDatabase = PercentEncoding.decoded(database)
         else { return nil }
-        // A slash at the very end is forgiven.
+        // A trailing slash is allowed.
         if parts.last == "" { parts.removeLast() }
         self.database = DatabaseID(project: decodedProject, database: decodedDatabase)
         segments = []
         for part in parts {
-            // A decoded slash would turn one id into two.
+            // A decoded slash would split one id in two.
             guard let segment = PercentEncoding.decoded(part), !segment.utf8.contains(UInt8(ascii: "/")) else {
                 return nil
             }
@@ -43,13 +43,13 @@ struct RESTPath: Hashable, Sendable {
         }
     }
 
-    /// - Throws: `invalidArgument` where the segments name no document.
+    /// - Throws: `invalidArgument` if the segments don't name a document.
     func document() throws(DocumentError) -> DocumentPath { try DocumentPath(segments.joined(separator: "/")) }
 
-    /// - Throws: `invalidArgument` where the segments name no collection.
+    /// - Throws: `invalidArgument` if the segments don't name a collection.
     func collection() throws(DocumentError) -> CollectionPath { try CollectionPath(segments.joined(separator: "/")) }
 
-    /// The document that a query or a listing is below; nil for the root.
-    /// - Throws: `invalidArgument` where the segments name no document.
+    /// The parent document of a query or a listing; nil for the root.
+    /// - Throws: `invalidArgument` if the segments don't name a document.
     func parent() throws(DocumentError) -> DocumentPath? { segments.isEmpty ? nil : try document() }
 }

@@ -1,7 +1,7 @@
 package import DocumentModel
 package import DocumentStore
 
-/// The document store as the public surfaces reach it.
+/// The document store as the service behind the public APIs.
 package struct StoreDocumentService: DocumentService {
     private let store: DocumentStore
     private let database: DatabaseID
@@ -12,11 +12,12 @@ package struct StoreDocumentService: DocumentService {
     }
 
     package func perform(_ request: DocumentRequest, as principal: Principal) async -> DocumentResponse {
-        // Nothing is allowed to nobody, and what can't end in a read or a write shall not hold a place.
+        // Unauthenticated clients can't begin transactions: they may neither read nor write, so one would only hold a
+        // slot.
         if case .begin = request, principal == .client(nil) {
             return .failed(DocumentError(.permissionDenied, "Missing or insufficient permissions."))
         }
-        if principal != .admin, request.isForAdmins {
+        if principal != .admin, request.requiresAdmin {
             return .failed(DocumentError(.permissionDenied, "Missing or insufficient permissions."))
         }
         return await store.perform(request, in: context(principal))
@@ -39,7 +40,7 @@ package struct StoreDocumentService: DocumentService {
         }
     }
 
-    /// A client's transactions are its own: nobody else's token can use or end them.
+    /// Binds a client's transactions to its user: tokens of other users can neither use nor end them.
     private func context(_ principal: Principal) -> OperationContext {
         switch principal {
         case .admin: OperationContext()
@@ -53,8 +54,8 @@ package struct StoreDocumentService: DocumentService {
 }
 
 extension DocumentRequest {
-    /// Whether no rule can allow it: it tells of documents beyond those that a client may see.
-    fileprivate var isForAdmins: Bool {
+    /// Whether no rule can allow the request, because its response reveals documents that a client may not see.
+    fileprivate var requiresAdmin: Bool {
         switch self {
         case .explain, .partition: true
         default: false

@@ -2,11 +2,11 @@ package import DocumentModel
 package import HostJSON
 package import NIOCore
 
-/// A request's JSON. What is wrong in it becomes INVALID_ARGUMENT with the path of the place.
+/// The JSON body of a request. Invalid content fails with INVALID_ARGUMENT and its path.
 package struct RESTBody: Sendable {
     private let root: JSONNode
 
-    /// - Throws: `invalidArgument` with line and column where the body is no JSON.
+    /// - Throws: `invalidArgument` with line and column if the body is not JSON.
     package init(_ buffer: ByteBuffer) throws(DocumentError) {
         guard buffer.readableBytes > 0 else {
             root = JSONNode(kind: .object([]), offset: 0)
@@ -24,7 +24,7 @@ package struct RESTBody: Sendable {
         root = try parsed.get()
     }
 
-    /// - Throws: `invalidArgument` such as `fields.stock.integerValue: "x" is no 64-bit integer`.
+    /// - Throws: `invalidArgument` with the path and the reason, such as `fields.stock: a value needs a type`.
     package func read<Message>(_ body: (JSONNode) throws(JSONProblem) -> Message) throws(DocumentError) -> Message {
         do throws(JSONProblem) {
             return try body(root)

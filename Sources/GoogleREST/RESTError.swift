@@ -14,11 +14,12 @@ extension JSONText {
 }
 
 extension JSONNode {
-    /// The error that an answer is, or an element of one; nil where it is none. A stream's stands in an array.
+    /// The error that a response, or an element of one, contains; nil if there is none. In a streamed response it is in
+    /// an array.
     package var error: DocumentError? {
         if case .array(let elements) = kind { return elements.first?.error }
         guard let error = self["error"] else { return nil }
-        let message = if case .string(let text)? = error["message"]?.kind { text } else { "the service says no more" }
+        let message = if case .string(let text)? = error["message"]?.kind { text } else { "the service gave no reason" }
         if case .string(let name)? = error["status"]?.kind, let code = StatusCode(wireName: name) {
             return DocumentError(code, message)
         }
@@ -28,7 +29,7 @@ extension JSONNode {
 }
 
 extension JSONNode {
-    /// Reads a `google.rpc.Status`; nil where all went well.
+    /// Reads a `google.rpc.Status`; nil if it is OK.
     package func status() throws(JSONProblem) -> DocumentError? {
         guard let code = try self["code"]?.integer(), code != 0 else { return nil }
         return DocumentError(
@@ -42,7 +43,7 @@ extension StatusCode {
         self = code
     }
 
-    /// What an HTTP status stands for where nothing says more, as gRPC maps them.
+    /// The code that gRPC assigns to an HTTP status, for responses without a code of their own.
     package init(httpStatus: Int) {
         switch httpStatus {
         case 400, 413: self = .invalidArgument

@@ -1,11 +1,11 @@
 package import DocumentModel
 import TextFormats
 
-/// A URL's query parameters, read strictly: what no route asks for is refused.
+/// The query parameters of a URL. Parameters that the route doesn't read are refused.
 package struct RESTParameters: Sendable {
     private let values: [(name: String, value: String)]
 
-    /// What any request to Google's APIs may carry, and what changes nothing here.
+    /// Parameters that any request to Google's APIs may have, and that change nothing here.
     private static let ignored: Set<String> = ["key", "alt", "prettyPrint", "$alt", "$prettyPrint"]
 
     /// - Parameter known: the names that the route reads.
@@ -18,7 +18,7 @@ package struct RESTParameters: Sendable {
                     part.split(separator: "+", omittingEmptySubsequences: false).joined(separator: " "))
             }
             guard let name = parts[0], let value = parts.count == 2 ? parts[1] : "" else {
-                throw .invalidArgument("the query parameter \"\(pair)\" is not well encoded")
+                throw .invalidArgument("the query parameter \"\(pair)\" is not valid percent-encoding")
             }
             guard !Self.ignored.contains(name) else { continue }
             guard known.contains(name) else { throw .invalidArgument("unknown query parameter \"\(name)\"") }
@@ -27,7 +27,7 @@ package struct RESTParameters: Sendable {
         self.values = values
     }
 
-    /// The last one of this name.
+    /// The last value of this name.
     package subscript(_ name: String) -> String? { values.last { $0.name == name }?.value }
 
     package func boolean(_ name: String) throws(DocumentError) -> Bool? {
@@ -39,6 +39,6 @@ package struct RESTParameters: Sendable {
         }
     }
 
-    /// All of this name.
+    /// All values of this name.
     package func all(_ name: String) -> [String] { values.filter { $0.name == name }.map(\.value) }
 }

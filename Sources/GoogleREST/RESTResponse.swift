@@ -3,7 +3,7 @@ package import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// The responses of Google's REST APIs.
+/// Responses in the format of Google's REST APIs.
 package enum RESTResponse {
     package static func json(_ bytes: [UInt8], status: HTTPResponse.Status) -> Response {
         Response(

@@ -2,7 +2,7 @@ import DocumentModel
 @testable import FirestoreAPI
 import Testing
 
-/// The table that `firestore.rules` answers in the same way.
+/// Cases that `firestore.rules` decides in the same way.
 struct ClientAccessTests {
     private static let database = DatabaseID(project: "demo-shop")
 

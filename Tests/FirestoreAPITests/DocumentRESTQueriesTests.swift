@@ -4,14 +4,14 @@ import DocumentModel
 import HTTPTypes
 import Testing
 
-/// Aggregations, explanations, partitions, batches and reads in the past over REST, as a table of exchanges.
+/// Aggregations, explanations, partitions, batches and reads in the past over REST, as requests and responses.
 struct DocumentRESTQueriesTests: RESTExchanges {
     private static let query = Query(collectionID: "c")
     private static let from = #""structuredQuery":{"from":[{"collectionId":"c"}]}"#
 
     private func field(_ dotted: String) throws -> FieldPath { try FieldPath(dotted) }
 
-    @Test func aggregationsAreAnsweredUnderTheirNames() async throws {
+    @Test func aggregationsAreReturnedUnderTheirAliases() async throws {
         let fields: [AggregateField] = [.count(upTo: 7), .sum(try field("a.b")), .average(try field("`x y`"))]
         let service = ScriptedDocuments([
             .init(
@@ -33,15 +33,15 @@ struct DocumentRESTQueriesTests: RESTExchanges {
     }
 
     @Test(arguments: [
-        ("[]", "1 to 5 aggregations, the limit, and not 0"),
-        (#"[{"count":{"upTo":-1}}]"#, "upTo is not negative"),
+        ("[]", "1 to 5 aggregations; this one has 0"),
+        (#"[{"count":{"upTo":-1}}]"#, "upTo must not be negative"),
         (#"[{"count":{},"alias":"a"},{"count":{},"alias":"a"}]"#, #"two aggregations have the alias "a""#),
         (#"[{"count":{},"alias":"__a__"}]"#, "reserved form"),
-        (#"[{"sum":{"field":{"fieldPath":"__name__"}}}]"#, "__name__ is no number"),
-        (#"[{"sum":{}}]"#, "needs its field"), (#"[{}]"#, "one of count, sum and avg"),
-        (#"[{"count":{},"sum":{"field":{"fieldPath":"a"}}}]"#, "this is its second"),
+        (#"[{"sum":{"field":{"fieldPath":"__name__"}}}]"#, "__name__ is not a number"),
+        (#"[{"sum":{}}]"#, "needs field"), (#"[{}]"#, "one of count, sum and avg"),
+        (#"[{"count":{},"sum":{"field":{"fieldPath":"a"}}}]"#, "this is the second"),
     ])
-    func impossibleAggregationsAreRefused(aggregations: String, reason: String) async throws {
+    func invalidAggregationsAreRefused(aggregations: String, reason: String) async throws {
         let service = ScriptedDocuments()
         let answer = try await exchange(
             .post, Self.root + ":runAggregationQuery",
@@ -51,7 +51,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
         #expect(service.isDone)
     }
 
-    @Test func pastStatesAreReadWhereTheRequestSaysSo() async throws {
+    @Test func readTimeReadsAPastState() async throws {
         let past = ReadConsistency.at(Self.time)
         let readTime = #""readTime":"\#(Self.timeText)""#
         let service = ScriptedDocuments([
@@ -82,7 +82,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
         #expect(both.status == 400 && both.body.contains("exclude each other"))
     }
 
-    @Test func explanationsStandBehindTheResults() async throws {
+    @Test func explanationsFollowTheResults() async throws {
         let cost = QueryExplanation.Cost(
             documentsReturned: 1, indexEntriesRead: 2, documentsRead: 3, microseconds: 1_000_500)
         let explanation = QueryExplanation(
@@ -113,7 +113,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
         #expect(service.isDone)
     }
 
-    @Test func partitionsComePageByPage() async throws {
+    @Test func partitionsAreReturnedPageByPage() async throws {
         let points = try ["c/b", "c/d", "c/f"].map { try Self.path($0) }
         let step = ScriptedDocuments.Step(
             .partition(Self.query, points: 3, .strong), .partitioned(points, readTime: Self.time))
@@ -136,7 +136,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
         #expect(service.isDone)
     }
 
-    @Test func writesOfABatchEachHaveTheirStatus() async throws {
+    @Test func eachWriteOfABatchHasItsStatus() async throws {
         let writes = try ["c/a", "c/b"].map { Write(path: try Self.path($0), operation: .delete) }
         let results: [Result<WriteResult, DocumentError>] = [
             .success(WriteResult(updateTime: Self.time, transformResults: [])),
@@ -156,7 +156,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
     @Test(arguments: [
         (#""orderBy":[{"field":{"fieldPath":"a-b"}}]"#, "put it in backticks"),
         (#""orderBy":[{"field":{"fieldPath":"0"}}]"#, "put it in backticks"),
-        (#""startAt":{"values":[{"nullValue":null}]}"#, "the query spells out 0 orders"),
+        (#""startAt":{"values":[{"nullValue":null}]}"#, "the query has only 0 explicit orders"),
         (
             #""orderBy":[{"field":{"fieldPath":"__name__"}}],"startAt":{"values":[{"stringValue":"a"}]}"#,
             "document names, as referenceValue"
@@ -164,10 +164,10 @@ struct DocumentRESTQueriesTests: RESTExchanges {
         (
             #""where":{"fieldFilter":{"field":{"fieldPath":"__name__"},"op":"EQUAL","value":"#
                 + #"{"referenceValue":"projects/other/databases/(default)/documents/c/a"}}}"#,
-            "is not in the database that is asked"
+            "is not in the database of the request"
         ),
     ])
-    func queriesThatOnlyTheStoreWouldTakeAreRefused(part: String, reason: String) async throws {
+    func queriesThatOnlyTheStoreAcceptsAreRefused(part: String, reason: String) async throws {
         let service = ScriptedDocuments()
         let answer = try await exchange(
             .post, Self.root + ":runQuery", #"{"structuredQuery":{"from":[{"collectionId":"c"}],\#(part)}}"#,
@@ -177,7 +177,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
     }
 }
 
-/// A sentence as it stands inside of a JSON text.
+/// A message as it is escaped in a JSON string.
 private enum JSONQuote {
     static func inside(_ text: String) -> String {
         text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"")

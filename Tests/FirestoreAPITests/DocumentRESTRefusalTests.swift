@@ -6,7 +6,7 @@ import HummingbirdTesting
 import NIOCore
 import Testing
 
-/// What the REST surface refuses, and to whom it speaks.
+/// Requests that the REST API refuses, and clients that it accepts.
 struct DocumentRESTRefusalTests: RESTExchanges {
     @Test(arguments: [
         (
@@ -28,7 +28,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         (
             ":commit", "{\"writes\":[{\"delete\":\"\(name)/u/a\",\"verify\":\"\(name)/u/a\"}]}",
             .invalidArgument,
-            "writes[0].verify: a write does one thing; this is its second"
+            "writes[0].verify: a write has only one operation; this is the second"
         ),
         (
             ":commit", "{\"writes\":[{\"delete\":\"\(name)/u/a\",\"updateMask\":{}}]}",
@@ -38,7 +38,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         (":runQuery", "{}", .invalidArgument, "a request needs its structuredQuery"),
         (
             ":runQuery", "{\"structuredQuery\":{\"from\":[{\"collectionId\":\"a/b/c\"}]}}", .invalidArgument,
-            "structuredQuery.from[0].collectionId: a collection id has no slash"
+            "structuredQuery.from[0].collectionId: a collection id must not contain a slash"
         ),
         (
             ":runQuery", "{\"structuredQuery\":{\"from\":[{\"collectionId\":\"u\"}],\"limit\":-1}}", .invalidArgument,
@@ -46,20 +46,20 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         ),
         (
             ":runQuery", "{\"structuredQuery\":{\"from\":[]}}", .invalidArgument,
-            "structuredQuery.from: \"from\" names one collection, not 0"
+            "structuredQuery.from: \"from\" must name one collection, not 0"
         ),
         (":listen", "{}", .unimplemented, "listen is not available over REST"),
         (":runAggregationQuery", "{}", .invalidArgument, "a request needs its structuredAggregationQuery"),
-        (":nonsense", "{}", .notFound, "there is no method \"nonsense\" of "),
+        (":nonsense", "{}", .notFound, "the method \"nonsense\" doesn't exist on "),
         (
             "/u/a", "{}", .invalidArgument,
             "\"u/a\" names a document; a collection path has an odd number of segments, such as users"
         ),
         ("/u?documentID=a", "{}", .invalidArgument, "unknown query parameter \"documentID\""),
-        ("/u?documentId=a%2Fb", "{}", .invalidArgument, "documentId: a document's id has no slash"),
-        (":rollback", "{\"transaction\":\"AAAA\"}", .invalidArgument, "transaction: \"AAAA\" is no transaction"),
+        ("/u?documentId=a%2Fb", "{}", .invalidArgument, "documentId: a document id must not contain a slash"),
+        (":rollback", "{\"transaction\":\"AAAA\"}", .invalidArgument, "transaction: \"AAAA\" is not a transaction id"),
     ])
-    func impossibleRequestsAreRefusedBeforeTheStore(
+    func invalidRequestsAreRefusedBeforeTheyReachTheStore(
         path: String, body: String, code: StatusCode, message: String
     ) async throws {
         let service = ScriptedDocuments()
@@ -74,7 +74,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         let large = String(repeating: " ", count: 5000)
         #expect(
             try await exchange(.post, Self.root + ":commit", large, of: ScriptedDocuments())
-                == error(.invalidArgument, "the request's body is larger than 4096 bytes, the limit"))
+                == error(.invalidArgument, "the request body is larger than the limit of 4096 bytes"))
     }
 
     @Test func otherDatabasesAreNotServed() async throws {
@@ -94,14 +94,14 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         ("Bearer owner", .unauthenticated, "the ID token is not valid"),
         ("Bearer down", .unavailable, "no keys"),
     ])
-    func inProductionOnlyVerifiedTokensCount(authorization: String, code: StatusCode, message: String) async throws {
+    func productionAcceptsOnlyVerifiedTokens(authorization: String, code: StatusCode, message: String) async throws {
         let answer = try await exchange(
             .get, Self.root + "/u/a", headers: [.authorization: authorization], isDevelopment: false,
             of: ScriptedDocuments())
         #expect(answer == error(code, message))
     }
 
-    @Test func clearingIsForDevelopmentAlone() async throws {
+    @Test func documentsCanBeClearedInDevelopmentOnly() async throws {
         let service = ScriptedDocuments()
         let path = "/emulator" + Self.root
         #expect(try await exchange(.delete, path, headers: [:], of: service) == RESTAnswer(status: 200, body: "{}"))
@@ -109,7 +109,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         #expect(service.clearCount == 1)
     }
 
-    @Test func browsersOfAnyOriginMayAsk() async throws {
+    @Test func browsersOnAnyOriginAreAllowed() async throws {
         let requested = try #require(HTTPField.Name("Access-Control-Request-Headers"))
         let preflight = try await exchange(
             .options, Self.root + ":commit", headers: [.origin: "http://a.example", requested: "authorization,x-goog"],

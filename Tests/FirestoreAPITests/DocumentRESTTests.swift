@@ -7,11 +7,11 @@ import HummingbirdTesting
 import NIOCore
 import Testing
 
-/// The REST surface as a table of exchanges: what is asked of the store, and what the client reads.
+/// The REST API as exchanges: a request, the operation that it leads to, and the response.
 struct DocumentRESTTests: RESTExchanges {
     // MARK: Documents
 
-    @Test func getAnswersTheDocument() async throws {
+    @Test func getReturnsTheDocument() async throws {
         let service = ScriptedDocuments([
             .init(
                 .get([try Self.path("users/a:b c")], .strong),
@@ -22,7 +22,7 @@ struct DocumentRESTTests: RESTExchanges {
         #expect(service.isDone)
     }
 
-    @Test func getInATransactionAnswersTheMaskedFields() async throws {
+    @Test func getInATransactionReturnsTheMaskedFields() async throws {
         let fields: [String: Value] = ["a": .map(["b": .integer(1), "c": .integer(2)]), "d": .null]
         let service = ScriptedDocuments([
             .init(
@@ -55,7 +55,7 @@ struct DocumentRESTTests: RESTExchanges {
         #expect(answer == RESTAnswer(status: 200, body: Self.json("u/a", #"{"n":{"nullValue":null}}"#)))
     }
 
-    @Test func patchWithAMaskUpdatesAndWithoutSets() async throws {
+    @Test func patchUpdatesWithAMaskAndSetsWithoutOne() async throws {
         let result = Self.committed(WriteResult(updateTime: Self.time, transformResults: []))
         let read = DocumentRequest.get([try Self.path("u/a")], .strong)
         let after = DocumentResponse.documents([try Self.document("u/a", ["n": .null])], readTime: Self.time)
@@ -89,7 +89,7 @@ struct DocumentRESTTests: RESTExchanges {
         #expect(service.isDone)
     }
 
-    @Test func deleteCarriesItsPrecondition() async throws {
+    @Test func deletePassesOnItsPrecondition() async throws {
         let write = Write(path: try Self.path("u/a"), operation: .delete, precondition: .exists(true))
         let refused = DocumentError(.notFound, "no document u/a")
         let service = ScriptedDocuments([
@@ -103,7 +103,7 @@ struct DocumentRESTTests: RESTExchanges {
         #expect(try await exchange(.delete, path, of: service) == error(.notFound, "no document u/a"))
     }
 
-    @Test func listGoesOnFromItsToken() async throws {
+    @Test func listContinuesFromItsPageToken() async throws {
         var query = Query(collectionID: "u")
         query.orderBy = [.init(try FieldPath("n"), descending: true), .init(.documentID, descending: true)]
         query.limit = 2

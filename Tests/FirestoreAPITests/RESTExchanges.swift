@@ -6,7 +6,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 
-/// What a request to the REST surface of `demo-shop` over a scripted service is answered.
+/// Sends requests to the REST API of `demo-shop` over a scripted service.
 protocol RESTExchanges {}
 
 extension RESTExchanges {

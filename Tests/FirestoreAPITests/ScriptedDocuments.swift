@@ -1,7 +1,7 @@
 import DocumentModel
 import Synchronization
 
-/// A document service that expects certain requests in a certain order and gives each its answer.
+/// A document service that expects certain requests in order, and returns their scripted responses.
 final class ScriptedDocuments: DocumentService {
     struct Step: Sendable {
         var request: DocumentRequest

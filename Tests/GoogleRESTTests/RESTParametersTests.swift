@@ -5,7 +5,7 @@ import Testing
 
 @testable import GoogleREST
 
-/// What is common to Google's REST APIs: query parameters, bodies and errors.
+/// The common parts of Google's REST APIs: query parameters, bodies and errors.
 @Suite struct RESTParametersTests {
     @Test func knownParametersAreDecoded() throws {
         let parameters = try RESTParameters("a=x+y%2B&b&a=z&key=ignored&%24alt=json", known: ["a", "b"])
@@ -17,13 +17,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("c=1", "unknown query parameter \"c\""), ("a=%zz", "the query parameter \"a=%zz\" is not well encoded"),
-    ]) func otherParametersAreRefused(query: String, message: String) {
+        ("c=1", "unknown query parameter \"c\""),
+        ("a=%zz", "the query parameter \"a=%zz\" is not valid percent-encoding"),
+    ]) func unknownParametersAreRefused(query: String, message: String) {
         let error = #expect(throws: DocumentError.self) { try RESTParameters(query, known: ["a"]) }
         #expect(error == .invalidArgument(message))
     }
 
-    @Test func aBooleanIsWrittenOut() throws {
+    @Test func booleansAreTrueOrFalse() throws {
         let parameters = try RESTParameters("yes=true&no=false&odd=1", known: ["yes", "no", "odd"])
         #expect(try parameters.boolean("yes") == true)
         #expect(try parameters.boolean("no") == false)
@@ -31,7 +32,7 @@ import Testing
         #expect(throws: DocumentError.self) { try parameters.boolean("odd") }
     }
 
-    @Test func aBodyThatIsNoJSONIsRefusedWithItsPlace() {
+    @Test func aBodyThatIsNotJSONIsRefusedWithItsPosition() {
         let error = #expect(throws: DocumentError.self) { try RESTBody(ByteBuffer(string: "{\n  \"a\": nul}")) }
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.hasPrefix("the body, line 2, column 8") == true)
@@ -41,7 +42,7 @@ import Testing
         #expect(try RESTBody(ByteBuffer()).read { $0["a"] == nil })
     }
 
-    @Test func anErrorIsWrittenAsGoogleDoes() {
+    @Test func errorsHaveGooglesFormat() {
         var text = JSONText()
         text.error(DocumentError(.notFound, "no \"a\""))
         #expect(

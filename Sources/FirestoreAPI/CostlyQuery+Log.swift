@@ -3,7 +3,7 @@ import DocumentStore
 package import Logging
 
 extension CostlyQuery {
-    /// One line, with the index as it is to be pasted into `firestore.indexes.json`.
+    /// Logs the query, with the suggested index in the format of `firestore.indexes.json`.
     package func log(to logger: Logger) {
         var metadata: Logger.Metadata = [
             "query.shape": "\(shape)",

@@ -2,15 +2,15 @@ import DocumentModel
 import FirestoreJSON
 import HostJSON
 
-/// Which state a read sees, as `transaction`, `newTransaction` and `readTime` of its request say.
-enum RESTSelector {
+/// The state that a read sees, selected by its request's `transaction`, `newTransaction` or `readTime`.
+enum RESTConsistencySelector {
     case at(ReadConsistency)
-    /// In a transaction that begins with the read.
+    /// In a new transaction that begins with the read.
     case new(TransactionMode)
 
-    static let strong = RESTSelector.at(.strong)
+    static let strong = RESTConsistencySelector.at(.strong)
 
-    /// - Returns: whether the member is one of the three.
+    /// - Returns: whether the member is one of the three selectors.
     mutating func read(_ member: JSONNode.Member) throws(JSONProblem) -> Bool {
         guard ["transaction", "newTransaction", "readTime"].contains(member.key) else { return false }
         guard case .at(.strong) = self else {
@@ -27,10 +27,11 @@ enum RESTSelector {
 }
 
 extension DocumentREST {
-    /// Answers an array, which begins with the new transaction where one was asked for. One whose read fails is rolled
-    /// back: its id never reaches the client.
+    /// Responds with an array, which begins with the new transaction if the request asks for one.
+    ///
+    /// If the read fails, the new transaction is rolled back, because the client never receives its id.
     func reading(
-        _ selector: RESTSelector, _ principal: Principal,
+        _ selector: RESTConsistencySelector, _ principal: Principal,
         _ body: (ReadConsistency, inout JSONText) async throws(DocumentError) -> Void
     ) async throws(DocumentError) -> JSONText {
         var text = JSONText()
@@ -45,7 +46,8 @@ extension DocumentREST {
             do throws(DocumentError) {
                 try await body(.transaction(transaction), &text)
             } catch {
-                // The read's own error is what the client needs; a transaction that is left ends by its idle limit.
+                // The client needs the read's own error. If the rollback fails, the transaction expires when it has
+                // been idle too long.
                 try? await rollback(transaction, principal)
                 throw error
             }
@@ -57,18 +59,18 @@ extension DocumentREST {
     func checkParent(_ node: JSONNode, _ parent: DocumentPath?) throws(JSONProblem) {
         let name = parent.map { DocumentName(database: database, path: $0).description }
         guard try node.string() == name ?? database.documentsRoot else {
-            throw node.problem("this is not the parent in the URL")
+            throw node.problem("the parent differs from the one in the URL")
         }
     }
 }
 
 extension JSONText {
-    /// Separates an element of an array from the one before it.
+    /// Separates an array element from the one before it.
     mutating func element() {
         if bytes.count > 1 { raw(",") }
     }
 
-    /// Ends an element with the time it was read at.
+    /// Ends an element with the time at which it was read.
     mutating func readTime(_ time: Timestamp) {
         raw(",\"readTime\":")
         string(time.rfc3339)

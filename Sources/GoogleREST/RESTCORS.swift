@@ -1,8 +1,9 @@
 package import Hummingbird
 
-/// What lets browsers ask from any page.
-package enum RESTCrossOrigin {
-    /// Reflects the page's origin and the headers that a preflight asks for; nothing where no browser asks.
+/// CORS for APIs that browsers on any origin may call.
+package enum RESTCORS {
+    /// Reflects the page's origin and the headers that a preflight requests. Does nothing if no browser sent the
+    /// request.
     package static func allow(_ request: HTTPFields, in response: inout HTTPFields) {
         guard let origin = request[.origin] else { return }
         response[.accessControlAllowOrigin] = origin

@@ -3,21 +3,21 @@ import OutboundHTTP
 import TokenVerification
 import Synchronization
 
-/// The access tokens of the service account that the process runs as, from Google Cloud's metadata server.
+/// Access tokens of the process's service account, from Google Cloud's metadata server.
 ///
-/// One is kept until shortly before it expires, and however many ask, one fetch is under way at a time.
+/// A token is cached until shortly before it expires. Concurrent callers share one fetch.
 final class AccessTokens: Sendable {
     private struct State {
         var held: (text: String, freshUntil: Int64)?
         var fetch: Task<Result<String, OutboundError>, Never>?
     }
 
-    private enum Way {
+    private enum Source {
         case held(String)
         case fetch(Task<Result<String, OutboundError>, Never>)
     }
 
-    /// Seconds before its end at which a token is fetched anew: the metadata server has a new one by then.
+    /// How many seconds before its expiry a token is refreshed; by then the metadata server has a new one.
     private static let margin: Int64 = 225
     private static let limits = OutboundLimits(maxBytes: 64 * 1024, whole: .seconds(5))
 
@@ -44,7 +44,7 @@ final class AccessTokens: Sendable {
             state.fetch = fetch
             return .fetch(fetch)
         }
-        switch way {
+        switch source {
         case .held(let text): return text
         case .fetch(let fetch): return try await fetch.value.get()
         }
@@ -57,7 +57,7 @@ final class AccessTokens: Sendable {
         return state.withLock { state in
             state.fetch = nil
             return result.map { token in
-                // One that is near its end already is still of use, for half of what is left.
+                // A token that is about to expire is still used for half of its remaining lifetime.
                 state.held = (token.text, began + max(token.lifetime - Self.margin, token.lifetime / 2))
                 return token.text
             }

@@ -5,9 +5,9 @@ import HostJSON
 import OutboundHTTP
 import TextFormats
 
-/// Firestore's REST API at another place, as one that asks it.
+/// A client of Firestore's REST API.
 struct FirestoreService: Sendable {
-    /// Waits before a further try.
+    /// Waits before a retry.
     typealias Pause = @Sendable (_ seconds: Double) async -> Void
 
     let database: DatabaseID
@@ -18,27 +18,27 @@ struct FirestoreService: Sendable {
     let tokens: AccessTokens?
     let pause: Pause
 
-    /// Of an answer's text. It is held and taken apart as a whole.
+    /// The limit on a response's text, which is held and parsed as a whole.
     static let maxAnswerBytes = 16 * 1024 * 1024
     private static let limits = OutboundLimits(maxBytes: maxAnswerBytes, whole: .seconds(60))
     private static let backoff = Backoff(min: 0.1, max: 5)
     private static let maxTries = 3
 
-    /// Asks for one thing.
+    /// Sends one request and returns its response.
     ///
-    /// What the service can't be asked for now is tried again a little later, unless it may have been done and doing it
-    /// twice is not the same as once.
+    /// A request that couldn't be sent is retried after a delay. A request whose response was lost is only retried if
+    /// it is repeatable, that is, if processing it twice has the same effect as once.
     ///
     /// - Parameters:
     ///   - verb: the custom method, such as `runQuery`.
-    ///   - parent: the document that it is below; nil for the database's root.
-    ///   - isCut: whether it ends where its task is cancelled. What else the service has to do is waited for, since it is
-    ///     then known what became of it; only what isn't sent yet never is.
-    /// - Throws: the service's refusal; `unavailable` where it can't be reached or the answer was lost, as Google's own
-    ///   clients have it; `deadlineExceeded` after a minute; `resourceExhausted` where the answer is too large.
+    ///   - parent: the document that the request is below; nil for the database's root.
+    ///   - isCancellable: whether the request ends when its task is cancelled. If not, it is only dropped before it
+    ///     is sent; once sent, its response is awaited, so that its outcome is known.
+    /// - Throws: the service's error; `unavailable` if the service can't be reached or the response was lost, as with
+    ///   Google's own clients; `deadlineExceeded` after a minute; `resourceExhausted` if the response is too large.
     func ask(
         _ verb: String, below parent: DocumentPath? = nil, _ body: JSONText, isRepeatable: Bool = true,
-        isCut: Bool = true
+        isCancellable: Bool = true
     ) async throws(DocumentError) -> JSONNode {
         let path = parent.map { "/" + PercentEncoding.encoded($0.string) } ?? ""
         let budget = ResponseBudget.current
@@ -52,7 +52,7 @@ struct FirestoreService: Sendable {
             guard !Task.isCancelled else { throw Self.cancelled }
             let refusal: DocumentError
             let mayRepeat: Bool
-            let answer = isCut ? await send(request) : await Task { await send(request) }.value
+            let answer = isCancellable ? await send(request) : await Task { await send(request) }.value
             switch answer {
             case .success(let answer) where answer.status == 200: return try Self.parse(answer.body)
             case .success(let answer):
@@ -75,7 +75,7 @@ struct FirestoreService: Sendable {
         }
     }
 
-    /// Waits as long as it takes others to get out of the way.
+    /// Waits with exponential backoff, so that competing transactions can finish.
     func wait(afterFailures failures: Int) async {
         await pause(Self.backoff.pause(afterFailures: failures) * .random(in: 0.5...1))
     }
@@ -109,7 +109,7 @@ struct FirestoreService: Sendable {
     private static func refusal(_ answer: OutboundResponse) -> DocumentError {
         if let node = try? JSONParser.parse(answer.body), let error = node.error { return error }
         return DocumentError(
-            StatusCode(httpStatus: answer.status), "the document service answers with status \(answer.status)")
+            StatusCode(httpStatus: answer.status), "the document service returned status \(answer.status)")
     }
 
     private static func error(_ failure: OutboundError, _ verb: String, isRepeatable: Bool) -> DocumentError {
@@ -128,20 +128,20 @@ struct FirestoreService: Sendable {
         case .tooLarge, .outOfMemory:
             return DocumentError(
                 .resourceExhausted,
-                "one answer of the document service may have \(maxAnswerBytes / 1_048_576) MiB, the limit; ask for "
-                    + "fewer documents, page by page\(doubt)")
+                "the response of the document service exceeds the limit of \(maxAnswerBytes / 1_048_576) MiB; request "
+                    + "fewer documents, page by page\(caveat)")
         }
     }
 
     static let cancelled = DocumentError(.cancelled, "the invocation is over")
 
     static func unreadable(_ why: String) -> DocumentError {
-        DocumentError(.internal, "the document service's answer can't be read: \(why)")
+        DocumentError(.internal, "the response of the document service is invalid: \(why)")
     }
 }
 
 extension JSONNode {
-    /// Reads an answer, or a part of it.
+    /// Reads a response, or a part of it.
     func answer<Message>(
         _ body: (JSONNode) throws(JSONProblem) -> Message
     ) throws(DocumentError) -> Message {
@@ -153,7 +153,7 @@ extension JSONNode {
         }
     }
 
-    /// The messages of a stream, which stand in an array; the stream may end in an error.
+    /// The messages of a streamed response, which is an array. The last one may be an error.
     func stream() throws(DocumentError) -> [JSONNode] {
         let elements = try answer { (node) throws(JSONProblem) in try node.elements() }
         if let error = elements.last?.error { throw error }

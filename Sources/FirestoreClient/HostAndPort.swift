@@ -1,4 +1,4 @@
-/// The form in which variables say where an emulator is: `127.0.0.1:8080`, `localhost:8080`, `[::1]:8080`.
+/// The format of variables that name an emulator's address: `127.0.0.1:8080`, `localhost:8080`, `[::1]:8080`.
 package enum HostAndPort {
     package static func isValid(_ text: String) -> Bool {
         guard let colon = text.lastIndex(of: ":"), colon != text.startIndex else { return false }

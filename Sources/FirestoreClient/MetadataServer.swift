@@ -2,7 +2,7 @@ import DocumentModel
 package import HostProcess
 package import OutboundHTTP
 
-/// Google's cloud tells a machine what it is at an address that only its own machines have.
+/// Google Cloud's metadata server, which describes the machine and is reachable from Google Cloud's machines only.
 package struct MetadataServer: Sendable {
     private let host: String
     private let transport: any OutboundTransport
@@ -18,7 +18,7 @@ package struct MetadataServer: Sendable {
 
     /// The project that the machine belongs to.
     ///
-    /// - Throws: a sentence that says what to do in place of asking.
+    /// - Throws: an error that tells the operator what to set instead.
     package func project() async throws(HostError) -> String {
         let answer: OutboundResponse
         do throws(OutboundError) {
@@ -29,15 +29,15 @@ package struct MetadataServer: Sendable {
         } catch {
             throw failure("can't be reached: \(error.reason)")
         }
-        guard answer.status == 200 else { throw failure("answers with status \(answer.status)") }
+        guard answer.status == 200 else { throw failure("returned status \(answer.status)") }
         let project = String(decoding: answer.body, as: UTF8.self).filter { !$0.isWhitespace }
-        guard ProjectID.isValid(project) else { throw failure("answers with what is no project id") }
+        guard ProjectID.isValid(project) else { throw failure("returned an invalid project id") }
         return project
     }
 
     private func failure(_ reason: String) -> HostError {
         HostError(
-            "the project isn't known: GOOGLE_CLOUD_PROJECT isn't set, and the metadata server \(host) \(reason). Set it "
+            "the project is unknown: GOOGLE_CLOUD_PROJECT isn't set, and the metadata server \(host) \(reason). Set it "
                 + "to your Firebase project's id")
     }
 }

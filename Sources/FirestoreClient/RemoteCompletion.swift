@@ -1,17 +1,17 @@
 import DocumentModel
 import Crypto
 
-/// The answer that was given under an idempotency key, as a document beside all others.
+/// A kept answer, stored as a document among all others.
 ///
-/// It is written in the commit that the answer belongs to. Nothing deletes it here: a policy that deletes documents by
-/// their field `expires` does, where there is one.
+/// It is written in the commit of the invocation that it answers. The host never deletes it; a TTL policy on the field
+/// `expires` can.
 enum RemoteCompletion {
-    /// Not for functions to use.
+    /// A collection that functions must not use.
     static let collection = "functions-host-completions"
-    /// Bytes of an answer that a document holds beside its other fields.
+    /// The most bytes of an answer that fit into a document beside its other fields.
     private static let maxAnswer = 1_000_000
 
-    /// The key's digest: keys and users' ids may have any length and hold any byte.
+    /// The document's id is a digest, because keys and user ids may have any length and contain any byte.
     static func path(of key: CompletionKey) throws(DocumentError) -> DocumentPath {
         let text = "\(key.scope.utf8.count) \(key.scope)\(key.key)"
         let digits = SHA256.hash(data: Array(text.utf8)).map { byte in
@@ -20,15 +20,15 @@ enum RemoteCompletion {
         return try DocumentPath("\(collection)/\(digits.joined())")
     }
 
-    /// - Throws: `failedPrecondition` where a document can't hold the answer.
+    /// - Throws: `failedPrecondition` if the answer doesn't fit into a document.
     static func write(
         _ answer: [UInt8], for key: CompletionKey, _ precondition: Write.Precondition, at now: Timestamp
     ) throws(DocumentError) -> Write {
         guard answer.count <= maxAnswer else {
             throw DocumentError(
                 .failedPrecondition,
-                "the answer has \(answer.count) bytes; under an Idempotency-Key a function that is served alone may answer "
-                    + "\(maxAnswer), the limit")
+                "the response has \(answer.count) bytes; with an Idempotency-Key, a standalone function may return "
+                    + "at most \(maxAnswer)")
         }
         let fields: [String: Value] = [
             "fingerprint": .bytes(key.fingerprint), "answer": .bytes(answer),
@@ -37,7 +37,7 @@ enum RemoteCompletion {
         return Write(path: try path(of: key), operation: .set(fields), precondition: precondition)
     }
 
-    /// The answer to somebody who comes with the key; nil where its time is over, so that the work is done anew.
+    /// The response to a call with this key; nil if the kept answer has expired, so that the call runs again.
     static func response(to key: CompletionKey, in document: Document, at now: Timestamp) -> DocumentResponse? {
         guard case .bytes(let fingerprint)? = document.fields["fingerprint"],
             case .bytes(let answer)? = document.fields["answer"],

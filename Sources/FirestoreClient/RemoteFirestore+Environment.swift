@@ -4,11 +4,12 @@ import OutboundHTTP
 import TokenVerification
 
 extension RemoteFirestore {
-    /// Where the environment says that documents are: with `FIRESTORE_EMULATOR_HOST` at that address, without
-    /// encryption and in the owner's name, else in Cloud Firestore, in the name of the service account that the metadata
-    /// server gives tokens of. `GCE_METADATA_HOST` names another of these.
+    /// Connects to the documents that the environment selects.
     ///
-    /// - Throws: where `FIRESTORE_EMULATOR_HOST` is no host and port.
+    /// With `FIRESTORE_EMULATOR_HOST` these are at that address, without encryption and as the owner. Otherwise they
+    /// are in Cloud Firestore, as the service account of the metadata server, whose host `GCE_METADATA_HOST` overrides.
+    ///
+    /// - Throws: if `FIRESTORE_EMULATOR_HOST` is not a host and port.
     package static func fromEnvironment(
         project: String, environment: [String: String]
     ) throws(HostError) -> RemoteFirestore {
@@ -20,7 +21,7 @@ extension RemoteFirestore {
         if let emulator = environment["FIRESTORE_EMULATOR_HOST"], !emulator.isEmpty {
             guard HostAndPort.isValid(emulator) else {
                 throw HostError(
-                    "FIRESTORE_EMULATOR_HOST is \"\(emulator)\", which is no host and port; write one such as "
+                    "FIRESTORE_EMULATOR_HOST is \"\(emulator)\", which is not a host and port such as "
                         + "127.0.0.1:8080")
             }
             origin = "http://\(emulator)"

@@ -3,7 +3,7 @@ import FirestoreJSON
 import HostJSON
 import Synchronization
 
-/// What functions read.
+/// The read operations.
 extension RemoteFirestore {
     func get(
         _ paths: [DocumentPath], _ consistency: ReadConsistency, _ context: OperationContext
@@ -16,14 +16,14 @@ extension RemoteFirestore {
         var documents: [Document?] = []
         for path in paths {
             guard let document = found[path] else {
-                throw FirestoreService.unreadable("it tells nothing of \"\(path)\", which was asked for")
+                throw FirestoreService.unreadable("\"\(path)\" was requested and is missing")
             }
             documents.append(document)
         }
         return .documents(documents, readTime: readTime ?? now())
     }
 
-    /// Reads the answer to a batchGet, which is in no order.
+    /// Reads the response to a batchGet, which is in no particular order.
     func documents(
         _ stream: [JSONNode]
     ) throws(DocumentError) -> (found: [DocumentPath: Document?], readTime: Timestamp?) {
@@ -67,13 +67,13 @@ extension RemoteFirestore {
             ? try await run(query, explain: options, consistency, context)
             : try await run(query, fields, explain: options, consistency, context)
         guard let explanation = answer.explanation else {
-            throw DocumentError(.unimplemented, "the document service explains no queries")
+            throw DocumentError(.unimplemented, "the document service doesn't support explaining queries")
         }
         return .explained(
             explanation, results: answer.documents, values: answer.values, readTime: answer.readTime ?? now())
     }
 
-    /// All that the answer to a query tells.
+    /// The combined response to a query.
     private struct QueryAnswer {
         var documents: [Document] = []
         var values: [Value] = []
@@ -130,7 +130,7 @@ extension RemoteFirestore {
         }
         let isRun = explain?.analyze ?? true
         guard answer.values.count == (isRun ? fields.count : 0) else {
-            throw FirestoreService.unreadable("it has \(answer.values.count) of \(fields.count) values")
+            throw FirestoreService.unreadable("it contains \(answer.values.count) of \(fields.count) values")
         }
         return answer
     }
@@ -139,7 +139,7 @@ extension RemoteFirestore {
         _ query: Query, points: Int, _ consistency: ReadConsistency
     ) async throws(DocumentError) -> DocumentResponse {
         if case .transaction = consistency {
-            throw .invalidArgument("a query can't be split in a transaction of a document service elsewhere")
+            throw .invalidArgument("a query can't be partitioned in a transaction of a remote document service")
         }
         var paths: [DocumentPath] = []
         var token: String?
@@ -160,7 +160,7 @@ extension RemoteFirestore {
             token = try answer.answer { (answer) throws(JSONProblem) in
                 for partition in try answer["partitions"]?.elements() ?? [] {
                     guard case .reference(let name)? = try partition["values"]?.elements().first?.value() else {
-                        throw partition.problem("a partition begins at a document")
+                        throw partition.problem("a partition needs a document to begin at")
                     }
                     paths.append(name.path)
                 }
@@ -173,42 +173,42 @@ extension RemoteFirestore {
 }
 
 extension RemoteFirestore {
-    /// - Throws: `invalidArgument` where it is a transaction that isn't open for this owner.
+    /// - Throws: `invalidArgument` if the owner has no open transaction of this id.
     private func selector(
         _ consistency: ReadConsistency, _ context: OperationContext
-    ) throws(DocumentError) -> RemoteSelector {
+    ) throws(DocumentError) -> RemoteConsistencySelector {
         guard case .transaction(let id) = consistency else { return consistency.selector }
         let entry = try transactions.withLock { table throws(DocumentError) in try table.find(id, owner: context.owner)
         }
-        return .transaction(entry.remote)
+        return .transaction(entry.remoteID)
     }
 }
 
-/// Which state a read at the service sees.
-enum RemoteSelector {
+/// The state that a read at the service sees.
+enum RemoteConsistencySelector {
     case strong
     case transaction([UInt8])
     case at(Timestamp)
-    /// In a transaction that begins with the read.
+    /// In a new transaction that begins with the read.
     case new(TransactionMode, retrying: [UInt8]?)
 }
 
 extension ReadConsistency {
-    /// Of a read in no transaction.
-    fileprivate var selector: RemoteSelector {
+    /// The selector of a read outside a transaction.
+    fileprivate var selector: RemoteConsistencySelector {
         if case .at(let time) = self { .at(time) } else { .strong }
     }
 }
 
 extension JSONText {
-    /// Begins the body of a batchGet. A name that is asked for twice is answered once.
+    /// Begins the body of a batchGet. Duplicate paths are sent once.
     mutating func documents(_ paths: [DocumentPath], in database: DatabaseID) {
         raw("{\"documents\":")
         array(Set(paths)) { $0.name($1, in: database) }
     }
 
-    /// Ends a body with what its read sees.
-    mutating func consistency(_ selector: RemoteSelector) {
+    /// Ends a body with the state that its read sees.
+    mutating func consistency(_ selector: RemoteConsistencySelector) {
         switch selector {
         case .strong: break
         case .transaction(let id):

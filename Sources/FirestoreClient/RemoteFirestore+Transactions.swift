@@ -4,37 +4,38 @@ import GoogleREST
 import HostJSON
 import Synchronization
 
-/// What functions write, and their transactions.
+/// The write operations, and transactions.
 extension RemoteFirestore {
     /// Begins a transaction.
     ///
-    /// One that is tried again waits a little first, longer each time: the service gives no turns. Where the call has a
-    /// key, the document that keeps its answer is the first that the transaction reads. So of two calls under one key one
-    /// commits, and the other finds its answer.
+    /// A retry waits first, longer each time, because the service doesn't queue transactions that lost a conflict. If
+    /// the call has an idempotency key, the transaction first reads the document for the kept answer. So of two calls
+    /// with the same key, only one commits, and the other finds its answer.
     func begin(_ mode: TransactionMode, _ context: OperationContext) async throws(DocumentError) -> DocumentResponse {
-        try transactions.withLock { table throws(DocumentError) in try table.checkRoom() }
+        try transactions.withLock { table throws(DocumentError) in try table.checkCapacity() }
         let lost = if case .readWrite(let retrying) = mode { retrying } else { nil as TransactionID? }
         let retried = transactions.withLock { table in lost.flatMap { table.retry($0, owner: context.owner) } }
         let failures = retried.map { $0.failures + 1 } ?? 0
         if let retried {
-            if case .open = retried.phase { await abandon(retried.remote) }
+            if case .open = retried.phase { await rollBackAtService(retried.remoteID) }
             await service.wait(afterFailures: failures)
         }
-        var entry = RemoteTransactions.Entry(owner: context.owner, remote: [], failures: failures)
+        var entry = RemoteTransactions.Entry(owner: context.owner, remoteID: [], failures: failures)
         do throws(DocumentError) {
             if case .readWrite = mode, let key = context.completion {
-                if let response = try await begin(&entry, mode, retrying: retried?.remote, under: key) {
+                if let response = try await begin(&entry, mode, retrying: retried?.remoteID, under: key) {
                     return response
                 }
             } else {
                 var body = JSONText()
                 body.raw("{\"options\":")
-                body.transactionOptions(mode, retrying: retried?.remote)
+                body.transactionOptions(mode, retrying: retried?.remoteID)
                 body.raw("}")
-                entry.remote = try Self.transaction(try await service.ask("beginTransaction", body, isCut: false))
+                entry.remoteID = try Self.transaction(
+                    try await service.ask("beginTransaction", body, isCancellable: false))
             }
         } catch {
-            // A function's caller takes INVALID_ARGUMENT for a mistake of its own.
+            // A function's caller would take INVALID_ARGUMENT for a mistake of its own.
             guard error.code == .invalidArgument else { throw error }
             throw DocumentError(.failedPrecondition, error.message)
         }
@@ -46,9 +47,10 @@ extension RemoteFirestore {
             }, prefetched: [])
     }
 
-    /// Begins a transaction with the read of what is kept under a key.
+    /// Begins a transaction that reads the kept answer of a key.
     ///
-    /// - Returns: the answer where there is one already, or the refusal of a key that was used otherwise.
+    /// - Returns: the kept answer if there is one, or a failure if the key was used with other data; nil if the
+    ///   transaction goes on.
     private func begin(
         _ entry: inout RemoteTransactions.Entry, _ mode: TransactionMode, retrying: [UInt8]?, under key: CompletionKey
     ) async throws(DocumentError) -> DocumentResponse? {
@@ -56,17 +58,17 @@ extension RemoteFirestore {
         var body = JSONText()
         body.documents([path], in: database)
         body.consistency(.new(mode, retrying: retrying))
-        let stream = try await service.ask("batchGet", body, isCut: false).stream()
-        entry.remote = try Self.transaction(stream.first { $0["transaction"] != nil })
+        let stream = try await service.ask("batchGet", body, isCancellable: false).stream()
+        entry.remoteID = try Self.transaction(stream.first { $0["transaction"] != nil })
         let kept: Document?
         do throws(DocumentError) {
             kept = try documents(stream).found[path] ?? nil
         } catch {
-            await abandon(entry.remote)
+            await rollBackAtService(entry.remoteID)
             throw error
         }
         if let kept, let response = RemoteCompletion.response(to: key, in: kept, at: now()) {
-            await abandon(entry.remote)
+            await rollBackAtService(entry.remoteID)
             return response
         }
         entry.completion = kept.map { .updateTime($0.updateTime) } ?? .exists(false)
@@ -75,7 +77,7 @@ extension RemoteFirestore {
 
     private static func transaction(_ node: JSONNode?) throws(DocumentError) -> [UInt8] {
         guard let bytes = try? node?["transaction"]?.bytes(), !bytes.isEmpty else {
-            throw FirestoreService.unreadable("it tells no transaction")
+            throw FirestoreService.unreadable("the transaction id is missing")
         }
         return bytes
     }
@@ -87,31 +89,31 @@ extension RemoteFirestore {
         guard effects.isEmpty else { throw Self.noEffects }
         guard let id else { return .committed(try await commit(writes, transaction: nil)) }
         let entry = try transactions.withLock { table throws(DocumentError) in
-            try table.beginEnd(id, owner: context.owner)
+            try table.beginEnding(id, owner: context.owner)
         }
         do throws(DocumentError) {
             var all = writes
             if let answer, let key = context.completion, let precondition = entry.completion {
                 all.append(try RemoteCompletion.write(answer, for: key, precondition, at: now()))
             }
-            var result = try await commit(all, transaction: entry.remote)
+            var result = try await commit(all, transaction: entry.remoteID)
             result.writeResults.removeLast(all.count - writes.count)
             transactions.withLock { $0.remove(id) }
             return .committed(result)
         } catch {
             let isLost = error.code == .aborted
             let isKnown = transactions.withLock { table in
-                guard isLost else { return table.refused(id) }
-                table.lost(id)
+                guard isLost else { return table.reopen(id) }
+                table.markLost(id)
                 return true
             }
-            if !isKnown { leave(entry.remote) }
+            if !isKnown { rollBackInBackground(entry.remoteID) }
             throw error
         }
     }
 
-    /// A commit isn't sent a second time: where its answer is lost nobody knows what became of it. A function whose call
-    /// has a key learns it when it rolls back.
+    /// Commits once: if the response is lost, it is unknown whether the commit succeeded, so it isn't sent again. A
+    /// function whose call has a key finds out when it rolls back.
     private func commit(_ writes: [Write], transaction: [UInt8]?) async throws(DocumentError) -> CommitResult {
         var body = JSONText()
         body.raw("{\"writes\":")
@@ -121,9 +123,9 @@ extension RemoteFirestore {
             body.base64(transaction)
         }
         body.raw("}")
-        let answer = try await service.ask("commit", body, isRepeatable: false, isCut: false)
+        let answer = try await service.ask("commit", body, isRepeatable: false, isCancellable: false)
         return try answer.answer { (answer) throws(JSONProblem) in
-            guard let time = answer["commitTime"] else { throw answer.problem("it has no commitTime") }
+            guard let time = answer["commitTime"] else { throw answer.problem("commitTime is missing") }
             return CommitResult(
                 commitTime: try time.timestamp(), writeResults: try answer.writeResults(of: writes))
         }
@@ -135,11 +137,13 @@ extension RemoteFirestore {
         body.raw("{\"writes\":")
         body.array(writes) { $0.write($1, in: database) }
         body.raw("}")
-        let answer = try await service.ask("batchWrite", body, isRepeatable: false, isCut: false)
+        let answer = try await service.ask("batchWrite", body, isRepeatable: false, isCancellable: false)
         return try answer.answer { (answer) throws(JSONProblem) in
             let results = try answer.writeResults(of: writes)
             let states = try answer["status"]?.elements() ?? []
-            guard states.count == writes.count else { throw answer.problem("it has \(states.count) states") }
+            guard states.count == writes.count else {
+                throw answer.problem("it contains \(states.count) statuses for \(writes.count) writes")
+            }
             return .written(
                 try zip(results, states).map { (result, state) throws(JSONProblem) in
                     try state.status().map { .failure($0) } ?? .success(result)
@@ -147,14 +151,14 @@ extension RemoteFirestore {
         }
     }
 
-    /// - Returns: the answer of an earlier try under the call's key, where the work turns out to have been done by it.
+    /// - Returns: the kept answer, if an earlier attempt under the call's key turns out to have committed.
     func rollback(_ id: TransactionID, _ context: OperationContext) async throws(DocumentError) -> DocumentResponse {
         if transactions.withLock({ $0.isLost(id, owner: context.owner) }) { return .rolledBack }
         let entry = try transactions.withLock { table throws(DocumentError) in
-            try table.beginEnd(id, owner: context.owner)
+            try table.beginEnding(id, owner: context.owner)
         }
         transactions.withLock { $0.remove(id) }
-        await abandon(entry.remote)
+        await rollBackAtService(entry.remoteID)
         if let key = context.completion, entry.completion != nil, let response = await completed(key) {
             return response
         }
@@ -170,29 +174,29 @@ extension RemoteFirestore {
         return .completed(answer)
     }
 
-    /// Rolls back at the service. One that can't be told lets the transaction expire.
-    func abandon(_ remote: [UInt8]) async {
+    /// Rolls back at the service. If that fails, the transaction expires there.
+    func rollBackAtService(_ remoteID: [UInt8]) async {
         var body = JSONText()
         body.raw("{\"transaction\":")
-        body.base64(remote)
+        body.base64(remoteID)
         body.raw("}")
         let rollback = body
-        // In a task of its own, which nobody cancels.
+        // Runs in its own task, which isn't cancelled with the caller's.
         await Task { _ = try? await service.ask("rollback", rollback) }.value
     }
 
     static let noEffects = DocumentError(
         .failedPrecondition,
-        "a function that is served alone enqueues no tasks and publishes no events, since no host runs them; run the bundle "
-            + "under functions-host, or call Cloud Tasks or Pub/Sub")
+        "a standalone function can't enqueue tasks or publish events, because no host would deliver them; run "
+            + "the bundle under functions-host, or call Cloud Tasks or Pub/Sub")
 }
 
 extension JSONNode {
-    /// The `writeResults` of an answer, one for each write.
+    /// The `writeResults` of a response, one for each write.
     fileprivate func writeResults(of writes: [Write]) throws(JSONProblem) -> [WriteResult] {
         let nodes = try self["writeResults"]?.elements() ?? []
         guard nodes.count == writes.count else {
-            throw problem("it has \(nodes.count) results of \(writes.count) writes")
+            throw problem("it contains \(nodes.count) results for \(writes.count) writes")
         }
         return try zip(nodes, writes).map { (node, write) throws(JSONProblem) in try node.writeResult(of: write) }
     }

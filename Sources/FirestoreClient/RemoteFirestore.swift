@@ -2,20 +2,20 @@ package import DocumentModel
 import Semaphore
 import Synchronization
 
-/// The documents of functions that are served alone: Cloud Firestore's, an emulator's or another host's, over REST.
+/// The documents of standalone functions: in Cloud Firestore, an emulator or another host, over REST.
 ///
-/// Everything that functions ask of documents is there. What the embedded store does beyond that, tasks and events in
-/// a commit, is refused with FAILED_PRECONDITION.
+/// Supports everything that functions can do with documents, except for tasks and events in a commit: these are
+/// features of the embedded store and fail with FAILED_PRECONDITION.
 package final class RemoteFirestore: DocumentBackend {
     let service: FirestoreService
     let now: @Sendable () -> Timestamp
     let transactions = Mutex(RemoteTransactions())
-    private let releases = Mutex(Releases())
+    private let rollbacks = Mutex(Rollbacks())
     private let operations = RemoteOperations()
     /// Bytes of responses that may be held.
     private let memory: AsyncSemaphore
 
-    private struct Releases {
+    private struct Rollbacks {
         var count = 0
         var tasks: [Int: Task<Void, Never>] = [:]
     }
@@ -96,26 +96,26 @@ package final class RemoteFirestore: DocumentBackend {
     }
 
     package func release(owner: UInt64) {
-        for remote in transactions.withLock({ $0.release(owner: owner) }) { leave(remote) }
+        for remoteID in transactions.withLock({ $0.release(owner: owner) }) { rollBackInBackground(remoteID) }
         operations.cancel(owner: owner)
     }
 
-    /// Rolls back at the service what nobody here knows any more.
-    func leave(_ remote: [UInt8]) {
-        releases.withLock { releases in
-            releases.count += 1
-            let number = releases.count
-            releases.tasks[number] = Task {
-                await self.abandon(remote)
-                self.releases.withLock { $0.tasks[number] = nil }
+    /// Rolls back a transaction at the service in the background, when nothing here refers to it any more.
+    func rollBackInBackground(_ remoteID: [UInt8]) {
+        rollbacks.withLock { rollbacks in
+            rollbacks.count += 1
+            let number = rollbacks.count
+            rollbacks.tasks[number] = Task {
+                await self.rollBackAtService(remoteID)
+                self.rollbacks.withLock { $0.tasks[number] = nil }
             }
         }
     }
 
-    /// Rolls back all that is open, and waits for it: the service would hold its locks for a minute.
+    /// Rolls back all open transactions and waits for that; otherwise the service would hold their locks for a minute.
     package func shutdown() async {
-        for remote in transactions.withLock({ $0.releaseAll() }) { leave(remote) }
-        while let task = releases.withLock({ $0.tasks.values.first }) { await task.value }
+        for remoteID in transactions.withLock({ $0.releaseAll() }) { rollBackInBackground(remoteID) }
+        while let task = rollbacks.withLock({ $0.tasks.values.first }) { await task.value }
     }
 }
 

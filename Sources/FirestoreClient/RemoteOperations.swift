@@ -1,7 +1,7 @@
 import Semaphore
 import Synchronization
 
-/// The operations that are under way, by whom they are for.
+/// The operations in progress, by the invocation that owns them.
 final class RemoteOperations: Sendable {
     private struct Owner {
         /// Places for its requests.
@@ -14,7 +14,7 @@ final class RemoteOperations: Sendable {
         var owners: [UInt64: Owner] = [:]
     }
 
-    /// Requests that one invocation may have under way; what is over waits. The connections are for all functions.
+    /// How many requests one invocation may have in progress; further ones wait. All functions share the connections.
     static let maxRequests = 16
 
     private let state = Mutex(State())

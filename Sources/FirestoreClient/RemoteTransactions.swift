@@ -1,24 +1,24 @@
 import DocumentModel
 
-/// The transactions that functions have open at a service elsewhere, under ids of our own.
+/// The open transactions of functions at a remote service, under ids of our own.
 ///
-/// One that was lost is kept until it is tried again, since the service wants to know which that is, or until its owner
-/// is gone.
+/// A transaction that lost a conflict is kept until it is retried, because the retry must name it to the service, or
+/// until its owner is released.
 struct RemoteTransactions {
     struct Entry {
         var owner: UInt64?
-        /// The service's own id of it.
-        var remote: [UInt8]
-        /// How often it was tried before.
+        /// The service's own id of the transaction.
+        var remoteID: [UInt8]
+        /// The number of failed attempts before this one.
         var failures: Int
-        /// What its commit keeps an answer on; nil where there is no key.
+        /// The precondition for writing the kept answer in the commit; nil if the call has no key.
         var completion: Write.Precondition?
         fileprivate(set) var phase = Phase.open
     }
 
     enum Phase {
         case open
-        /// Its end is under way: nobody ends it a second time.
+        /// A commit or rollback is in progress, so no other can begin.
         case ending
         case lost
     }
@@ -30,14 +30,14 @@ struct RemoteTransactions {
 
     var count: Int { entries.count }
 
-    /// - Throws: `resourceExhausted` where too many are open.
-    func checkRoom() throws(DocumentError) {
+    /// - Throws: `resourceExhausted` if too many transactions are open.
+    func checkCapacity() throws(DocumentError) {
         guard entries.count < Self.maxCount else {
             throw DocumentError(.resourceExhausted, "too many transactions are open; try again later")
         }
     }
 
-    /// Takes one in that has begun.
+    /// Adds a transaction that the service has begun.
     mutating func add(_ entry: Entry) -> TransactionID {
         var id = TransactionID(rawValue: .random(in: 1 ... .max))
         while entries[id] != nil { id = TransactionID(rawValue: .random(in: 1 ... .max)) }
@@ -46,39 +46,40 @@ struct RemoteTransactions {
         return id
     }
 
-    /// - Throws: `invalidArgument` where none is open under this id and owner.
+    /// - Throws: `invalidArgument` if the owner has no open transaction of this id.
     func find(_ id: TransactionID, owner: UInt64?) throws(DocumentError) -> Entry {
         guard let entry = entries[id], entry.owner == owner, case .open = entry.phase else {
-            throw .invalidArgument("this transaction is not open; it was ended, or never begun")
+            throw .invalidArgument("this transaction is not open: it has ended, or was never begun")
         }
         return entry
     }
 
-    /// Lets nobody else use or end one whose end begins.
+    /// Marks an open transaction as ending, after which it can be neither used nor ended by another request.
     ///
-    /// - Throws: `invalidArgument` where none is open under this id and owner.
-    mutating func beginEnd(_ id: TransactionID, owner: UInt64?) throws(DocumentError) -> Entry {
+    /// - Throws: `invalidArgument` if the owner has no open transaction of this id.
+    mutating func beginEnding(_ id: TransactionID, owner: UInt64?) throws(DocumentError) -> Entry {
         let entry = try find(id, owner: owner)
         entries[id]?.phase = .ending
         return entry
     }
 
-    /// Whether it has lost to others and may be tried again.
+    /// Whether the transaction lost a conflict and can be retried.
     func isLost(_ id: TransactionID, owner: UInt64?) -> Bool {
         guard let entry = entries[id], entry.owner == owner, case .lost = entry.phase else { return false }
         return true
     }
 
-    /// A commit was refused: the service has ended the transaction or not, so it can still be rolled back.
+    /// Reopens a transaction whose commit was refused: the service may or may not have ended it, so it can still be
+    /// rolled back.
     ///
-    /// - Returns: whether it is known still; its owner may be gone, who would have done that.
-    mutating func refused(_ id: TransactionID) -> Bool {
+    /// - Returns: false if its owner was released in the meantime; the caller must roll it back then.
+    mutating func reopen(_ id: TransactionID) -> Bool {
         entries[id]?.phase = .open
         return entries[id] != nil
     }
 
-    /// It has lost to others, and may be tried again.
-    mutating func lost(_ id: TransactionID) { entries[id]?.phase = .lost }
+    /// Notes that the transaction lost a conflict and can be retried.
+    mutating func markLost(_ id: TransactionID) { entries[id]?.phase = .lost }
 
     mutating func remove(_ id: TransactionID) {
         guard let owner = entries.removeValue(forKey: id)?.owner else { return }
@@ -86,9 +87,10 @@ struct RemoteTransactions {
         if byOwner[owner]?.isEmpty ?? false { byOwner[owner] = nil }
     }
 
-    /// What one that is tried again was. It is kept until the new one has begun, as beginning may fail too.
+    /// Returns the transaction that is being retried. It is kept until the new one has begun, because that can fail
+    /// too.
     ///
-    /// - Returns: nil where it isn't known any more; the new one is then as any other.
+    /// - Returns: nil if the transaction is unknown; the new one isn't a retry then.
     mutating func retry(_ id: TransactionID, owner: UInt64?) -> Entry? {
         guard let entry = entries[id], entry.owner == owner else { return nil }
         if case .ending = entry.phase { return nil }
@@ -97,21 +99,21 @@ struct RemoteTransactions {
         return entry
     }
 
-    /// Forgets all of an owner.
+    /// Removes all transactions of an owner.
     ///
     /// - Returns: the service's ids of those that are still open there.
     mutating func release(owner: UInt64) -> [[UInt8]] {
         (byOwner.removeValue(forKey: owner) ?? []).compactMap { id in
             guard let entry = entries.removeValue(forKey: id), case .open = entry.phase else { return nil }
-            return entry.remote
+            return entry.remoteID
         }
     }
 
-    /// Forgets all.
+    /// Removes all transactions.
     ///
     /// - Returns: the service's ids of those that are still open there.
     mutating func releaseAll() -> [[UInt8]] {
         defer { (entries, byOwner) = ([:], [:]) }
-        return entries.values.compactMap { entry in if case .open = entry.phase { entry.remote } else { nil } }
+        return entries.values.compactMap { entry in if case .open = entry.phase { entry.remoteID } else { nil } }
     }
 }

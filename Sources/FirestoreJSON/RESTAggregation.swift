@@ -1,11 +1,11 @@
 package import DocumentModel
 package import HostJSON
 
-/// A `StructuredAggregationQuery`: what is counted and summed, and under which names it is answered.
+/// A `StructuredAggregationQuery`: the query, its aggregations, and the aliases of their results.
 package struct RESTAggregation {
     package var query: Query
     package var fields: [AggregateField]
-    /// One for each field.
+    /// One alias for each field.
     package var aliases: [String]
 }
 
@@ -26,12 +26,12 @@ extension JSONNode {
             default: throw member.unknown
             }
         }
-        guard let query else { throw problem("an aggregation needs its structuredQuery") }
+        guard let query else { throw problem("an aggregation needs structuredQuery") }
         guard (1...AggregateField.maxCount).contains(fields.count) else {
             throw problem(
-                "a query has 1 to \(AggregateField.maxCount) aggregations, the limit, and not \(fields.count)")
+                "a query must have 1 to \(AggregateField.maxCount) aggregations; this one has \(fields.count)")
         }
-        // The nameless ones are counted by themselves.
+        // Aggregations without an alias are numbered separately.
         var number = 0
         let names = aliases.map { alias in
             if let alias { return alias }
@@ -53,7 +53,8 @@ extension JSONNode {
                 continue
             }
             guard field == nil else {
-                throw JSONProblem(offset: member.offset, message: "an aggregation does one thing; this is its second")
+                throw JSONProblem(
+                    offset: member.offset, message: "an aggregation has only one operation; this is the second")
             }
             switch member.key {
             case "count": field = .count(upTo: try member.value.upTo())
@@ -66,7 +67,7 @@ extension JSONNode {
         return (field, alias)
     }
 
-    /// An empty one is none.
+    /// Reads an alias; nil if it is empty.
     private func alias() throws(JSONProblem) -> String? {
         let alias = try string()
         guard !alias.isEmpty else { return nil }
@@ -83,7 +84,7 @@ extension JSONNode {
         for member in try members() {
             guard member.key == "upTo" else { throw member.unknown }
             let value = try member.value.integer()
-            guard value >= 0 else { throw member.value.problem("upTo is not negative") }
+            guard value >= 0 else { throw member.value.problem("upTo must not be negative") }
             limit = Int(value)
         }
         return limit
@@ -93,15 +94,15 @@ extension JSONNode {
         for member in try members() {
             guard member.key == "field" else { throw member.unknown }
             let path = try member.value.fieldReference()
-            guard !path.isDocumentID else { throw member.value.problem("__name__ is no number") }
+            guard !path.isDocumentID else { throw member.value.problem("__name__ is not a number") }
             return path
         }
-        throw problem("a sum or an average needs its field")
+        throw problem("a sum or an average needs field")
     }
 }
 
 extension JSONText {
-    /// Writes a `StructuredAggregationQuery`, in which each field has its place as its alias.
+    /// Writes a `StructuredAggregationQuery`, in which each field's alias is its position.
     package mutating func aggregation(_ query: Query, _ fields: [AggregateField]) {
         raw("{\"structuredQuery\":")
         structuredQuery(query)
@@ -136,6 +137,6 @@ extension JSONText {
 }
 
 extension RESTAggregation {
-    /// What the values of a request of our own are named.
+    /// The alias of a field in requests that we send.
     package static func alias(_ index: Int) -> String { "field_\(index + 1)" }
 }

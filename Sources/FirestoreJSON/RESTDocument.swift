@@ -1,12 +1,12 @@
 package import DocumentModel
 package import HostJSON
 
-/// Stored documents between Firestore's JSON and the model.
+/// Stored documents in Firestore's JSON format.
 extension RESTWriteReader {
-    /// A document as a service answers it.
+    /// Reads a document from a service's response.
     package func stored(_ node: JSONNode) throws(JSONProblem) -> Document {
         guard let name = node["name"], let createTime = node["createTime"], let updateTime = node["updateTime"] else {
-            throw node.problem("a document has its name, createTime and updateTime")
+            throw node.problem("a document needs name, createTime and updateTime")
         }
         return Document(
             path: try path(name), fields: try node["fields"]?.fields() ?? [:], createTime: try createTime.timestamp(),

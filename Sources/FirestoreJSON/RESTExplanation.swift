@@ -1,7 +1,7 @@
 package import DocumentModel
 package import HostJSON
 
-/// Whether a query that is to be explained is also run.
+/// Whether a query that is explained is also run.
 package struct RESTExplainOptions {
     package var analyze = false
 
@@ -23,7 +23,7 @@ extension JSONNode {
 }
 
 extension QueryExplanation {
-    /// Reads `ExplainMetrics`. Services tell more or less of what they did; what is missing is none.
+    /// Reads `ExplainMetrics`. Services report more or less of it; missing parts are left empty.
     package init(rest node: JSONNode) throws(JSONProblem) {
         self.init(indexes: [], steps: [])
         let plan = node["planSummary"]
@@ -52,16 +52,16 @@ extension JSONNode {
         let text = try string()
         guard text.utf8.last == UInt8(ascii: "s"), let seconds = Double(text.dropLast()),
             let microseconds = Int64(exactly: (seconds * 1_000_000).rounded())
-        else { throw problem("\(summary) is no duration") }
+        else { throw problem("\(summary) is not a duration") }
         return microseconds
     }
 }
 
 extension JSONText {
-    /// The element that holds the metrics, behind those of the results.
+    /// Writes the element that contains the metrics, after those of the results.
     ///
-    /// `readOperations` are counted as Firestore bills them: a document each, of an aggregation a thousand index
-    /// entries each, and one at least.
+    /// `readOperations` are counted as Firestore bills them: one for each document; for an aggregation, one for each
+    /// thousand index entries; at least one.
     package mutating func explainMetrics(_ explanation: QueryExplanation, isAggregation: Bool) {
         raw("{\"explainMetrics\":{\"planSummary\":{\"indexesUsed\":")
         array(explanation.indexes) { text, index in
@@ -95,7 +95,7 @@ extension JSONText {
         raw("}}")
     }
 
-    /// A duration as protobuf's JSON writes it: `0.001500s`.
+    /// A duration in protobuf's JSON format, such as `0.001500s`.
     private static func seconds(_ microseconds: Int64) -> String {
         let fraction = String(microseconds % 1_000_000)
         return "\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - fraction.utf8.count))\(fraction)s"

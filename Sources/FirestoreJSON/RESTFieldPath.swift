@@ -1,9 +1,10 @@
 package import DocumentModel
 
 extension FieldPath {
-    /// Reads a field path as Firestore's requests write it: a segment that is no plain identifier stands in backticks.
+    /// Parses a field path in the format of Firestore's requests, in which a segment that isn't a plain identifier is
+    /// quoted in backticks.
     ///
-    /// - Throws: `invalidArgument` where it doesn't, or the path is malformed.
+    /// - Throws: `invalidArgument` if such a segment isn't quoted, or if the path is malformed.
     package init(rest text: String) throws(DocumentError) {
         try self.init(text)
         var isQuoted = false
@@ -22,7 +23,7 @@ extension FieldPath {
             } else {
                 guard Self.isPlain(byte, isFirst: isFirst) else {
                     throw .invalidArgument(
-                        "field path \"\(text)\" has a segment that is no identifier; put it in backticks")
+                        "field path \"\(text)\" has a segment that isn't an identifier; put it in backticks")
                 }
             }
             isFirst = false

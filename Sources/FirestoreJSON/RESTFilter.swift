@@ -1,12 +1,12 @@
 import DocumentModel
 import HostJSON
 
-/// Filters of queries between Firestore's JSON and the model.
+/// Query filters in Firestore's JSON format.
 extension JSONNode {
     func filter() throws(JSONProblem) -> Query.Filter {
         let members = try members()
         guard let member = members.first, members.count == 1 else {
-            throw problem("a filter is one of compositeFilter, fieldFilter and unaryFilter")
+            throw problem("a filter needs exactly one of compositeFilter, fieldFilter and unaryFilter")
         }
         switch member.key {
         case "compositeFilter": return try member.value.compositeFilter()
@@ -25,15 +25,15 @@ extension JSONNode {
                 switch try member.value.string() {
                 case "AND": isAnd = true
                 case "OR": isAnd = false
-                default: throw member.value.problem("\(member.value.summary) is no operator; write AND or OR")
+                default: throw member.value.problem("\(member.value.summary) is not an operator; write AND or OR")
                 }
             case "filters":
                 for element in try member.value.elements() { filters.append(try element.filter()) }
             default: throw member.unknown
             }
         }
-        guard let isAnd else { throw problem("a composite filter needs its op, AND or OR") }
-        guard !filters.isEmpty else { throw problem("a composite filter needs its filters") }
+        guard let isAnd else { throw problem("a composite filter needs op, AND or OR") }
+        guard !filters.isEmpty else { throw problem("a composite filter needs filters") }
         return isAnd ? .and(filters) : .or(filters)
     }
 
@@ -46,12 +46,14 @@ extension JSONNode {
             case "field": field = try member.value.fieldReference()
             case "op":
                 comparison = Query.Operator(rest: try member.value.string())
-                if comparison == nil { throw member.value.problem("\(member.value.summary) is no operator of a field") }
+                if comparison == nil {
+                    throw member.value.problem("\(member.value.summary) is not an operator of a field filter")
+                }
             case "value": operand = try member.value.value()
             default: throw member.unknown
             }
         }
-        guard let field, let comparison, let operand else { throw problem("a field filter has field, op and value") }
+        guard let field, let comparison, let operand else { throw problem("a field filter needs field, op and value") }
         return .field(field, comparison, operand)
     }
 
@@ -63,11 +65,11 @@ extension JSONNode {
             case "field": field = try member.value.fieldReference()
             case "op":
                 test = Query.UnaryOperator(rest: try member.value.string())
-                if test == nil { throw member.value.problem("\(member.value.summary) is no unary operator") }
+                if test == nil { throw member.value.problem("\(member.value.summary) is not a unary operator") }
             default: throw member.unknown
             }
         }
-        guard let field, let test else { throw problem("a unary filter has field and op") }
+        guard let field, let test else { throw problem("a unary filter needs field and op") }
         return .unary(field, test)
     }
 
@@ -77,7 +79,7 @@ extension JSONNode {
             guard member.key == "fieldPath" else { throw member.unknown }
             path = try member.value.fieldPath()
         }
-        guard let path else { throw problem("a field needs its fieldPath") }
+        guard let path else { throw problem("a field needs fieldPath") }
         return path
     }
 }

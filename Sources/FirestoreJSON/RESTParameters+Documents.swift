@@ -3,7 +3,7 @@ package import GoogleREST
 import TextFormats
 
 extension RESTParameters {
-    /// Nil where there is none of this name.
+    /// Nil if no parameter has this name.
     package func fieldPaths(_ name: String) throws(DocumentError) -> [FieldPath]? {
         let texts = all(name)
         guard !texts.isEmpty else { return nil }
@@ -12,18 +12,18 @@ extension RESTParameters {
         return paths
     }
 
-    /// What `transaction` and `readTime` say of the state to read.
+    /// The state to read, from `transaction` or `readTime`.
     package func consistency() throws(DocumentError) -> ReadConsistency {
         guard let text = self["transaction"] else {
             guard let text = self["readTime"] else { return .strong }
             guard let time = Timestamp(rfc3339: text) else {
-                throw .invalidArgument("readTime: \"\(text)\" is no time")
+                throw .invalidArgument("readTime: \"\(text)\" is not an RFC 3339 timestamp")
             }
             return .at(time)
         }
         guard self["readTime"] == nil else { throw .invalidArgument("transaction and readTime exclude each other") }
         guard let id = RESTBase64.bytes(text).flatMap(TransactionID.init(restBytes:)) else {
-            throw .invalidArgument("transaction: \"\(text)\" is no transaction")
+            throw .invalidArgument("transaction: \"\(text)\" is not a transaction id")
         }
         return .transaction(id)
     }
@@ -35,7 +35,7 @@ extension RESTParameters {
             throw .invalidArgument("currentDocument: exists and updateTime exclude each other")
         }
         guard let time = Timestamp(rfc3339: text) else {
-            throw .invalidArgument("currentDocument.updateTime: \"\(text)\" is no time")
+            throw .invalidArgument("currentDocument.updateTime: \"\(text)\" is not an RFC 3339 timestamp")
         }
         return .updateTime(time)
     }

@@ -1,9 +1,9 @@
 package import DocumentModel
 package import HostJSON
 
-/// Queries between Firestore's JSON and the model.
+/// Queries in Firestore's JSON format.
 extension JSONNode {
-    /// Reads a `StructuredQuery` below `parent`; nil for one at the root.
+    /// Reads a `StructuredQuery` below `parent`; at the root if that is nil.
     package func structuredQuery(parent: DocumentPath?) throws(JSONProblem) -> Query {
         var query: Query?
         let members = try members()
@@ -24,7 +24,7 @@ extension JSONNode {
             case "limit": query.limit = try node.limit()
             case "select": query.projection = try node.projection()
             case "findNearest":
-                throw JSONProblem(offset: member.offset, message: "searching by vector is not available")
+                throw JSONProblem(offset: member.offset, message: "vector search isn't supported")
             default: throw member.unknown
             }
         }
@@ -34,7 +34,7 @@ extension JSONNode {
     private func from(parent: DocumentPath?) throws(JSONProblem) -> Query {
         let selectors = try elements()
         guard let selector = selectors.first, selectors.count == 1 else {
-            throw problem("\"from\" names one collection, not \(selectors.count)")
+            throw problem("\"from\" must name one collection, not \(selectors.count)")
         }
         var query = Query(parent: parent, collectionID: "")
         for member in try selector.members() {
@@ -44,7 +44,7 @@ extension JSONNode {
                 do throws(DocumentError) {
                     let path = try CollectionPath(id)
                     guard path.parent == nil else {
-                        throw DocumentError.invalidArgument("a collection id has no slash")
+                        throw DocumentError.invalidArgument("a collection id must not contain a slash")
                     }
                 } catch {
                     throw member.value.problem(error.message)
@@ -55,7 +55,7 @@ extension JSONNode {
             }
         }
         guard !query.collectionID.isEmpty else {
-            throw selector.problem("a query over all collections is not available; name one with collectionId")
+            throw selector.problem("queries over all collections aren't supported; name one with collectionId")
         }
         return query
     }
@@ -75,7 +75,7 @@ extension JSONNode {
             default: throw member.unknown
             }
         }
-        guard let field else { throw problem("an order needs its field") }
+        guard let field else { throw problem("an order needs field") }
         return Query.Order(field, descending: descending)
     }
 
@@ -92,7 +92,7 @@ extension JSONNode {
         return cursor
     }
 
-    /// A bare integer, or the wrapper `{"value": 10}` that some clients write.
+    /// Reads an integer, or the wrapper `{"value": 10}` that some clients send.
     private func limit() throws(JSONProblem) -> Int? {
         guard case .object = kind else { return try count() }
         var limit: Int?
@@ -110,7 +110,7 @@ extension JSONNode {
         return Int(count)
     }
 
-    /// Firestore takes an empty selection for all fields.
+    /// Reads the selected fields. As with Firestore, an empty selection means all fields.
     private func projection() throws(JSONProblem) -> [FieldPath]? {
         var fields: [FieldPath] = []
         for member in try members() {
@@ -122,7 +122,7 @@ extension JSONNode {
 }
 
 extension JSONText {
-    /// Writes a `StructuredQuery`; what it is below stands in the URL.
+    /// Writes a `StructuredQuery`; its parent is in the URL.
     package mutating func structuredQuery(_ query: Query) {
         raw("{\"from\":[{\"collectionId\":")
         string(query.collectionID)

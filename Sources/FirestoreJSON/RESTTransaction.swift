@@ -1,7 +1,7 @@
 package import DocumentModel
 package import HostJSON
 
-/// A transaction's id as clients hold it: eight bytes, the high one first.
+/// A transaction id in the format of clients: eight bytes, big-endian.
 extension TransactionID {
     package init?(restBytes bytes: [UInt8]) {
         guard bytes.count == 8 else { return nil }
@@ -13,11 +13,13 @@ extension TransactionID {
 
 extension JSONNode {
     package func transaction() throws(JSONProblem) -> TransactionID {
-        guard let id = TransactionID(restBytes: try bytes()) else { throw problem("\(summary) is no transaction") }
+        guard let id = TransactionID(restBytes: try bytes()) else {
+            throw problem("\(summary) is not a transaction id")
+        }
         return id
     }
 
-    /// Reads `TransactionOptions`; empty is a read-write transaction.
+    /// Reads `TransactionOptions`; empty options mean a read-write transaction.
     package func transactionMode() throws(JSONProblem) -> TransactionMode {
         var mode: TransactionMode?
         for member in try members() {
@@ -36,7 +38,7 @@ extension JSONNode {
                 var retrying: TransactionID?
                 for member in try member.value.members() {
                     guard member.key == "retryTransaction" else { throw member.unknown }
-                    // An empty id is how some clients write none.
+                    // Some clients send an empty id instead of none.
                     retrying = try member.value.bytes().isEmpty ? nil : try member.value.transaction()
                 }
                 mode = .readWrite(retrying: retrying)
@@ -50,7 +52,7 @@ extension JSONNode {
 extension JSONText {
     /// Writes `TransactionOptions`.
     ///
-    /// - Parameter retrying: the id of the transaction that is tried again, in the service's own form.
+    /// - Parameter retrying: the id of the transaction that is retried, in the service's own format.
     package mutating func transactionOptions(_ mode: TransactionMode, retrying: [UInt8]?) {
         switch mode {
         case .readOnly(let time):

@@ -1,7 +1,7 @@
 import DocumentModel
 import HostJSON
 
-/// Transforms of fields between Firestore's JSON and the model.
+/// Field transforms in Firestore's JSON format.
 extension RESTWriteReader {
     func legacyTransform(_ node: JSONNode) throws(JSONProblem) -> (DocumentPath, [FieldTransform]) {
         var path: DocumentPath?
@@ -13,8 +13,8 @@ extension RESTWriteReader {
             default: throw member.unknown
             }
         }
-        guard let path else { throw node.problem("a transform needs its document") }
-        guard !transforms.isEmpty else { throw node.problem("a transform needs its fieldTransforms") }
+        guard let path else { throw node.problem("a transform needs document") }
+        guard !transforms.isEmpty else { throw node.problem("a transform needs fieldTransforms") }
         return (path, transforms)
     }
 
@@ -29,11 +29,12 @@ extension RESTWriteReader {
                 } else if operation == nil {
                     operation = try self.operation(member)
                 } else {
-                    throw JSONProblem(offset: member.offset, message: "a transform does one thing; this is its second")
+                    throw JSONProblem(
+                        offset: member.offset, message: "a transform has only one operation; this is the second")
                 }
             }
             guard let field, let operation else {
-                throw element.problem("a transform needs its fieldPath and what to do")
+                throw element.problem("a transform needs fieldPath and an operation")
             }
             transforms.append(FieldTransform(field, operation))
         }
@@ -44,7 +45,7 @@ extension RESTWriteReader {
         switch member.key {
         case "setToServerValue":
             guard case .string("REQUEST_TIME") = member.value.kind else {
-                throw member.value.problem("\(member.value.summary) is not REQUEST_TIME, the one server value")
+                throw member.value.problem("\(member.value.summary) is not REQUEST_TIME, the only server value")
             }
             return .serverTimestamp
         case "increment": return .increment(try member.value.number())

@@ -2,17 +2,17 @@ package import DocumentModel
 package import HostJSON
 import TextFormats
 
-/// Values between Firestore's JSON and the model.
+/// Values in Firestore's JSON format.
 extension JSONNode {
     /// Reads a `Value` message: an object with exactly one key, which names the type.
     ///
-    /// - Throws: the place and what is wrong; answered with INVALID_ARGUMENT.
+    /// - Throws: the place and the reason, which becomes INVALID_ARGUMENT.
     package func value() throws(JSONProblem) -> Value {
-        guard case .object(let members) = kind else { throw problem("\(summary) is no value; write {\"TYPE\": …}") }
+        guard case .object(let members) = kind else { throw problem("\(summary) is not a value; write {\"TYPE\": …}") }
         guard let member = members.first else { throw problem("a value needs a type, such as stringValue") }
         guard members.count == 1 else {
             let types = members.map(\.key).joined(separator: ", ")
-            throw problem("a value has one type, and this one has \(members.count): \(types)")
+            throw problem("a value must have one type; this one has \(members.count): \(types)")
         }
         let node = member.value
         switch member.key {
@@ -37,7 +37,7 @@ extension JSONNode {
                 fields = try member.value.fields()
             }
             return .map(fields)
-        default: throw JSONProblem(offset: member.offset, message: "no type of a value")
+        default: throw JSONProblem(offset: member.offset, message: "this is not the type of a value")
         }
     }
 
@@ -62,7 +62,7 @@ extension JSONNode {
 
     package func timestamp() throws(JSONProblem) -> Timestamp {
         guard let timestamp = Timestamp(rfc3339: try string()) else {
-            throw problem("\(summary) is no time; write one such as 2026-01-02T03:04:05.678901Z")
+            throw problem("\(summary) is not an RFC 3339 timestamp, such as 2026-01-02T03:04:05.678901Z")
         }
         return timestamp
     }
@@ -72,7 +72,7 @@ extension JSONNode {
         return bytes
     }
 
-    /// A full document name, of any database: a reference may lead elsewhere.
+    /// Reads a full document name, of any database: a reference may point to another one.
     func documentName() throws(JSONProblem) -> DocumentName {
         let text = try string()
         do throws(DocumentError) { return try DocumentName(text) } catch { throw problem(error.message) }
@@ -93,7 +93,7 @@ extension JSONNode {
             }
         }
         guard point.isValid else {
-            throw problem("latitude is -90 … 90 and longitude -180 … 180")
+            throw problem("latitude must be -90 … 90, longitude -180 … 180")
         }
         return point
     }
@@ -151,7 +151,7 @@ extension JSONText {
         raw("}")
     }
 
-    /// Fields in the order of their names, so that the same document is always the same text.
+    /// Writes fields ordered by name, so that equal documents have equal texts.
     package mutating func fields(_ fields: [String: Value]) {
         raw("{")
         list(fields.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) { text, field in

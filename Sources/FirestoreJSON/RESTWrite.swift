@@ -1,7 +1,7 @@
 package import DocumentModel
 package import HostJSON
 
-/// Reads the `Write` messages of a commit, which ``JSONText/write(_:in:)`` writes.
+/// Reads the `Write` messages of a commit; ``JSONText/write(_:in:)`` writes them.
 package struct RESTWriteReader {
     package let database: DatabaseID
 
@@ -24,7 +24,7 @@ package struct RESTWriteReader {
         for member in try node.members() {
             let isOperation = ["update", "delete", "verify", "transform"].contains(member.key)
             if isOperation, operation != nil {
-                throw JSONProblem(offset: member.offset, message: "a write does one thing; this is its second")
+                throw JSONProblem(offset: member.offset, message: "a write has only one operation; this is the second")
             }
             switch member.key {
             case "update":
@@ -39,7 +39,7 @@ package struct RESTWriteReader {
                 operation = .verify
             case "transform":
                 (path, transforms) = try legacyTransform(member.value)
-                // An update without fields leaves the document as it is, but for its transforms.
+                // An update without fields leaves the document unchanged, except for its transforms.
                 operation = .update([:], mask: [])
             case "updateMask": mask = try member.value.fieldMask()
             case "updateTransforms": transforms = try self.transforms(member.value)
@@ -57,7 +57,7 @@ package struct RESTWriteReader {
         return Write(path: path, operation: operation, transforms: transforms, precondition: precondition)
     }
 
-    /// A document's name in this database, as a path.
+    /// Reads the name of a document in this database as a path.
     package func path(_ node: JSONNode) throws(JSONProblem) -> DocumentPath {
         let name = try node.documentName()
         guard name.database == database else {
@@ -66,7 +66,7 @@ package struct RESTWriteReader {
         return name.path
     }
 
-    /// The `Document` message of a write; times in it are the server's to set and are left unread.
+    /// Reads the `Document` message of a write. Its times are ignored, because the server sets them.
     private func document(_ node: JSONNode) throws(JSONProblem) -> (path: DocumentPath, fields: [String: Value]) {
         var path: DocumentPath?
         var fields: [String: Value] = [:]
@@ -78,7 +78,7 @@ package struct RESTWriteReader {
             default: throw member.unknown
             }
         }
-        guard let path else { throw node.problem("a document of a write needs its name") }
+        guard let path else { throw node.problem("a document in a write needs a name") }
         return (path, fields)
     }
 }
@@ -94,7 +94,7 @@ extension JSONNode {
         return paths
     }
 
-    /// Reads `{"exists": …}` or `{"updateTime": …}`; nil where it is empty.
+    /// Reads `{"exists": …}` or `{"updateTime": …}`; nil if it is empty.
     func precondition() throws(JSONProblem) -> Write.Precondition? {
         var precondition: Write.Precondition?
         for member in try members() {

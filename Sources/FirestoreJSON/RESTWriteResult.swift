@@ -1,9 +1,10 @@
 package import DocumentModel
 package import HostJSON
 
-/// What writes led to, between Firestore's JSON and the model.
+/// Results of writes in Firestore's JSON format.
 extension JSONNode {
-    /// - Parameter write: what was asked for. A service may tell a time of a delete too, which is none of the document.
+    /// - Parameter write: the write of this result. For a delete, a service may return a time, which isn't the
+    ///   document's.
     package func writeResult(of write: Write) throws(JSONProblem) -> WriteResult {
         var result = WriteResult(updateTime: nil, transformResults: [])
         if write.operation != .delete { result.updateTime = try self["updateTime"]?.timestamp() }

@@ -10,7 +10,7 @@ struct AccessTokensTests {
         AccessTokens(host: "metadata.test", transport: script, now: { clock.timestamp().seconds })
     }
 
-    @Test func aTokenIsKeptUntilShortlyBeforeItExpires() async throws {
+    @Test func aTokenIsCachedUntilShortlyBeforeItExpires() async throws {
         let script = ScriptedService([.token("one", lifetime: 3600), .token("two", lifetime: 3600)])
         let clock = ManualClock()
         let tokens = tokens(script, clock)
@@ -24,7 +24,7 @@ struct AccessTokensTests {
         #expect(script.seen.allSatisfy { $0.address.hasPrefix("http://metadata.test/computeMetadata/v1/") })
     }
 
-    @Test func aTokenNearItsEndIsUsedForHalfOfWhatIsLeft() async throws {
+    @Test func aTokenNearItsExpiryIsUsedForHalfOfItsRemainingLifetime() async throws {
         let script = ScriptedService([.token("one", lifetime: 100), .token("two", lifetime: 3600)])
         let clock = ManualClock()
         let tokens = tokens(script, clock)
@@ -35,7 +35,7 @@ struct AccessTokensTests {
         #expect(try await tokens.token() == "two")
     }
 
-    @Test func howeverManyAskOneTokenIsFetched() async throws {
+    @Test func concurrentCallersShareOneFetch() async throws {
         let (gate, open) = AsyncStream<Void>.makeStream()
         let script = ScriptedService([.token("one", lifetime: 3600)], gate: gate)
         let tokens = tokens(script, ManualClock())
@@ -47,7 +47,7 @@ struct AccessTokensTests {
         #expect(script.isDone)
     }
 
-    @Test func aRefusedTokenIsReplacedAndAFailureIsTriedAgain() async throws {
+    @Test func aRefusedTokenIsReplacedAndAFailureIsRetried() async throws {
         let script = ScriptedService([
             .token("one", lifetime: 3600), .token("", lifetime: 0, status: 503), .token("two", lifetime: 3600),
         ])
@@ -62,7 +62,7 @@ struct AccessTokensTests {
     }
 
     @Test(arguments: ["", "[]", "{}", #"{"access_token":7,"expires_in":1}"#, #"{"access_token":"a"}"#])
-    func anAnswerThatIsNoTokenIsRefused(_ answer: String) async throws {
+    func anInvalidTokenResponseIsRefused(_ answer: String) async throws {
         let script = ScriptedService([
             .init(
                 address: "/token", body: nil, answer: .success(OutboundResponse(status: 200, body: Array(answer.utf8))))

@@ -3,7 +3,7 @@ import DocumentModel
 @testable import FirestoreClient
 import Testing
 
-/// Which requests are sent again, in whose name, and what failures are told as.
+/// Which requests are sent again, whose tokens they carry, and which errors failures become.
 struct FirestoreServiceTests {
     private typealias Step = ScriptedService.Step
     private static let empty = #"[{"readTime":"1970-01-01T00:00:01.000001Z"}]"#
@@ -31,7 +31,7 @@ struct FirestoreServiceTests {
         response == .results([], readTime: Timestamp(microseconds: 1_000_001))
     }
 
-    @Test func aReadIsTriedThreeTimesWithLongerPauses() async throws {
+    @Test func aReadIsAttemptedThreeTimesWithLongerPauses() async throws {
         let (response, pauses) = await outcome([
             .failure(":runQuery", .lost), Step(":runQuery", status: 503, Self.busy), Step(":runQuery", Self.empty),
         ])
@@ -43,7 +43,7 @@ struct FirestoreServiceTests {
         #expect(refusal == .failed(DocumentError(.unavailable, "busy")))
     }
 
-    @Test func whatIsRefusedForGoodIsAskedOnce() async throws {
+    @Test func permanentErrorsAreNotRetried() async throws {
         for code in StatusCode.allCases where code != .ok && code != .unavailable {
             var text = JSONText()
             text.error(DocumentError(code, "no"))
@@ -53,13 +53,16 @@ struct FirestoreServiceTests {
             #expect(pauses.isEmpty)
         }
         let (plain, _) = await outcome([Step(":runQuery", status: 404, "<html>")])
-        #expect(plain == .failed(DocumentError(.notFound, "the document service answers with status 404")))
+        #expect(plain == .failed(DocumentError(.notFound, "the document service returned status 404")))
     }
 
-    @Test func anAnswerBeyondItsBoundsIsAnError() async throws {
+    @Test func aResponseBeyondItsLimitsIsAnError() async throws {
         let (late, _) = await outcome([.failure(":runQuery", .timedOut)])
         #expect(
-            late == .failed(DocumentError(.deadlineExceeded, "the document service didn't answer runQuery within 60 s"))
+            late
+                == .failed(
+                    DocumentError(
+                        .deadlineExceeded, "the document service didn't respond to the runQuery request within 60 s"))
         )
         let (large, _) = await outcome([.failure(":runQuery", .tooLarge)])
         #expect(
@@ -67,11 +70,11 @@ struct FirestoreServiceTests {
                 == .failed(
                     DocumentError(
                         .resourceExhausted,
-                        "one answer of the document service may have 16 MiB, the limit; ask for fewer documents, page by page"
+                        "the response of the document service exceeds the limit of 16 MiB; request fewer documents, page by page"
                     )))
     }
 
-    @Test func anErrorAtTheEndOfAStreamIsTheAnswer() async throws {
+    @Test func anErrorAtTheEndOfAStreamFailsTheRequest() async throws {
         let (response, _) = await outcome([
             Step(
                 ":runQuery",
@@ -82,16 +85,16 @@ struct FirestoreServiceTests {
 
     @Test(arguments: [
         ("<html>", "a value should be here"), ("{}", "an object is no array"),
-        (#"[{"document":{"name":"x"}}]"#, "document: a document has its name, createTime and updateTime"),
+        (#"[{"document":{"name":"x"}}]"#, "document: a document needs name, createTime and updateTime"),
     ])
-    func anAnswerThatIsNoneIsAnError(answer: String, message: String) async throws {
+    func anInvalidResponseIsAnError(answer: String, message: String) async throws {
         let (response, _) = await outcome([Step(":runQuery", answer)])
         #expect(
             response
-                == .failed(DocumentError(.internal, "the document service's answer can't be read: \(message)")))
+                == .failed(DocumentError(.internal, "the response of the document service is invalid: \(message)")))
     }
 
-    @Test func aCommitWhoseAnswerIsLostIsNotSentAgain() async throws {
+    @Test func aCommitWhoseResponseIsLostIsNotSentAgain() async throws {
         #expect(
             try await commit([.failure(":commit", .lost)])
                 == .failed(
@@ -112,7 +115,7 @@ struct FirestoreServiceTests {
         }
     }
 
-    @Test func aTokenThatIsntTakenIsReplacedOnce() async throws {
+    @Test func aRefusedTokenIsReplacedOnce() async throws {
         let refusal = #"{"error":{"code":401,"message":"expired","status":"UNAUTHENTICATED"}}"#
         let (response, pauses) = await outcome(
             [
@@ -137,13 +140,13 @@ struct FirestoreServiceTests {
                 == .failed(
                     DocumentError(
                         .unavailable,
-                        "the document service can't be asked for runQuery: the metadata server answers with status 500")
+                        "the runQuery request to the document service failed: the metadata server returned status 500")
                 )
         )
         #expect(pauses.count == 2)
     }
 
-    @Test func anEmulatorTakesTheOwnersName() async throws {
+    @Test func requestsToAnEmulatorAreTheOwners() async throws {
         _ = await outcome([Step(":runQuery", token: "owner", Self.empty)])
     }
 }

@@ -3,7 +3,7 @@ import DocumentModel
 @testable import FirestoreClient
 import Testing
 
-/// What single operations ask of a service elsewhere, and what they make of its answers.
+/// The requests that single operations send to a remote service, and how they read the responses.
 struct RemoteFirestoreTests {
     private typealias Step = ScriptedService.Step
     private static let time = ScriptedFirestore.time
@@ -24,7 +24,7 @@ struct RemoteFirestoreTests {
         return Document(path: try DocumentPath(path), fields: [:], createTime: time, updateTime: time)
     }
 
-    @Test func documentsAreAnsweredInTheOrderOfTheRequestWhateverTheServices() async throws {
+    @Test func documentsAreReturnedInTheOrderOfTheRequest() async throws {
         let paths = try ["c/a", "c/b", "c/a", "c/c"].map { try DocumentPath($0) }
         let response = await perform(
             .get(paths, .at(Timestamp(microseconds: 5))),
@@ -39,18 +39,18 @@ struct RemoteFirestoreTests {
         #expect(response == .documents([a, nil, a, c], readTime: Timestamp(microseconds: 1_000_001)))
     }
 
-    @Test func aDocumentThatTheAnswerLeavesOutIsAnError() async throws {
+    @Test func aDocumentMissingFromTheResponseIsAnError() async throws {
         let response = await perform(.get([try DocumentPath("c/a")], .strong), Step(":batchGet", "[]"))
         #expect(
             response
                 == .failed(
                     DocumentError(
                         .internal,
-                        "the document service's answer can't be read: it tells nothing of \"c/a\", which was asked for")
+                        "the response of the document service is invalid: \"c/a\" was requested and is missing")
                 ))
     }
 
-    @Test func whatIsAskedForNothingIsAnsweredAtOnce() async throws {
+    @Test func emptyRequestsAreAnsweredWithoutTheService() async throws {
         let now = Timestamp(microseconds: 9_000_000)
         #expect(await perform(.get([], .strong)) == .documents([], readTime: now))
         #expect(await perform(.batchWrite([])) == .written([]))
@@ -64,7 +64,7 @@ struct RemoteFirestoreTests {
             Step("documents/a%20b/%C3%BC%3A%25%3F%23:runQuery", with: #"{"collectionId":"c"}"#, "[]"))
     }
 
-    @Test func eachWriteOfABatchHasItsOwnEnd() async throws {
+    @Test func eachWriteOfABatchHasItsOwnResult() async throws {
         let writes = [
             Write(path: try DocumentPath("c/a"), operation: .set([:])),
             Write(path: try DocumentPath("c/b"), operation: .set([:]), precondition: .exists(false)),
@@ -99,7 +99,7 @@ struct RemoteFirestoreTests {
         #expect(response == .partitioned([], readTime: Timestamp(microseconds: 9_000_000)))
     }
 
-    @Test func aggregatesAreReadByTheirNames() async throws {
+    @Test func aggregatesAreReadByTheirAliases() async throws {
         let fields: [AggregateField] = [.count(upTo: nil), .sum(FieldPath(segments: ["n"]))]
         let response = await perform(
             .aggregate(Query(collectionID: "c"), fields, .strong),
@@ -133,10 +133,12 @@ struct RemoteFirestoreTests {
                     readTime: Timestamp(microseconds: 1_000_001)))
     }
 
-    @Test func aServiceThatExplainsNothingIsToldSo() async throws {
+    @Test func aServiceWithoutExplanationsIsAnError() async throws {
         let response = await perform(
             .explain(Query(collectionID: "c"), [], analyze: false, .strong), Step(":runQuery", "[]"))
-        #expect(response == .failed(DocumentError(.unimplemented, "the document service explains no queries")))
+        #expect(
+            response
+                == .failed(DocumentError(.unimplemented, "the document service doesn't support explaining queries")))
     }
 
     @Test(arguments: ["127.0.0.1:8080", "localhost:1", "[::1]:65535", "emulator_1.local:80"])
@@ -150,7 +152,7 @@ struct RemoteFirestoreTests {
     @Test(arguments: [
         "localhost", ":8080", "localhost:", "localhost:0", "localhost:99999", "http://h:1/", "a b:1", "h:1/x",
     ])
-    func anEmulatorThatIsNoHostAndPortStopsTheStart(_ host: String) {
+    func anInvalidEmulatorAddressStopsTheStart(_ host: String) {
         #expect(throws: HostError.self) {
             try RemoteFirestore.fromEnvironment(project: "p", environment: ["FIRESTORE_EMULATOR_HOST": host])
         }

@@ -4,14 +4,14 @@ import OutboundHTTP
 import Synchronization
 import Testing
 
-/// What an invocation has under way at a service elsewhere, and what becomes of it when the invocation ends.
+/// The operations that an invocation has in progress at a remote service, and what happens to them when it ends.
 struct RemoteOperationsTests {
     private typealias Step = ScriptedService.Step
 
     /// A service that answers nothing until nobody waits for it any more.
     private final class SilentService: OutboundTransport {
         private let continuation: AsyncStream<String>.Continuation
-        /// The bodies of what was asked.
+        /// The bodies of the requests.
         let seen: AsyncStream<String>
 
         init() { (seen, continuation) = AsyncStream.makeStream() }
@@ -63,7 +63,7 @@ struct RemoteOperationsTests {
 
     private static func get(_ path: String) throws -> DocumentRequest { .get([try DocumentPath(path)], .strong) }
 
-    @Test(.timeLimit(.minutes(1))) func anInvocationAsksForSoManyThingsAtATimeAndForNoneAfterItsEnd() async throws {
+    @Test(.timeLimit(.minutes(1))) func requestsOfAnInvocationAreLimitedAndEndWithIt() async throws {
         let service = SilentService()
         let firestore = firestore(service)
         let request = try Self.get("c/a")
@@ -72,7 +72,7 @@ struct RemoteOperationsTests {
         for _ in 0..<count { firestore.perform(request, in: OperationContext(owner: 7)) { answered.yield($0) } }
         var seen = service.seen.makeAsyncIterator()
         for _ in 0..<RemoteOperations.maxRequests { #expect(await seen.next()?.contains("c/a") == true) }
-        // Others are served meanwhile.
+        // Other invocations are served in the meantime.
         async let other = firestore.perform(try Self.get("c/b"), in: OperationContext(owner: 8))
         #expect(await seen.next()?.contains("c/b") == true)
         firestore.release(owner: 7)
@@ -93,7 +93,7 @@ struct RemoteOperationsTests {
         }
         firestore.perform(try Self.get("c/b"), in: OperationContext(owner: 3)) { answered.yield($0) }
         firestore.perform(try Self.get("c/c"), in: OperationContext(owner: 4)) { answered.yield($0) }
-        // Those that never were asked for end too.
+        // Operations that were never sent end, too.
         firestore.release(owner: 3)
         firestore.release(owner: 4)
         var all = answers.makeAsyncIterator()
@@ -135,7 +135,7 @@ struct RemoteOperationsTests {
         #expect(script.isDone)
     }
 
-    @Test func aTransactionThatIsBeingBegunIsKnownForItsRollback() async throws {
+    @Test func aTransactionThatBeginsWhileItsInvocationEndsIsRolledBack() async throws {
         let (firestore, script) = ending(
             at: ":beginTransaction",
             [Step(":beginTransaction", #"{"transaction":"AQID"}"#), Step(":rollback", "{}")])
@@ -144,13 +144,13 @@ struct RemoteOperationsTests {
             Issue.record("\(response)")
             return
         }
-        // As its link does once the answer comes.
+        // As the worker's link does once it receives the response.
         firestore.release(owner: 7)
         await firestore.shutdown()
         #expect(script.isDone)
     }
 
-    @Test func whatIsOpenAtTheEndOfAllIsRolledBack() async throws {
+    @Test func shutdownRollsBackOpenTransactions() async throws {
         let scripted = ScriptedFirestore([
             Step(":beginTransaction", #"{"transaction":"AQID"}"#),
             Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),

@@ -3,7 +3,7 @@ import DocumentModel
 import Synchronization
 import Testing
 
-/// Transactions at a service elsewhere: ids, tries, keys and what is left behind.
+/// Transactions at a remote service: their ids, retries, idempotency keys and cleanup.
 struct RemoteTransactionsTests {
     private typealias Step = ScriptedService.Step
     private static let committed = #"{"writeResults":[{}],"commitTime":"1970-01-01T00:00:01Z"}"#
@@ -48,13 +48,13 @@ struct RemoteTransactionsTests {
                         commitTime: Timestamp(microseconds: 1_000_000),
                         writeResults: [WriteResult(updateTime: nil, transformResults: [])])))
         let ended = DocumentResponse.failed(
-            .invalidArgument("this transaction is not open; it was ended, or never begun"))
+            .invalidArgument("this transaction is not open: it has ended, or was never begun"))
         #expect(try await commit(scripted, id) == ended)
         #expect(await scripted.firestore.perform(query, in: owner) == ended)
         #expect(scripted.script.isDone)
     }
 
-    @Test func nobodyElseCanUseATransaction() async throws {
+    @Test func onlyItsOwnerCanUseATransaction() async throws {
         let scripted = ScriptedFirestore([Step(":beginTransaction", Self.begun("AQID"))])
         let id = try await begin(scripted)
         for context in [OperationContext(owner: 8), OperationContext()] {
@@ -66,12 +66,12 @@ struct RemoteTransactionsTests {
         }
     }
 
-    @Test func aLostTransactionIsNamedWhenItIsTriedAgainAfterAPause() async throws {
+    @Test func aRetryNamesTheLostTransactionAfterAPause() async throws {
         let scripted = ScriptedFirestore([
             Step(":beginTransaction", Self.begun("AQID")), Step(":commit", status: 409, Self.lost),
             Step(":beginTransaction", with: #"{"readWrite":{"retryTransaction":"AQID"}}"#, Self.begun("BAUG")),
             Step(":batchGet", with: #""transaction":"BAUG""#, status: 409, Self.lost),
-            // What a read lost is open still, and ends first.
+            // A transaction that lost in a read is still open, so it is rolled back first.
             Step(":rollback", with: #"{"transaction":"BAUG"}"#, "{}"),
             Step(":beginTransaction", with: #"{"readWrite":{"retryTransaction":"BAUG"}}"#, Self.begun("BwgJ")),
             Step(":commit", with: #""transaction":"BwgJ""#, Self.committed),
@@ -90,7 +90,7 @@ struct RemoteTransactionsTests {
         #expect(scripted.firestore.transactions.withLock { $0.count } == 0)
     }
 
-    @Test func aBeginThatIsLostTooStillNamesTheFirst() async throws {
+    @Test func aRetryAfterAFailedBeginStillNamesTheFirst() async throws {
         let scripted = ScriptedFirestore([
             Step(":beginTransaction", Self.begun("AQID")), Step(":commit", status: 409, Self.lost),
             Step(":beginTransaction", with: #""retryTransaction":"AQID""#, status: 409, Self.lost),
@@ -106,7 +106,7 @@ struct RemoteTransactionsTests {
         #expect(scripted.firestore.transactions.withLock { $0.count } == 1)
     }
 
-    @Test func whatAnInvocationLeavesOpenIsRolledBackAndForgotten() async throws {
+    @Test func transactionsThatAnInvocationLeavesOpenAreRolledBack() async throws {
         let scripted = ScriptedFirestore([
             Step(":beginTransaction", Self.begun("AQID")), Step(":beginTransaction", Self.begun("BAUG")),
             Step(":commit", status: 409, Self.lost), Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
@@ -143,7 +143,7 @@ struct RemoteTransactionsTests {
             return
         }
         #expect(error.code == .failedPrecondition)
-        #expect(error.message.contains("served alone enqueues no tasks"))
+        #expect(error.message.contains("a standalone function can't enqueue tasks"))
     }
 
     // MARK: Keys
@@ -151,7 +151,7 @@ struct RemoteTransactionsTests {
     private static let key = CompletionKey(scope: "buy/ada", key: "k", fingerprint: [1])
     private let keyed = OperationContext(owner: 7, completion: key)
 
-    /// What is kept under the key: the answer 5, with a fingerprint in base64.
+    /// The document of the kept answer 5, with a fingerprint in base64.
     private func kept(fingerprint: String = "AQ==", expires: String = "10") throws -> String {
         let name = ScriptedFirestore.root + "/" + (try RemoteCompletion.path(of: Self.key).string)
         return """
@@ -167,7 +167,7 @@ struct RemoteTransactionsTests {
         return #"{"missing":"\#(name)","readTime":"\#(ScriptedFirestore.time)"}"#
     }
 
-    @Test func anAnswerIsKeptUnderItsKeyInTheSameCommit() async throws {
+    @Test func anAnswerIsKeptUnderItsKeyInTheCallsCommit() async throws {
         let scripted = ScriptedFirestore([
             Step(":batchGet", with: #""newTransaction":{"readWrite":{}}"#, "[\(Self.begun("AQID")),\(try missing())]"),
             Step(
@@ -189,7 +189,7 @@ struct RemoteTransactionsTests {
                 || body.contains("1970-01-08T00:00:09Z"))
     }
 
-    @Test func workThatIsDoneIsNotDoneAgain() async throws {
+    @Test func aCallWithAKeptAnswerDoesNotRunAgain() async throws {
         let scripted = ScriptedFirestore([
             Step(":batchGet", "[\(Self.begun("AQID")),\(try kept())]"),
             Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
@@ -207,7 +207,7 @@ struct RemoteTransactionsTests {
         #expect(response == .failed(.invalidArgument("this Idempotency-Key was used with other data")))
     }
 
-    @Test func anAnswerWhoseTimeIsOverIsReplaced() async throws {
+    @Test func anExpiredAnswerIsReplaced() async throws {
         let scripted = ScriptedFirestore([
             Step(":batchGet", "[\(Self.begun("AQID")),\(try kept(expires: "09"))]"),
             Step(
@@ -220,7 +220,7 @@ struct RemoteTransactionsTests {
         #expect(scripted.script.isDone)
     }
 
-    @Test func whatBecameOfALostCommitIsLearntByTheRollback() async throws {
+    @Test func aRollbackFindsOutWhetherALostCommitSucceeded() async throws {
         let scripted = ScriptedFirestore([
             Step(":batchGet", "[\(Self.begun("AQID")),\(try missing())]"), .failure(":commit", .lost),
             Step(
@@ -238,14 +238,14 @@ struct RemoteTransactionsTests {
         #expect(scripted.script.isDone)
     }
 
-    @Test func aCallersMistakeIsOnlyThatOfTheKey() async throws {
+    @Test func anInvalidArgumentOfTheServiceIsNotTheCallersMistake() async throws {
         let refusal = #"{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}"#
         let scripted = ScriptedFirestore([Step(":batchGet", status: 400, refusal)])
         let response = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: keyed)
         #expect(response == .failed(DocumentError(.failedPrecondition, "no")))
     }
 
-    @Test func anAnswerThatNoDocumentHoldsIsRefused() async throws {
+    @Test func anAnswerTooLargeForADocumentIsRefused() async throws {
         let scripted = ScriptedFirestore([Step(":batchGet", "[\(Self.begun("AQID")),\(try missing())]")])
         let id = try await begin(scripted, in: keyed)
         let answer = [UInt8](repeating: 0, count: 1_000_001)

@@ -7,14 +7,14 @@ import Testing
 /// A service that expects requests in an order, and gives each its answer.
 final class ScriptedService: OutboundTransport {
     struct Step: Sendable {
-        /// How the address ends.
+        /// The end of the URL.
         var address: String
-        /// What the body holds somewhere; nil for a GET.
+        /// A part of the body; nil for a GET.
         var body: String?
         var token: String?
         var answer: Result<OutboundResponse, OutboundError>
 
-        /// A request for documents, whose body holds a text somewhere.
+        /// A request for documents, whose body contains the given text.
         init(_ verb: String, with body: String = "", token: String? = nil, status: Int = 200, _ answer: String) {
             self.init(
                 address: verb, body: body, token: token,
@@ -77,7 +77,7 @@ struct ScriptedFirestore {
 
     let script: ScriptedService
     let firestore: RemoteFirestore
-    /// The seconds waited for, in order.
+    /// The pauses in seconds, in order.
     let pauses: PauseLog
 
     final class PauseLog: Sendable {

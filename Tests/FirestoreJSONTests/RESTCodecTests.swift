@@ -4,7 +4,7 @@ import DocumentModel
 @testable import FirestoreJSON
 import Testing
 
-/// What is asked of a service elsewhere is what our own surface reads, and the other way round.
+/// Our API can read the requests that we send to remote services, and vice versa.
 struct RESTCodecTests {
     private static let database = DatabaseID(project: "demo-shop")
 
@@ -143,11 +143,11 @@ struct RESTCodecTests {
         (#"{"error":{"status":"NEW_ONE","code":503}}"#, .unavailable), (#"{"error":{}}"#, .unknown),
         (#"{"error":{"code":"x"}}"#, .unknown), (#"{"error":{"code":99999999999}}"#, .unknown),
     ])
-    func errorsThatSayLessHaveACodeToo(text: String, code: StatusCode) throws {
+    func incompleteErrorsHaveACodeToo(text: String, code: StatusCode) throws {
         #expect(try JSONParser.parse(Array(text.utf8)).error?.code == code)
     }
 
-    @Test func whatIsNoErrorIsNone() throws {
+    @Test func otherResponsesContainNoError() throws {
         for text in ["[]", "{}", "7", #"[{"document":{}}]"#] {
             #expect(try JSONParser.parse(Array(text.utf8)).error == nil)
         }

@@ -65,7 +65,7 @@ struct RESTValueTests {
         (#"{"mapValue":{}}"#, .map([:])),
         (#"{"geoPointValue":{"latitude":1}}"#, .geoPoint(GeoPoint(latitude: 1, longitude: 0))),
     ])
-    func otherFormsOfClientsAreRead(text: String, value: Value) throws {
+    func alternativeFormsOfClientsAreRead(text: String, value: Value) throws {
         #expect(try Self.read(text) == value)
     }
 
@@ -80,19 +80,19 @@ struct RESTValueTests {
         (#"{"fields":{"a":{}}}"#, "fields.a: a value needs a type, such as stringValue"),
         (
             #"{"fields":{"a":{"stringValue":"","nullValue":null}}}"#,
-            "fields.a: a value has one type, and this one has 2: stringValue, nullValue"
+            "fields.a: a value must have one type; this one has 2: stringValue, nullValue"
         ),
-        (#"{"fields":{"a":{"text":""}}}"#, "fields.a.text: no type of a value"),
-        (#"{"fields":{"a":7}}"#, #"fields.a: 7 is no value; write {"TYPE": …}"#),
+        (#"{"fields":{"a":{"text":""}}}"#, "fields.a.text: this is not the type of a value"),
+        (#"{"fields":{"a":7}}"#, #"fields.a: 7 is not a value; write {"TYPE": …}"#),
         (#"{"fields":{"a":{"booleanValue":"true"}}}"#, #"fields.a.booleanValue: "true" is no boolean"#),
         (#"{"fields":{"a":{"bytesValue":"a"}}}"#, "fields.a.bytesValue: not valid base64"),
         (
             #"{"fields":{"a":{"timestampValue":"now"}}}"#,
-            #"fields.a.timestampValue: "now" is no time; write one such as 2026-01-02T03:04:05.678901Z"#
+            #"fields.a.timestampValue: "now" is not an RFC 3339 timestamp, such as 2026-01-02T03:04:05.678901Z"#
         ),
         (
             #"{"fields":{"a":{"geoPointValue":{"latitude":91}}}}"#,
-            "fields.a.geoPointValue: latitude is -90 … 90 and longitude -180 … 180"
+            "fields.a.geoPointValue: latitude must be -90 … 90, longitude -180 … 180"
         ),
         (
             #"{"fields":{"a":{"arrayValue":{"values":[{"nullValue":null},{"nullValue":0}]}}}}"#,

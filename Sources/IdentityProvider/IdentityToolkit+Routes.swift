@@ -4,9 +4,9 @@ package import Hummingbird
 import NIOCore
 
 extension IdentityToolkit {
-    /// Adds sign-in to a router, under the paths the emulator has it.
+    /// Adds sign-in to a router, under the paths of the emulator.
     ///
-    /// Errors of all routes, unknown ones among them, are answered in sign-in's form: give it a router of its own.
+    /// Errors of all its routes, including unknown ones, have sign-in's format, so sign-in needs a router of its own.
     package func addRoutes<Context: RequestContext>(to router: Router<Context>) {
         router.addMiddleware {
             SignInCORS()
@@ -60,14 +60,14 @@ extension IdentityToolkit {
         }
     }
 
-    /// What clients call. All but three need a provider that local sign-in doesn't have.
+    /// The operations that clients call. All but three need a provider that local sign-in doesn't have.
     private static let operations: Set<String> = [
         "signUp", "lookup", "delete", "update", "signInWithPassword", "signInWithCustomToken", "signInWithIdp",
         "signInWithEmailLink", "signInWithPhoneNumber", "sendVerificationCode", "sendOobCode", "resetPassword",
         "createAuthUri",
     ]
 
-    /// Any key will do, in the query or in the header: it tells projects apart, and here is only one.
+    /// Accepts any key, in the query or in the header. Keys identify projects, and there is only one.
     private func requireKey(_ request: Request) throws {
         let header = HTTPField.Name("x-goog-api-key").flatMap { request.headers[$0] }
         let key = request.uri.queryParameters["key"] ?? header?[...]

@@ -2,10 +2,10 @@ import DocumentModel
 package import TokenVerification
 import Logging
 
-/// Sign-in for local use: what a request asks and what it is answered, without HTTP.
+/// The operations of local sign-in, independent of HTTP.
 ///
-/// Anonymous users only; what needs another provider is answered OPERATION_NOT_ALLOWED, as Firebase does for a
-/// provider that is switched off.
+/// Supports anonymous users only. Requests for any other provider fail with OPERATION_NOT_ALLOWED, which is Firebase's
+/// response for a disabled provider.
 package struct IdentityToolkit: Sendable {
     let project: String
     let policy: TokenPolicy
@@ -16,8 +16,8 @@ package struct IdentityToolkit: Sendable {
     private let now: WallClock
 
     /// - Parameters:
-    ///   - policy: `development` adds the admin's calls and the emulator's helpers.
-    ///   - key: What tokens are signed with.
+    ///   - policy: `development` adds the admin's operations and the emulator's helpers.
+    ///   - key: The key that signs tokens.
     package init(
         project: String, policy: TokenPolicy, key: SigningKey, users: UserStore,
         now: @escaping WallClock = systemWallClock
@@ -27,38 +27,39 @@ package struct IdentityToolkit: Sendable {
         self.key = key
         self.users = users
         self.issuer = TokenIssuer(project: project, key: key)
-        // Only tokens this host has signed speak for its users, whatever the mode.
+        // Only tokens that this host has signed identify its users, in either mode.
         self.verifier = TokenVerifier(
             kind: .idToken(project: project), policy: .production, localKeys: key.keys, remoteKeys: nil, now: now)
         self.now = now
     }
 
-    func signUp(_ request: SignInRequest) async throws -> SignInAnswer.SignUp {
-        // Credentials, or a token to link them to, ask for another provider.
+    func signUp(_ request: SignInRequest) async throws -> SignInResponse.SignUp {
+        // Credentials, or a token to link them to, mean a sign-up with another provider.
         guard ["email", "password", "phoneNumber", "idToken"].allSatisfy({ request[$0] == nil }) else {
             throw IdentityToolkitError.operationNotAllowed
         }
         let now = now()
         let (user, refreshToken) = try await users.signUpAnonymously(now: now)
-        return SignInAnswer.SignUp(
+        return SignInResponse.SignUp(
             idToken: try issuer.idToken(for: user, signedInAt: now, now: now), refreshToken: refreshToken,
             expiresIn: String(TokenIssuer.lifetime), localId: user.localId)
     }
 
-    func lookUp(_ request: SignInRequest) async throws -> SignInAnswer.Lookup {
-        SignInAnswer.Lookup(users: [.init(try await caller(of: request))])
+    func lookUp(_ request: SignInRequest) async throws -> SignInResponse.Lookup {
+        SignInResponse.Lookup(users: [.init(try await caller(of: request))])
     }
 
-    func delete(_ request: SignInRequest) async throws -> SignInAnswer.Delete {
+    func delete(_ request: SignInRequest) async throws -> SignInResponse.Delete {
         guard try await users.delete(try await caller(of: request).localId) else {
             throw IdentityToolkitError.userNotFound
         }
-        return SignInAnswer.Delete()
+        return SignInResponse.Delete()
     }
 
-    /// The same refresh token comes back; as at Google it stays valid until its user is deleted or disabled.
-    func refresh(_ request: SignInRequest) async throws -> SignInAnswer.Refresh {
-        // Phones write the names in camel case.
+    /// Issues a new ID token for a refresh token, which stays valid until its user is deleted or disabled, as with
+    /// Google.
+    func refresh(_ request: SignInRequest) async throws -> SignInResponse.Refresh {
+        // Phones send the names in camel case.
         guard let grant = request["grant_type"] ?? request["grantType"] else {
             throw IdentityToolkitError.missingGrantType
         }
@@ -73,39 +74,39 @@ package struct IdentityToolkit: Sendable {
         case .disabledUser: throw IdentityToolkitError.userDisabled
         case .user(let user, let signedInAt):
             let idToken = try issuer.idToken(for: user, signedInAt: signedInAt, now: now)
-            return SignInAnswer.Refresh(
+            return SignInResponse.Refresh(
                 id_token: idToken, access_token: idToken, refresh_token: token,
                 expires_in: String(TokenIssuer.lifetime), user_id: user.localId, project_id: project)
         }
     }
 
-    /// The admin's lookup by uids; who isn't found is left out.
-    func lookUpAsAdmin(_ request: SignInRequest) async throws -> SignInAnswer.Lookup {
-        var found: [SignInAnswer.User] = []
+    /// Looks up users by uid, as admin. Users that don't exist are omitted.
+    func lookUpAsAdmin(_ request: SignInRequest) async throws -> SignInResponse.Lookup {
+        var found: [SignInResponse.User] = []
         for localID in request.texts("localId") {
             if let user = try await users.user(localID) { found.append(.init(user)) }
         }
-        return SignInAnswer.Lookup(users: found.isEmpty ? nil : found)
+        return SignInResponse.Lookup(users: found.isEmpty ? nil : found)
     }
 
-    /// The admin's update: `disableUser` alone, since anonymous users have nothing else to change.
-    func updateAsAdmin(_ request: SignInRequest) async throws -> SignInAnswer.Update {
+    /// Updates a user, as admin. Anonymous users have nothing to change but `disableUser`.
+    func updateAsAdmin(_ request: SignInRequest) async throws -> SignInResponse.Update {
         guard let localID = request["localId"] else { throw IdentityToolkitError.missingLocalID }
         guard let disabled = request.flag("disableUser") else { throw IdentityToolkitError.operationNotAllowed }
         guard try await users.setDisabled(disabled, localID) else { throw IdentityToolkitError.userNotFound }
-        return SignInAnswer.Update(localId: localID)
+        return SignInResponse.Update(localId: localID)
     }
 
-    func deleteAsAdmin(_ request: SignInRequest) async throws -> SignInAnswer.Delete {
+    func deleteAsAdmin(_ request: SignInRequest) async throws -> SignInResponse.Delete {
         guard let localID = request["localId"] else { throw IdentityToolkitError.missingLocalID }
         guard try await users.delete(localID) else { throw IdentityToolkitError.userNotFound }
-        return SignInAnswer.Delete()
+        return SignInResponse.Delete()
     }
 
-    /// The emulator's helper: forgets all users.
+    /// Deletes all users: a helper of the emulator.
     func deleteAll() async throws { try await users.deleteAll() }
 
-    /// The user whose ID token a request carries.
+    /// Returns the user of the ID token in a request.
     private func caller(of request: SignInRequest) async throws -> UserRecord {
         guard let token = request["idToken"] else { throw IdentityToolkitError.missingIDToken }
         switch verifier.verify(token) {
@@ -120,7 +121,7 @@ package struct IdentityToolkit: Sendable {
     }
 }
 
-extension SignInAnswer.User {
+extension SignInResponse.User {
     init(_ user: UserRecord) {
         self.init(
             localId: user.localId, createdAt: String(user.createdAt), lastLoginAt: String(user.lastLoginAt),

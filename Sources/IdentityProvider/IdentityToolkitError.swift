@@ -3,13 +3,13 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// An error in the form that Firebase's sign-in clients read.
+/// An error in the format that Firebase's sign-in clients read.
 struct IdentityToolkitError: Error, Hashable {
     var status: HTTPResponse.Status = .badRequest
-    /// What clients switch on, such as `INVALID_ID_TOKEN`.
+    /// The text that clients compare, such as `INVALID_ID_TOKEN`.
     var message: String
     var reason = "invalid"
-    /// The canonical status's name, where clients expect one beside the message.
+    /// The name of the canonical status, for errors where clients expect it beside the message.
     var name: String?
 
     static let invalidIDToken = Self(message: "INVALID_ID_TOKEN")
@@ -73,7 +73,7 @@ struct IdentityToolkitError: Error, Hashable {
 }
 
 extension Response {
-    /// A JSON answer that nobody on the way may keep.
+    /// A JSON response that must not be cached.
     static func json(_ body: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Lets browsers on any origin sign in, as Google does: what counts is in the request, no cookie is read.
+/// Allows browsers on any origin to sign in, as Google does: requests are authorized by their content, never by
+/// cookies.
 struct SignInCORS<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Answers every error, the router's own among them, in the form that sign-in clients read.
+/// Responds to all errors, including the router's own, in the format that sign-in clients read.
 struct SignInErrors<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response

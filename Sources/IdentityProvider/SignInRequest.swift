@@ -13,7 +13,7 @@ struct SignInRequest {
 
     /// Reads the body; an empty one has no fields.
     ///
-    /// - Throws: an ``IdentityToolkitError`` for a body that is too large or neither form nor JSON object.
+    /// - Throws: an ``IdentityToolkitError`` if the body is too large, or neither a form nor a JSON object.
     init(reading request: Request) async throws {
         var body = try await request.body.collect(upTo: Self.maxBytes)
         let bytes = body.readBytes(length: body.readableBytes) ?? []
@@ -31,19 +31,19 @@ struct SignInRequest {
         }
     }
 
-    /// A field's text; nil where it is missing, empty or something else.
+    /// The string value of a field; nil if it is missing, empty or not a string.
     subscript(_ name: String) -> String? {
         guard let text = fields[name]?.text, !text.isEmpty else { return nil }
         return text
     }
 
-    /// A field that is true or false.
+    /// The value of a Boolean field.
     func flag(_ name: String) -> Bool? {
         guard case .boolean(let flag)? = fields[name]?.kind else { return nil }
         return flag
     }
 
-    /// A field that is one text or a list of texts.
+    /// The values of a field that is a string or a list of strings.
     func texts(_ name: String) -> [String] {
         guard let node = fields[name] else { return [] }
         guard case .array(let elements) = node.kind else { return node.text.map { [$0] } ?? [] }

@@ -1,18 +1,18 @@
 import TokenVerification
 import Foundation
 
-/// Writes the ID tokens of local sign-in.
+/// Issues the ID tokens of local sign-in.
 struct TokenIssuer: Sendable {
     let project: String
     let key: SigningKey
 
-    /// Seconds a token is valid.
+    /// The lifetime of a token in seconds.
     static let lifetime: Int64 = 3600
 
-    /// A token for a user without credentials, with the claims Firebase gives it.
+    /// Issues a token for a user without credentials, with the claims of Firebase's tokens.
     ///
     /// - Parameters:
-    ///   - signedInAt: When the user signed in, as against refreshed; seconds since 1970.
+    ///   - signedInAt: When the user signed in, in seconds since 1970; a refresh doesn't change it.
     ///   - now: Seconds since 1970.
     func idToken(for user: UserRecord, signedInAt: Int64, now: Int64) throws -> String {
         try key.sign(

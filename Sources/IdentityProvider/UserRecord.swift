@@ -4,7 +4,7 @@ import SQLiteStorage
 struct UserRecord: Hashable, Sendable {
     /// The uid: 28 letters and digits.
     package var localId: String
-    /// Milliseconds since 1970, as the two below.
+    /// Milliseconds since 1970, as are the next two.
     package var createdAt: Int64
     package var lastLoginAt: Int64
     package var lastRefreshAt: Int64
@@ -37,7 +37,7 @@ struct RefreshTokenRecord: Hashable, Sendable {
     /// SHA-256 of the token's text.
     var hash: [UInt8]
     var localId: String
-    /// When the user signed in, seconds since 1970: `auth_time` of all tokens that come of it.
+    /// When the user signed in, in seconds since 1970: the `auth_time` of all ID tokens issued for this refresh token.
     var signedInAt: Int64
 }
 

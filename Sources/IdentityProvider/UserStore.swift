@@ -7,14 +7,14 @@ import StorageEngine
 
 /// The users of local sign-in, in `users.sqlite`.
 ///
-/// What a method has returned is on disk: an acknowledged sign-up survives a kill and a power cut.
+/// A method returns once its change is on disk: an acknowledged sign-up survives a kill and a power failure.
 package final class UserStore: Sendable {
     let file: SQLiteFile
 
-    /// Opens the database and brings its schema up to date.
+    /// Opens the database and migrates its schema.
     ///
-    /// - Throws: a sentence where the file is damaged or can't be used.
-    /// - Parameter directory: Usually `<data>/auth`; made, for its owner alone, where it isn't there.
+    /// - Throws: an error for the operator if the file is damaged or can't be used.
+    /// - Parameter directory: Usually `<data>/auth`; created for its owner alone if it doesn't exist.
     package init(directory: String) throws {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -31,14 +31,14 @@ package final class UserStore: Sendable {
     /// Lets go of the file once running work has ended; the store is of no use after this.
     package func close() throws { try file.close() }
 
-    /// Makes a user without credentials and a refresh token for it.
+    /// Creates a user without credentials, and a refresh token for it.
     ///
     /// - Parameter now: Seconds since 1970.
     func signUpAnonymously(now: Int64) async throws -> (user: UserRecord, refreshToken: String) {
         let user = UserRecord(
             localId: Self.randomID(), createdAt: now * 1000, lastLoginAt: now * 1000, lastRefreshAt: now * 1000,
             disabled: false)
-        // The uid in front tells a deleted user's token from a made-up one.
+        // The uid in the token distinguishes the tokens of deleted users from made-up ones.
         let token = user.localId + "." + Base64URL.encode(Self.randomBytes(32))
         let record = RefreshTokenRecord(hash: Self.hash(token), localId: user.localId, signedInAt: now)
         try await file.write { connection in
@@ -59,7 +59,7 @@ package final class UserStore: Sendable {
         case disabledUser
     }
 
-    /// Notes that a refresh token was used, and tells whose it is.
+    /// Records the use of a refresh token, and returns its user.
     ///
     /// - Parameter now: Seconds since 1970.
     func refresh(_ token: String, now: Int64) async throws -> Refresh {
@@ -76,9 +76,9 @@ package final class UserStore: Sendable {
         }
     }
 
-    /// Bars a user from signing in, refreshing and being looked up with a token, or lets it again.
+    /// Disables or enables a user. A disabled user can't sign in, refresh a token or be looked up with one.
     ///
-    /// - Returns: false where there is no such user.
+    /// - Returns: false if there is no such user.
     func setDisabled(_ disabled: Bool, _ localID: String) async throws -> Bool {
         try await file.write { connection in
             try connection.execute(
@@ -86,9 +86,9 @@ package final class UserStore: Sendable {
         }
     }
 
-    /// Deletes a user and what belongs to it.
+    /// Deletes a user and its refresh tokens.
     ///
-    /// - Returns: false where there was none.
+    /// - Returns: false if there is no such user.
     func delete(_ localID: String) async throws -> Bool {
         try await file.write { try $0.execute("DELETE FROM users WHERE localId = ?", .text(localID)) > 0 }
     }
@@ -104,7 +104,7 @@ package final class UserStore: Sendable {
         return (0..<count).map { _ in generator.next() }
     }
 
-    /// 28 letters and digits, as Firebase's uids are: 166 random bits.
+    /// Returns 28 letters and digits, as Firebase's uids have: 166 random bits.
     private static func randomID() -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
         return String((0..<28).compactMap { _ in alphabet.randomElement() })

@@ -1,4 +1,4 @@
-/// The part of a response that tables of requests and responses compare.
+/// The part of a response that tests compare.
 package struct RESTAnswer: Equatable, Sendable {
     package var status: Int
     package var body: String

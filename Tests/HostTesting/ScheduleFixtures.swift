@@ -40,14 +40,14 @@ package
         set { clock.setWall(newValue) }
     }
 
-    /// The store as a host that starts finds it.
+    /// Opens the store as a host does at startup.
     package func open() throws -> DocumentStore {
         let store = try DocumentStore(engine: engine, now: { self.now })
         try store.start()
         return store
     }
 
-    /// Runs a body with a store of its own, which ends with it.
+    /// Runs a body with an open store, which is shut down afterwards.
     package func serving(_ body: (DocumentStore) async throws -> Void) async throws {
         let store = try open()
         do {
@@ -61,7 +61,7 @@ package
 }
 
 extension DocumentStore {
-    /// The runs of a job that are pending, as times.
+    /// The due times of a job's pending runs.
     package func openRuns(of function: String) async throws -> [Timestamp] {
         var runs: [Timestamp] = []
         for delivery in try await deliveries(areDead: false, function: function, limit: 1000) {
@@ -71,9 +71,9 @@ extension DocumentStore {
         return runs
     }
 
-    /// Ends a job's runs as a worker would.
+    /// Ends a job's pending runs as a worker would.
     ///
-    /// - Returns: their ends, as the store tells them.
+    /// - Returns: the ends of their deliveries.
     @discardableResult
     package func work(on function: String, at now: Timestamp, as outcome: DeliveryOutcome = .succeeded) async throws
         -> [DeliveryEnd]

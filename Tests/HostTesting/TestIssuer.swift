@@ -4,15 +4,15 @@ import Crypto
 import Foundation
 package import _CryptoExtras
 
-/// An issuer of tokens for tests: a key, and claims that are right unless a test changes them.
+/// A token issuer for tests: a key, and claims that are valid unless a test changes them.
 package struct TestIssuer: Sendable {
     package typealias Claims = [String: any Sendable]
 
     package static let project = "shop-prod"
-    /// The time all tests begin at, seconds since 1970.
+    /// The time at which all tests begin, in seconds since 1970.
     package static let start: Int64 = 1_800_000_000
 
-    /// Making a key takes a while, so tests share these.
+    /// Shared by tests, because creating a key takes a while.
     package static let shared = Result { try TestIssuer() }
     package static let stranger = Result { try TestIssuer() }
 
@@ -43,7 +43,7 @@ package struct TestIssuer: Sendable {
         try key.sign(claims: JSONSerialization.data(withJSONObject: claims))
     }
 
-    /// A token with a header of the test's own, signed by this key all the same.
+    /// A token with the given header, signed with this key.
     package func token(header: Claims, _ claims: Claims = idTokenClaims) throws -> String {
         let signed = try Self.unsigned(header: header, claims).dropLast()
         let signature = try privateKey.signature(
@@ -51,7 +51,7 @@ package struct TestIssuer: Sendable {
         return signed + "." + Base64URL.encode(signature.rawRepresentation)
     }
 
-    /// As the JS SDK's `createMockUserToken` writes them, but for what the test sets.
+    /// An unsigned token in the format of the JS SDK's `createMockUserToken`.
     package static func unsigned(header: Claims = ["alg": "none", "type": "JWT"], _ claims: Claims) throws -> String {
         let parts = try [header, claims].map { Base64URL.encode(try JSONSerialization.data(withJSONObject: $0)) }
         return parts.joined(separator: ".") + "."

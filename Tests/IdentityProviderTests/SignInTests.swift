@@ -13,7 +13,7 @@ import Testing
 @Suite struct SignInTests {
     private typealias Answer = (status: Int, body: JSONNode, headers: HTTPFields)
 
-    /// A host's sign-in on a directory of its own, which can be started again on the same directory.
+    /// A host's sign-in in its own directory, on which it can be restarted.
     private struct Host: Sendable {
         let client: any TestClientProtocol
 
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func refreshRefusesWhatItMust() async throws {
+    @Test func refreshRefusesInvalidRequests() async throws {
         try await withHost { host in
             let user = try await host.signUp()
             let other = try await host.signUp()
@@ -243,7 +243,7 @@ import Testing
         ("signUp", #"{"email":"a@b.c","password":"secret1"}"#), ("signInWithPassword", #"{"email":"a@b.c"}"#),
         ("signInWithIdp", "{}"), ("signInWithCustomToken", "{}"), ("update", "{}"), ("sendOobCode", "{}"),
     ])
-    func otherProvidersAreSwitchedOff(_ operation: String, _ json: String) async throws {
+    func otherProvidersAreDisabled(_ operation: String, _ json: String) async throws {
         try await withHost { expect(try await $0.account(operation, json), "OPERATION_NOT_ALLOWED") }
     }
 
@@ -304,7 +304,7 @@ import Testing
         }
     }
 
-    @Test func helperForgetsAllUsersOfItsProject() async throws {
+    @Test func helperDeletesAllUsersOfItsProject() async throws {
         try await withHost { host in
             let user = try await host.signUp()
             expect(

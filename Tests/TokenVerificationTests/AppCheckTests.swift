@@ -39,7 +39,7 @@ import Testing
         #expect(try verify(claims) == .invalid(spoiled.expected))
     }
 
-    @Test func numberCountsOnlyWhereItIsKnown() throws {
+    @Test func projectNumberIsAcceptedOnlyIfItIsKnown() throws {
         var claims = TestIssuer.appCheckClaims
         claims["aud"] = ["projects/123456"]
         #expect(try verify(claims, number: nil) == .invalid(.audience))
@@ -52,7 +52,7 @@ import Testing
         #expect(verifier.verify(try TestIssuer.unsigned(TestIssuer.appCheckClaims)) == .invalid(.unsigned))
     }
 
-    @Test func idTokenIsNoAppCheckToken() throws {
+    @Test func idTokenIsRefusedAsAnAppCheckToken() throws {
         #expect(try verify(TestIssuer.idTokenClaims) == .invalid(.audience))
     }
 }

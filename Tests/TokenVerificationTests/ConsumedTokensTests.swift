@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite struct ConsumedTokensTests {
-    @Test func aTokenIsUsedUpOnce() {
+    @Test func aTokenIsConsumedOnce() {
         let tokens = ConsumedTokens(now: { 1000 })
         let first = tokens.consume("a.b.c", expires: 2000)
         let second = tokens.consume("a.b.c", expires: 2000)

@@ -9,7 +9,7 @@ import Testing
         FetchedKeys(keys: try TestIssuer.shared.get().key.keys, maxAge: maxAge)
     }
 
-    /// The state by reference: expectations can't change a value.
+    /// Holds the state by reference, because an expectation can't mutate a value.
     private final class Box {
         private var state = KeyCacheState()
 
@@ -37,7 +37,7 @@ import Testing
     @Test func firstFetchIsDueAtOnceAndSingle() throws {
         let state = Box()
         guard case .fetching = state.lookUp("k", now: now) else {
-            Issue.record("no fetch expected")
+            Issue.record("a fetch should be expected")
             return
         }
         #expect(state.secondsUntilDue(now: now) == 0)
@@ -46,7 +46,7 @@ import Testing
         #expect(state.secondsUntilDue(now: now) == nil)
     }
 
-    @Test func keysAreFetchedAnewBeforeTheyLapse() throws {
+    @Test func keysAreRefreshedBeforeTheyLapse() throws {
         let state = try filled(maxAge: 1000)
         #expect(state.secondsUntilDue(now: now) == 800)
         #expect(!state.begin(now: now + 799))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [(Int64(0), Int64(48)), (-5, 48), (10_000_000, 69_120)])
-    func ageAskedForIsBounded(_ maxAge: Int64, _ due: Int64) throws {
+    func requestedAgeIsBounded(_ maxAge: Int64, _ due: Int64) throws {
         #expect(try filled(maxAge: maxAge).secondsUntilDue(now: now) == due)
     }
 
@@ -80,7 +80,7 @@ import Testing
         #expect(try isKnown(state, at: time))
     }
 
-    @Test func failuresAreTriedAgainAtGrowingIntervals() {
+    @Test func failuresAreRetriedAtGrowingIntervals() {
         let state = Box()
         var time = now
         var waits: [Int64] = []
@@ -110,12 +110,12 @@ import Testing
         #expect(fetches == 19)
     }
 
-    @Test func unknownKeysDontHurryTriesAfterAFailure() throws {
+    @Test func unknownKeysDontHastenRetriesAfterAFailure() throws {
         let state = try filled()
         #expect(state.begin(now: now + 800))
         state.fail(now: now + 800)
         guard case .unavailable = state.lookUp("new", now: now + 800) else {
-            Issue.record("it may be a new key, which can't be told now")
+            Issue.record("it may be a new key, so it is unknown for now")
             return
         }
         #expect(!state.begin(now: now + 800))
@@ -126,7 +126,7 @@ import Testing
         state.stop()
         #expect(try isKnown(state, at: now))
         guard case .unavailable = state.lookUp("k", now: now + 999) else {
-            Issue.record("nobody fetches any more")
+            Issue.record("no fetch should be expected after the stop")
             return
         }
         #expect(!state.isFetchExpected(now: now + 999))

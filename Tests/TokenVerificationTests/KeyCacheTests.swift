@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func whoWaitsIsCalledAtTheShutdown() async throws {
+    @Test func waitersAreCalledAtShutdown() async throws {
         let (gate, open) = AsyncStream<Void>.makeStream()
         let source = ScriptedKeySource(KeySet(), gate: gate)
         let token = try TestIssuer.shared.get().token()

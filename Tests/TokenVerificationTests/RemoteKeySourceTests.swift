@@ -10,7 +10,7 @@ import Testing
 import _CryptoExtras
 
 @Suite struct RemoteKeySourceTests {
-    /// Fetches from a server that gives this answer.
+    /// Fetches keys from a server with this response.
     private func fetch(
         status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], body: String,
         document: KeyDocument = .certificates, fixedAge: Int64? = nil
@@ -87,13 +87,13 @@ import _CryptoExtras
     @Test func statusOtherThanOKIsRefused() async throws {
         for status in [HTTPResponse.Status.internalServerError, .notFound, .accepted] {
             let result = try await fetch(status: status, body: certificates())
-            #expect(throws: KeySourceError("the issuer answered with status \(status.code)")) { try result.get() }
+            #expect(throws: KeySourceError("the issuer returned status \(status.code)")) { try result.get() }
         }
     }
 
     @Test func redirectIsNotFollowed() async throws {
         let result = try await fetch(status: .found, headers: [.location: "/keys?again"], body: certificates())
-        #expect(throws: KeySourceError("the issuer answered with status 302")) { try result.get() }
+        #expect(throws: KeySourceError("the issuer returned status 302")) { try result.get() }
     }
 
     @Test func answerBeyondAMegabyteIsRefused() async throws {
@@ -105,12 +105,12 @@ import _CryptoExtras
         }
     }
 
-    @Test func issuerThatIsNotThereIsAnError() async throws {
+    @Test func unreachableIssuerIsAnError() async throws {
         let source = RemoteKeySource(address: "http://127.0.0.1:1/keys", document: .certificates)
         await #expect(throws: KeySourceError.self) { try await source.fetch() }
     }
 
-    @Test func demonstrationProjectsNeverAskGoogle() {
+    @Test func demoProjectsNeverFetchGooglesKeys() {
         #expect(!RemoteKeySource.isUseful(forProject: "demo-shop"))
         #expect(RemoteKeySource.isUseful(forProject: "shop-prod"))
     }

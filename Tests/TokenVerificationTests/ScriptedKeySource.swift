@@ -1,7 +1,7 @@
 @testable import TokenVerification
 import Synchronization
 
-/// A source of keys that does what the test tells it and counts.
+/// A key source that returns what the test sets, and counts its fetches.
 final class ScriptedKeySource: KeySource {
     private let answer: Mutex<Result<FetchedKeys, KeySourceError>>
     private let count = Mutex(0)
@@ -10,7 +10,7 @@ final class ScriptedKeySource: KeySource {
     /// One element for each fetch that began.
     let fetches: AsyncStream<Void>
 
-    /// - Parameter gate: What each fetch waits for before it answers.
+    /// - Parameter gate: Awaited by each fetch before it returns.
     init(_ keys: KeySet, maxAge: Int64 = 1000, gate: AsyncStream<Void>? = nil) {
         answer = Mutex(.success(FetchedKeys(keys: keys, maxAge: maxAge)))
         self.gate = gate

@@ -7,7 +7,7 @@ import Testing
 import X509
 
 @Suite struct SigningKeyTests {
-    @Test func keyIsMadeOnceAndBelongsToItsOwnerAlone() throws {
+    @Test func keyIsCreatedOnceForItsOwnerOnly() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let folder = directory.path + "/data/auth"
@@ -32,7 +32,7 @@ import X509
         #expect(FileManager.default.contents(atPath: path) == Data(content.utf8))
     }
 
-    @Test func keyThatEverybodyCanReadIsRefused() throws {
+    @Test func worldReadableKeyIsRefused() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let path = directory.path + "/signing-key.pem"

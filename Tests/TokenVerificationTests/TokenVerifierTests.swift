@@ -18,7 +18,7 @@ import _CryptoExtras
             kind: kind, policy: policy, localKeys: TestIssuer.shared.get().key.keys, remoteKeys: nil, now: now)
     }
 
-    /// A way to spoil a token, and what it must be refused for.
+    /// A claim with an invalid value, and the rejection that it must cause.
     struct Spoiled: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var expected: TokenRejection
@@ -45,7 +45,7 @@ import _CryptoExtras
         #expect(claims["firebase"]?["sign_in_provider"]?.text == "anonymous")
     }
 
-    @Test func sessionCookiesAndIDTokensAreNotTakenForEachOther() throws {
+    @Test func sessionCookiesAndIDTokensAreNotInterchangeable() throws {
         let issuer = try TestIssuer.shared.get()
         var claims = TestIssuer.idTokenClaims
         claims["iss"] = "https://session.firebase.google.com/\(TestIssuer.project)"
@@ -99,12 +99,12 @@ import _CryptoExtras
         (["alg": "RS256", "kid": "never-published"], .unknownKey), (["kid": "k"], .malformed),
         (["alg": "RS256", "kid": "k", "crit": "b64"], .malformed),
     ])
-    func headerThatIsNotOursIsRefused(_ header: [String: String], _ expected: TokenRejection) throws {
+    func invalidHeaderIsRefused(_ header: [String: String], _ expected: TokenRejection) throws {
         let token = try TestIssuer.shared.get().token(header: header)
         #expect(try verifier().verify(token) == .invalid(expected))
     }
 
-    @Test func publicKeyUsedAsASharedSecretSignsNothing() throws {
+    @Test func tokenSignedWithThePublicKeyAsSecretIsRefused() throws {
         let issuer = try TestIssuer.shared.get()
         let header: TestIssuer.Claims = ["alg": "HS256", "kid": issuer.key.keyID, "typ": "JWT"]
         let signed = try TestIssuer.unsigned(header: header, TestIssuer.idTokenClaims).dropLast()
@@ -200,7 +200,7 @@ import _CryptoExtras
         Spoiled("aud", "another-project", .audience), Spoiled("iss", "https://evil.example", .issuer),
         Spoiled("sub", "", .subject),
     ])
-    func unsignedTokenIsStillHeldToItsProject(_ spoiled: Spoiled) throws {
+    func unsignedTokenMustStillNameTheProject(_ spoiled: Spoiled) throws {
         var claims = TestIssuer.idTokenClaims
         claims[spoiled.claim] = spoiled.value
         #expect(
@@ -212,7 +212,7 @@ import _CryptoExtras
         #expect(try verifier(policy: .development).verify(token) == .invalid(.unsigned))
     }
 
-    @Test func signedTokenIsHeldToItsTimesInDevelopmentToo() throws {
+    @Test func signedTokenExpiresInDevelopmentToo() throws {
         var claims = TestIssuer.idTokenClaims
         claims["exp"] = TestIssuer.start - 1
         let token = try TestIssuer.shared.get().token(claims)

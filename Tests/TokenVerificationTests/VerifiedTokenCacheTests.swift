@@ -14,7 +14,7 @@ import Testing
         return text.withUTF8 { cache.token(for: $0, now: 0)?.subject }
     }
 
-    @Test func countIsBoundedAndWhatIsUsedStays() {
+    @Test func countIsBoundedAndRecentlyUsedTokensStay() {
         let cache = VerifiedTokenCache(maxCount: 10)
         store("hot", in: cache)
         for number in 0..<100 {

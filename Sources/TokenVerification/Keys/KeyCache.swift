@@ -2,14 +2,14 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Holds an issuer's keys and keeps them fresh while its `run()` runs.
+/// Caches an issuer's keys, and refreshes them while `run()` is running.
 ///
-/// Looking a key up is a short lock and never waits. ``KeyCacheState`` decides when to fetch; this performs it, one
-/// fetch at a time.
+/// Looking up a key takes a short lock and never waits. ``KeyCacheState`` decides when to fetch; this class performs
+/// the fetches, one at a time.
 package final class KeyCache: Service {
     private struct State {
         var keys: KeyCacheState
-        /// Who waits for the fetch that is due or under way.
+        /// Called when the fetch that is due or in progress has ended.
         var waiters: [@Sendable () -> Void] = []
     }
 
@@ -22,8 +22,8 @@ package final class KeyCache: Service {
     private let demand: AsyncStream<Void>.Continuation
 
     /// - Parameters:
-    ///   - now: What ages are counted by.
-    ///   - clock: What the wait for the next fetch is slept on.
+    ///   - now: The wall clock that the keys' ages are measured with.
+    ///   - clock: The clock that waits for the next fetch.
     package convenience init(
         source: any KeySource, logger: Logger, now: @escaping WallClock = systemWallClock,
         clock: any Clock<Duration> = ContinuousClock()
@@ -43,7 +43,7 @@ package final class KeyCache: Service {
         (self.demands, self.demand) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Fetches at once, and then whenever it is due, until shutdown.
+    /// Fetches at once, and then whenever a fetch is due, until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
@@ -62,7 +62,7 @@ package final class KeyCache: Service {
         return lookup
     }
 
-    /// Calls back when the fetch that is due or under way has ended, or at once where there is none.
+    /// Calls back when the fetch that is due or in progress has ended, or at once if there is none.
     func whenFetched(_ callback: @escaping @Sendable () -> Void) {
         let waits = state.withLock { state in
             guard state.keys.isFetchExpected(now: now()) else { return false }
@@ -77,7 +77,8 @@ package final class KeyCache: Service {
             switch state.withLock({ $0.keys.secondsUntilDue(now: now()) }) {
             case 0: await fetchIfDue()
             case let seconds?:
-                // Cancellation is looked at by the loop. An hour at most, so that a set clock can't mislead for long.
+                // The loop checks for cancellation. The wait is at most an hour, because the wall clock may be adjusted
+                // meanwhile.
                 try? await clock.sleep(for: .seconds(min(seconds, 3600)))
             case nil:
                 await withCheckedContinuation { continuation in whenFetched { continuation.resume() } }
@@ -93,11 +94,11 @@ package final class KeyCache: Service {
             logger.debug("signing keys fetched", metadata: ["auth.max_age": "\(fetched.maxAge)"])
         } catch {
             callWaiters { $0.fail(now: now()) }
-            logger.warning("signing keys not fetched", metadata: ["error": "\(error)"])
+            logger.warning("signing keys can't be fetched", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Changes the state and calls, outside the lock, everybody who waited for that.
+    /// Changes the state, then calls the waiters outside the lock.
     private func callWaiters(after change: (inout KeyCacheState) -> Void) {
         let waiters = state.withLock { state in
             change(&state.keys)

@@ -1,37 +1,37 @@
-/// What looking up a key comes to.
+/// The result of looking up a key.
 enum KeyLookup: Sendable {
     case key(PublicKey)
     /// The issuer has no such key.
     case unknown
-    /// A fetch is under way or due that may bring it.
+    /// A fetch that may bring the key is in progress or due.
     case fetching
-    /// Whether there is such a key can't be told now, and a fetch would be too early.
+    /// It is unknown whether there is such a key, and it is too early for another fetch.
     case unavailable
 }
 
-/// When keys are fetched, kept and given up: no I/O, no clock, all times in seconds since 1970.
+/// Decides when keys are fetched, kept and discarded: no I/O, no clock, all times in seconds since 1970.
 ///
-/// Keys are fetched anew when 80 % of their age has passed. Through an outage they stay in use until a day after they
-/// have lapsed, while tries go on at growing intervals. A key id that is not among them may be a new key, so it brings
-/// the next fetch forward, but never to less than 30 seconds after the last: a flood of made-up ids fetches no more.
+/// Keys are refreshed when 80 % of their age has passed. During an outage they stay usable for a day after they have
+/// lapsed, while fetches are retried with backoff. An unknown key id may belong to a new key, so it brings the next
+/// fetch forward, but never to less than 30 seconds after the last one: a flood of made-up ids causes no more fetches.
 struct KeyCacheState {
     struct Limits {
-        /// Seconds that keys stay usable after they lapsed.
+        /// How many seconds keys stay usable after they have lapsed.
         var outage: Int64 = 24 * 3600
-        /// Seconds between fetches that unknown key ids cause.
+        /// The minimum number of seconds between fetches caused by unknown key ids.
         var unknownKeyInterval: Int64 = 30
-        /// Seconds until the first try after a failure; doubled by each further failure.
+        /// How many seconds after a failure the first retry begins; doubled with each further failure.
         var firstBackoff: Int64 = 1
         var maxBackoff: Int64 = 300
-        /// What an issuer may ask for as an age.
+        /// The ages that an issuer may ask for.
         var maxAge: ClosedRange<Int64> = 60...(24 * 3600)
     }
 
     private enum Activity {
-        /// Nothing is under way; the next fetch may begin at `due`.
+        /// No fetch is in progress; the next one may begin at `due`.
         case idle(due: Int64)
         case fetching
-        /// No more fetches: the host shuts down.
+        /// No more fetches: the host is shutting down.
         case stopped
     }
 
@@ -44,7 +44,8 @@ struct KeyCacheState {
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Looks a key up. `fetching` may have brought the next fetch forward: see to it that one begins.
+    /// Looks up a key. If the result is `fetching`, the next fetch may be due earlier than before: the caller must
+    /// begin it.
     mutating func lookUp(_ keyID: String, now: Int64) -> KeyLookup {
         if now < usableUntil, let key = keys[keyID] { return .key(key) }
         switch activity {
@@ -59,7 +60,7 @@ struct KeyCacheState {
         }
     }
 
-    /// Begins a fetch if one is due and none is under way.
+    /// Begins a fetch if one is due and none is in progress.
     mutating func begin(now: Int64) -> Bool {
         guard case .idle(let due) = activity, due <= now else { return false }
         activity = .fetching
@@ -67,7 +68,7 @@ struct KeyCacheState {
         return true
     }
 
-    /// Takes the keys that a fetch brought.
+    /// Stores the fetched keys.
     mutating func succeed(_ fetched: FetchedKeys, now: Int64) {
         let age = min(max(fetched.maxAge, limits.maxAge.lowerBound), limits.maxAge.upperBound)
         keys = fetched.keys
@@ -76,7 +77,7 @@ struct KeyCacheState {
         end(due: now + age * 4 / 5)
     }
 
-    /// Notes that a fetch failed; the keys held stay.
+    /// Records a failed fetch. Cached keys stay.
     mutating func fail(now: Int64) {
         let backoff = min(limits.maxBackoff, limits.firstBackoff << min(failures, 20))
         failures += 1
@@ -85,7 +86,7 @@ struct KeyCacheState {
 
     mutating func stop() { activity = .stopped }
 
-    /// Whether a fetch is due or under way: who waits will not wait for nothing.
+    /// Whether a fetch is due or in progress, so that waiting for it ends.
     func isFetchExpected(now: Int64) -> Bool {
         switch activity {
         case .fetching: true
@@ -94,7 +95,7 @@ struct KeyCacheState {
         }
     }
 
-    /// Seconds until the next fetch is due; nil while one is under way and after the stop.
+    /// Seconds until the next fetch is due; nil while one is in progress, and after the stop.
     func secondsUntilDue(now: Int64) -> Int64? {
         guard case .idle(let due) = activity else { return nil }
         return due <= now ? 0 : due - now

@@ -10,22 +10,22 @@ import SwiftASN1
 import X509
 import _CryptoExtras
 
-/// The forms in which issuers publish their keys.
+/// The formats in which issuers publish their keys.
 package enum KeyDocument: Hashable, Sendable {
     /// A JSON object of key id → X.509 certificate in PEM.
     case certificates
     /// A JSON Web Key Set: `{"keys": [{"kid", "kty": "RSA", "n", "e"}]}`.
     case webKeySet
 
-    /// Reads the keys. Those of a kind we don't know are left out.
+    /// Reads the keys. Keys of unknown types are skipped.
     ///
-    /// The dates in certificates aren't looked at: the issuer takes a key back by no longer publishing it, and that is
-    /// how Firebase's own libraries have it.
+    /// The validity dates of certificates are ignored, as in Firebase's own libraries: an issuer revokes a key by no
+    /// longer publishing it.
     ///
-    /// - Throws: where no usable key is left.
+    /// - Throws: if there is no usable key.
     func keys(in body: [UInt8]) throws(KeySourceError) -> KeySet {
         guard let document = try? JSONParser.parse(body), case .object(let members) = document.kind else {
-            throw KeySourceError("the issuer's answer is no JSON object")
+            throw KeySourceError("the issuer's response is not a JSON object")
         }
         var keys: [String: PublicKey] = [:]
         switch self {
@@ -38,7 +38,7 @@ package enum KeyDocument: Hashable, Sendable {
             }
         case .webKeySet:
             guard case .array(let elements)? = document["keys"]?.kind else {
-                throw KeySourceError("the issuer's answer has no list of keys")
+                throw KeySourceError("the issuer's response has no list of keys")
             }
             for element in elements {
                 guard element["kty"]?.isText("RSA") == true, element["use"]?.isText("sig") ?? true,
@@ -50,7 +50,12 @@ package enum KeyDocument: Hashable, Sendable {
                 keys[keyID] = PublicKey(key)
             }
         }
-        guard !keys.isEmpty else { throw KeySourceError("the issuer's answer holds no usable key") }
+        guard !keys.isEmpty else { throw KeySourceError("the issuer's response contains no usable key") }
         return KeySet(keys)
     }
+}
+
+/// The path of the certificates for ID tokens, both at Google and on this host.
+package enum IDTokenCertificates {
+    package static let path = "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
 }

@@ -1,16 +1,16 @@
-/// Where an issuer's keys come from.
+/// Provides an issuer's keys.
 package protocol KeySource: Sendable {
     /// Fetches all keys that are valid now, within a bounded time.
     ///
-    /// - Throws: where they can't be had or make no sense; the keys already held stay in use.
+    /// - Throws: if the keys can't be fetched or read. Keys that are already cached stay in use.
     func fetch() async throws(KeySourceError) -> FetchedKeys
 }
 
-/// Keys as just fetched.
+/// The result of a fetch.
 package struct FetchedKeys: Sendable {
     /// Never empty.
     package var keys: KeySet
-    /// Seconds the issuer says that they may be kept.
+    /// How many seconds the issuer allows the keys to be cached.
     package var maxAge: Int64
 
     package init(keys: KeySet, maxAge: Int64) {
@@ -19,7 +19,7 @@ package struct FetchedKeys: Sendable {
     }
 }
 
-/// Why an issuer's keys could not be had.
+/// Why an issuer's keys can't be fetched.
 package struct KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A sentence for the log.
     package var description: String

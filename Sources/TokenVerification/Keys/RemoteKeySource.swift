@@ -1,7 +1,7 @@
 import Foundation
 package import OutboundHTTP
 
-/// Keys that an issuer publishes at an address.
+/// Keys that an issuer publishes at a URL.
 package struct RemoteKeySource: KeySource {
     private let address: String
     private let document: KeyDocument
@@ -21,20 +21,20 @@ package struct RemoteKeySource: KeySource {
         self.transport = transport
     }
 
-    /// The certificates of Firebase's ID tokens.
+    /// The certificates for Firebase's ID tokens.
     package static let googleIDTokens = RemoteKeySource(
         address: "https://www.googleapis.com" + IDTokenCertificates.path, document: .certificates)
 
-    /// The certificates of an emulator's ID tokens. Only one of ours has any: the others' tokens are unsigned.
+    /// The certificates for a host's ID tokens. Other emulators publish none, because their tokens are unsigned.
     package static func emulator(at host: String) -> RemoteKeySource {
         RemoteKeySource(address: "http://" + host + IDTokenCertificates.path, document: .certificates)
     }
 
-    /// The keys of App Check tokens, kept for 6 hours as Firebase says.
+    /// The keys for App Check tokens, cached for 6 hours as Firebase recommends.
     package static let googleAppCheck = RemoteKeySource(
         address: "https://firebaseappcheck.googleapis.com/v1/jwks", document: .webKeySet, fixedAge: 6 * 3600)
 
-    /// Whether a project can have tokens from Google: those named `demo-…` never exist there.
+    /// Whether Google can issue tokens for a project: those named `demo-…` never exist there.
     package static func isUseful(forProject project: String) -> Bool { !project.hasPrefix("demo-") }
 
     package func fetch() async throws(KeySourceError) -> FetchedKeys {

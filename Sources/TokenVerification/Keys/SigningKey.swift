@@ -5,18 +5,18 @@ import SwiftASN1
 import X509
 package import _CryptoExtras
 
-/// The host's own RSA key, with which it signs the tokens of local sign-in.
+/// The host's own RSA key, which signs the tokens of local sign-in.
 ///
-/// Its certificate is served as Google serves its own, so that these tokens are verified the same way.
+/// Its certificate is published in the same format as Google's, so that these tokens are verified in the same way.
 package struct SigningKey: Sendable {
-    /// Names the key in tokens: 40 hexadecimal digits derived from the public key, as Google's are.
+    /// The key's id in tokens: 40 hexadecimal digits derived from the public key, as with Google's keys.
     package let keyID: String
-    /// The self-signed certificate, PEM.
+    /// The self-signed certificate in PEM.
     package let certificate: String
     private let key: _RSA.Signing.PrivateKey
 
-    /// - Parameter issued: When the certificate begins to be valid, seconds since 1970; it stays so for ten years.
-    /// - Throws: where no certificate can be made for the key.
+    /// - Parameter issued: When the certificate becomes valid, in seconds since 1970; it is valid for ten years.
+    /// - Throws: if no certificate can be made for the key.
     package init(_ key: _RSA.Signing.PrivateKey, issued: Int64) throws {
         self.key = key
         let digest = SHA256.hash(data: key.publicKey.derRepresentation)
@@ -31,10 +31,10 @@ package struct SigningKey: Sendable {
         ).serializeAsPEM().pemString
     }
 
-    /// The public half, for a ``TokenVerifier``.
+    /// The public key, for a ``TokenVerifier``.
     package var keys: KeySet { KeySet([keyID: PublicKey(key.publicKey)]) }
 
-    /// A token with these claims, signed RS256.
+    /// Signs a token with these claims, using RS256.
     ///
     /// - Parameter claims: A JSON object.
     package func sign(claims: some Collection<UInt8>) throws -> String {

@@ -1,9 +1,9 @@
 import Crypto
 import Synchronization
 
-/// The App Check tokens that were used up, until they expire.
+/// The App Check tokens that have been consumed, until they expire.
 ///
-/// Held in memory, by digest: a token lives for an hour or so, and a host that starts anew has forgotten them.
+/// Only digests are stored, and only in memory: tokens live for about an hour, and a restart forgets them.
 package final class ConsumedTokens: Sendable {
     private struct State {
         var expiries: [SHA256.Digest: Int64] = [:]
@@ -13,14 +13,14 @@ package final class ConsumedTokens: Sendable {
     private let now: WallClock
     private let state = Mutex(State())
 
-    /// Between two removals of what has expired, in seconds.
+    /// The interval between removals of expired tokens, in seconds.
     private static let sweepInterval: Int64 = 60
 
     package init(now: @escaping WallClock = systemWallClock) { self.now = now }
 
-    /// Uses a verified token up.
+    /// Consumes a verified token.
     /// - Parameter expires: seconds since 1970.
-    /// - Returns: whether it had been used before.
+    /// - Returns: whether it had been consumed before.
     package func consume(_ token: some StringProtocol, expires: Int64) -> Bool {
         let digest = SHA256.hash(data: Array(token.utf8))
         let now = now()

@@ -1,21 +1,21 @@
 import HostJSON
 import TextFormats
 
-/// A JSON Web Token taken apart; nothing in it is known to be true yet.
+/// A parsed JSON Web Token. None of its content is verified.
 struct JSONWebToken {
     /// `alg`, such as RS256.
     var algorithm: String
     /// `kid`.
     var keyID: String?
     var claims: JSONNode
-    /// The claims as the token has them: JSON.
+    /// The claims as JSON, as they are in the token.
     var payload: [UInt8]
     /// Empty for an unsigned token.
     var signature: [UInt8]
-    /// The number of leading bytes of the text that are signed: header, dot, payload.
+    /// How many bytes at the start of the text are signed: header, dot and payload.
     var signedCount: Int
 
-    /// Google's tokens are about 1 KiB; with many custom claims 3.
+    /// Google's tokens have about 1 KiB; with many custom claims, 3.
     static let maxBytes = 16 * 1024
 
     /// - Throws: `oversized` or `malformed`.
@@ -28,7 +28,7 @@ struct JSONWebToken {
             let signature = Base64URL.decode(text[(second + 1)...]),
             let headerNode = try? JSONParser.parse(header), let claims = try? JSONParser.parse(payload),
             case .object = claims.kind, let algorithm = headerNode["alg"]?.text,
-            // "crit" names extensions that must be understood, and none is.
+            // "crit" names extensions that must be understood. None is supported.
             headerNode["crit"] == nil
         else { throw .malformed }
         self.algorithm = algorithm
@@ -41,13 +41,13 @@ struct JSONWebToken {
 }
 
 extension JSONNode {
-    /// The string, where this is one.
+    /// The string, if this is one.
     package var text: String? {
         guard case .string(let text) = kind else { return nil }
         return text
     }
 
-    /// The number in whole seconds, where this is one that can be a time: `exp` may have a fraction, which is cut off.
+    /// The number in whole seconds, if it can be a time. `exp` may have a fraction, which is cut off.
     var seconds: Int64? {
         switch kind {
         case .integer(let seconds): seconds
@@ -56,6 +56,6 @@ extension JSONNode {
         }
     }
 
-    /// Whether this is exactly that string, byte by byte: Swift's == would take canonically equivalent texts for one.
+    /// Whether this is exactly that string, byte by byte: == would treat canonically equivalent strings as equal.
     func isText(_ expected: String) -> Bool { text?.utf8.elementsEqual(expected.utf8) ?? false }
 }

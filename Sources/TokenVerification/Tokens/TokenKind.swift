@@ -1,25 +1,25 @@
 import HostJSON
 
-/// Which claims make a token one of ours.
+/// The kinds of token, each with the claims that it must have.
 package enum TokenKind: Hashable, Sendable {
     /// A user's ID token for a project.
     case idToken(project: String)
-    /// A session cookie: an ID token's longer-lived kin, of another issuer.
+    /// A session cookie: like an ID token, but longer-lived and from another issuer.
     case sessionCookie(project: String)
-    /// An app's App Check token for a project, which the token may name by id or by number.
+    /// An app's App Check token for a project, which it may name by id or by number.
     case appCheck(project: String, projectNumber: String? = nil)
 
-    /// Seconds that a time of issue may lie ahead of this machine's clock. Google's libraries differ here (none in
-    /// Node checks it, Python allows up to 60 s on request); a host whose clock is behind should not lock users out,
-    /// and `exp`, which is what ends a token, gets no such grace.
+    /// How many seconds a time of issue may lie in the future. Google's libraries differ here (Node's don't check it,
+    /// Python's allow up to 60 s on request). Users must not be locked out because the host's clock is slow; `exp`,
+    /// which ends a token, gets no such tolerance.
     static let clockSkew: Int64 = 300
 
     private static let customTokenAudience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
 
-    /// Checks all claims but times.
+    /// Checks all claims except for times.
     ///
-    /// - Throws: the first thing that is wrong.
+    /// - Throws: the first problem.
     /// - Returns: the subject.
     func checkIdentity(_ claims: JSONNode) throws(TokenRejection) -> String {
         switch self {
@@ -44,9 +44,9 @@ package enum TokenKind: Hashable, Sendable {
         return subject
     }
 
-    /// Checks that the token is of now.
+    /// Checks that the token is valid at this time.
     ///
-    /// - Throws: the first time that is wrong.
+    /// - Throws: the first problem.
     /// - Returns: when the token expires.
     func checkTimes(_ claims: JSONNode, now: Int64) throws(TokenRejection) -> Int64 {
         guard let expires = claims["exp"]?.seconds, expires > now else { throw .expired }
@@ -61,12 +61,12 @@ package enum TokenKind: Hashable, Sendable {
         return expires
     }
 
-    /// Whether an ID token was expected and these are the claims of a custom token, the common mistake.
+    /// Whether an ID token is expected, but these are the claims of a custom token, which is a common mistake.
     func isCustomToken(_ claims: JSONNode) -> Bool {
         guard case .idToken = self else { return false }
         return claims["aud"]?.isText(Self.customTokenAudience) == true
     }
 
-    /// `iss` of a project's ID tokens.
+    /// The `iss` of a project's ID tokens.
     package static func issuer(of project: String) -> String { "https://securetoken.google.com/\(project)" }
 }

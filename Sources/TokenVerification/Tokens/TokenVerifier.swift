@@ -1,19 +1,19 @@
 import HostJSON
 import NIOCore
 
-/// Tells whether a token is genuine and what it says.
+/// Verifies tokens and returns their claims.
 ///
-/// ``verify(_:)`` is for event loops: it makes no task, hops to no actor and waits for nothing. A token seen before
-/// costs a hash and a comparison, a new one an RSA verification. Only where the issuer's keys must be fetched first it
-/// says so, and the caller asks again when ``whenKeysArrive(_:)`` has called back.
+/// ``verify(_:)`` is safe to call on event loops: it creates no task, hops to no actor and never blocks. A token that
+/// was seen before costs a hash and a comparison, a new one an RSA verification. If the issuer's keys must be fetched
+/// first, it returns ``Outcome/needsKeys``, and the caller verifies again when ``whenKeysArrive(_:)`` calls back.
 package final class TokenVerifier: Sendable {
     package enum Outcome: Hashable, Sendable {
         case valid(VerifiedToken)
-        /// Refuse the call as UNAUTHENTICATED and log the reason.
+        /// The token is invalid: fail the call with UNAUTHENTICATED and log the reason.
         case invalid(TokenRejection)
-        /// The token is of a key that is not at hand and may be had in a moment.
+        /// The token's key isn't cached; a fetch that may bring it is in progress.
         case needsKeys
-        /// The issuer's keys can't be had: refuse the call as UNAVAILABLE, the token may well be good.
+        /// The issuer's keys can't be fetched: fail the call with UNAVAILABLE, because the token may be valid.
         case unavailable
     }
 
@@ -25,10 +25,10 @@ package final class TokenVerifier: Sendable {
     private let cache: VerifiedTokenCache
 
     /// - Parameters:
-    ///   - localKeys: The host's own, asked first.
-    ///   - remoteKeys: Google's; nil where only the host's own tokens count, as for projects named `demo-…`. Its
-    ///     `run()` must be running.
-    ///   - now: What `exp` and the other times are held against.
+    ///   - localKeys: The host's own keys, which are looked up first.
+    ///   - remoteKeys: Google's keys; nil if only the host's own tokens are accepted, as for projects named `demo-…`.
+    ///     Its `run()` must be running.
+    ///   - now: The time that `exp` and the other times are compared with.
     package init(
         kind: TokenKind, policy: TokenPolicy, localKeys: KeySet = KeySet(), remoteKeys: KeyCache?,
         now: @escaping WallClock = systemWallClock
@@ -41,22 +41,22 @@ package final class TokenVerifier: Sendable {
         self.cache = VerifiedTokenCache()
     }
 
-    /// Verifies a token with what is at hand.
+    /// Verifies a token with the keys that are cached.
     ///
-    /// - Parameter token: The text behind `Bearer `.
+    /// - Parameter token: The text after `Bearer `.
     package func verify(_ token: some StringProtocol) -> Outcome {
         var token = Substring(token)
         return token.withUTF8 { verify($0) }
     }
 
-    /// Verifies a token with what is at hand.
+    /// Verifies a token with the keys that are cached.
     package func verify(_ token: UnsafeBufferPointer<UInt8>) -> Outcome {
         let now = now()
         if let known = cache.token(for: token, now: now) { return .valid(known) }
-        return verifyAnew(token, now: now)
+        return verifyUncached(token, now: now)
     }
 
-    /// Verifies a token, and where its key must be fetched waits for that once.
+    /// Verifies a token. If its key must be fetched, waits for one fetch.
     package func verifyAfterFetch(_ token: String) async -> Outcome {
         let outcome = verify(token)
         guard outcome == .needsKeys else { return outcome }
@@ -67,23 +67,23 @@ package final class TokenVerifier: Sendable {
         return second == .needsKeys ? .unavailable : second
     }
 
-    /// Calls back once, when the fetch that ``Outcome/needsKeys`` speaks of has ended, well or not.
+    /// Calls back once, when the fetch that ``Outcome/needsKeys`` announced has succeeded or failed.
     ///
-    /// Verify again then, and take a second `needsKeys` for `unavailable`. The callback comes on any thread, or at once
-    /// where nothing is under way; a fetch is bounded in time.
+    /// Verify again then, and treat a second `needsKeys` as `unavailable`. The callback may run on any thread, and runs
+    /// at once if no fetch is in progress; a fetch takes a bounded time.
     package func whenKeysArrive(_ callback: @escaping @Sendable () -> Void) {
         guard let remoteKeys else { return callback() }
         remoteKeys.whenFetched(callback)
     }
 
-    private func verifyAnew(_ text: UnsafeBufferPointer<UInt8>, now: Int64) -> Outcome {
+    private func verifyUncached(_ text: UnsafeBufferPointer<UInt8>, now: Int64) -> Outcome {
         do throws(TokenRejection) {
             let token = try JSONWebToken(text)
             if token.algorithm == "none" { return .valid(try acceptUnsigned(token)) }
             guard token.algorithm == "RS256" else {
                 throw kind.isCustomToken(token.claims) ? .customToken : .algorithm
             }
-            // Claims come before the key: a token that could not pass anyway never causes a fetch.
+            // Claims are checked before the key, so that a token which can't be valid never causes a fetch.
             let subject = try kind.checkIdentity(token.claims)
             let expires = try kind.checkTimes(token.claims, now: now)
             guard let keyID = token.keyID, !keyID.isEmpty else { throw .noKeyID }
@@ -105,7 +105,7 @@ package final class TokenVerifier: Sendable {
         }
     }
 
-    /// Unsigned tokens aren't cached: it would save nothing, and what the cache holds was verified.
+    /// Unsigned tokens aren't cached: that would save nothing, and the cache holds verified tokens only.
     private func acceptUnsigned(_ token: JSONWebToken) throws(TokenRejection) -> VerifiedToken {
         guard policy.acceptsUnsignedTokens, case .idToken = kind, token.signature.isEmpty else { throw .unsigned }
         let subject = try kind.checkIdentity(token.claims)

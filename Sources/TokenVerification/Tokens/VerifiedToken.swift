@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// What a token says, once it is known to be true.
+/// The content of a token that has been verified.
 package struct VerifiedToken: Hashable, Sendable {
     /// `sub`: the user's id for an ID token, the app's id for App Check.
     package var subject: String
-    /// The payload, JSON, as the issuer wrote it. Shared with the cache; reading copies nothing.
+    /// The payload as JSON, exactly as the issuer wrote it. Its storage is shared with the cache.
     package var claims: ByteBuffer
     /// `exp`, seconds since 1970.
     package var expires: Int64

@@ -9,11 +9,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// Remembers tokens that have been verified, so that a user's next call costs a hash and a comparison.
+/// Caches verified tokens, so that a user's next call costs a hash and a comparison.
 ///
-/// Two generations stand in for a least-recently-used list: hits and new tokens go to the young one, and when that has
-/// half of the bounds the old one is forgotten and the young one becomes old. What was used lately stays, nothing is
-/// shifted about on a hit, and both count and bytes are bounded.
+/// Two generations approximate a least-recently-used list. Hits and new tokens go to the young generation; once that
+/// has half of the allowed count or bytes, the old generation is evicted and the young one becomes old. So recently
+/// used tokens stay, a hit moves nothing else, and both count and bytes are bounded.
 final class VerifiedTokenCache: Sendable {
     private struct Entry {
         var text: [UInt8]
@@ -23,7 +23,7 @@ final class VerifiedTokenCache: Sendable {
     }
 
     private struct Generations {
-        /// By the hash of the text; a hit compares the text itself.
+        /// By the hash of the token's text; a hit compares the text itself.
         var young: [Int: Entry] = [:]
         var old: [Int: Entry] = [:]
         var youngCost = 0
@@ -43,13 +43,13 @@ final class VerifiedTokenCache: Sendable {
     private let maxBytes: Int
     private let generations = Mutex(Generations())
 
-    /// - Parameter maxBytes: of texts and claims together, with what an entry needs beside them.
+    /// - Parameter maxBytes: for texts and claims together, including the overhead of each entry.
     init(maxCount: Int = 20_000, maxBytes: Int = 64 * 1024 * 1024) {
         self.maxCount = maxCount
         self.maxBytes = maxBytes
     }
 
-    /// The claims of a token that was stored and has not expired.
+    /// The claims of a token that was stored and hasn't expired.
     func token(for text: UnsafeBufferPointer<UInt8>, now: Int64) -> VerifiedToken? {
         let hash = Self.hash(text)
         return generations.withLock { generations in
@@ -71,7 +71,7 @@ final class VerifiedTokenCache: Sendable {
         generations.withLock { $0.insert(entry, hash, maxCount: maxCount, maxBytes: maxBytes) }
     }
 
-    /// Seeded afresh in each process, so that nobody can prepare texts that collide.
+    /// The hash is seeded randomly in each process, so that attackers can't prepare texts that collide.
     private static func hash(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes: UnsafeRawBufferPointer(text))

@@ -4,8 +4,8 @@
     import Foundation
 #endif
 
-/// Tells the time of day, in whole seconds since 1970. Tests bring their own.
+/// Returns the current time in whole seconds since 1970. Tests inject their own.
 package typealias WallClock = @Sendable () -> Int64
 
-/// The machine's time of day.
+/// The system clock.
 package let systemWallClock: WallClock = { Int64(Date().timeIntervalSince1970) }

@@ -1,5 +1,5 @@
-/// The answers of sign-in, field by field as clients read them. Numbers are texts there.
-enum SignInAnswer {
+/// The responses of sign-in, with the fields that clients read. Numbers are encoded as strings.
+enum SignInResponse {
     struct SignUp: Encodable {
         var kind = "identitytoolkit#SignupNewUserResponse"
         var idToken: String
@@ -10,13 +10,13 @@ enum SignInAnswer {
 
     struct Lookup: Encodable {
         var kind = "identitytoolkit#GetAccountInfoResponse"
-        /// Nil, hence left out, where no user was found.
+        /// Nil, and hence omitted, if no user was found.
         var users: [User]?
     }
 
     struct User: Encodable {
         var localId: String
-        /// Milliseconds since 1970, as `lastLoginAt`.
+        /// Milliseconds since 1970, as is `lastLoginAt`.
         var createdAt: String
         var lastLoginAt: String
         /// RFC 3339.

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Measures the host beside what it is compared with. Of use in a release build only.
+/// Measures the host, beside references. Build it for release: debug builds say little.
 @main
 struct FunctionsBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions-bench",
-        abstract: "Measures the host beside what it is compared with.",
+        abstract: "Measures the host, beside references.",
         subcommands: [RunCommand.self, ReferenceCommand.self, ScanCommand.self, DrainCommand.self],
         defaultSubcommand: RunCommand.self)
 }
@@ -14,7 +14,7 @@ struct FunctionsBench: AsyncParsableCommand {
 /// `functions-bench reference-http`
 struct ReferenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reference-http", abstract: "Serves what callables are measured against.")
+        commandName: "reference-http", abstract: "Serves the reference of the callable benchmark.")
 
     @Option(help: "The port to listen on.")
     var port: Int
@@ -26,18 +26,18 @@ struct ReferenceCommand: AsyncParsableCommand {
 struct ScanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan-store",
-        abstract: "Goes through a whole store, and prints the most memory that it took.")
+        abstract: "Scans a whole store, and prints its peak memory.")
 
     @Option(help: "The store's file.")
     var file: String
 
-    @Option(help: "What is done: \(StoreScan.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The kind of scan: \(StoreScan.allCases.map(\.rawValue).joined(separator: ", ")).")
     var kind: StoreScan
 
     func run() async throws {
         try await kind.run(on: file)
         FileHandle.standardOutput.write(Data("peak \(try OwnProcess.peakResidentBytes())\n".utf8))
-        // Until it is told to end, so that nobody takes it for one that failed.
+        // Runs until it is terminated, so that its end isn't mistaken for a failure.
         try await Task.sleep(for: .seconds(600))
     }
 }
@@ -46,7 +46,7 @@ struct ScanCommand: AsyncParsableCommand {
 struct DrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drain-store",
-        abstract: "Works off a function's deliveries with handlers that end at once, and prints what that took.")
+        abstract: "Drains a function's deliveries with handlers that end at once, and prints the cost.")
 
     @Option(help: "The store's file.")
     var file: String
@@ -57,7 +57,7 @@ struct DrainCommand: AsyncParsableCommand {
     func run() async throws {
         let report = try await DispatcherDrain(file: file, function: function).run()
         FileHandle.standardOutput.write(try Data("drained ".utf8) + JSONEncoder().encode(report) + Data("\n".utf8))
-        // Until it is told to end, so that nobody takes it for one that failed.
+        // Runs until it is terminated, so that its end isn't mistaken for a failure.
         try await Task.sleep(for: .seconds(600))
     }
 }
@@ -74,7 +74,7 @@ struct RunCommand: AsyncParsableCommand {
         ListenerBenchmark.self, DeliveriesBenchmark.self,
     ]
 
-    /// Several may go by one name.
+    /// Several benchmarks may have the same name.
     private static let names = benchmarks.map { $0.name }.reduce(into: [String]()) { names, name in
         if !names.contains(name) { names.append(name) }
     }
@@ -87,7 +87,8 @@ struct RunCommand: AsyncParsableCommand {
 
     func validate() throws {
         for name in only where !Self.names.contains(name) {
-            throw ValidationError("there is no benchmark \"\(name)\"; there are \(Self.names.joined(separator: ", "))")
+            throw ValidationError(
+                "there is no benchmark \"\(name)\"; the benchmarks are \(Self.names.joined(separator: ", "))")
         }
     }
 

@@ -13,7 +13,6 @@ import HostProcess
 import IdentityProvider
 import TokenVerification
 import Workers
-import Foundation
 import Hummingbird
 import HummingbirdCore
 package import Logging

@@ -19,10 +19,10 @@ struct RestoreTests {
 
     /// What followed the backup in the discarded store is not what follows it now.
     @Test func nobodyGoesOnFromAPositionOfADiscardedState() async throws {
-        let clock = TestClock()
+        let clock = ManualClock()
         func open() throws -> (SQLiteEngine, DocumentStore) {
             let engine = try SQLiteEngine(file: file)
-            let store = try DocumentStore(engine: engine, now: clock.now, elapsed: clock.elapsed)
+            let store = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
             try store.start()
             return (engine, store)
         }

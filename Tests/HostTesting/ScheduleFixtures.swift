@@ -5,10 +5,9 @@ package import EventDelivery
 import StorageEngine
 import Logging
 package import TestSupport
-package
-    /// A store with a clock that a test sets, and what works on the runs in it.
-    package final class ScheduleFixtures: Sendable
-{
+
+/// A store with a clock that a test sets, and what works on the runs in it.
+package final class ScheduleFixtures: Sendable {
     package let engine: any StorageEngine
     package let clock: ManualClock
     package let functions: [FunctionManifest]

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOPosix
 
-/// Callers with a keep-alive connection each, all on one event loop.
+/// Callers with one keep-alive connection each, all on one event loop.
 struct Load: Sendable {
-    private let lanes: [NIOLoopBound<Lane>]
+    private let connections: [NIOLoopBound<LoadConnection>]
     private let channels: [any Channel]
     private let ends: [EventLoopFuture<Void>]
     private let loop: any EventLoop
@@ -14,9 +14,9 @@ struct Load: Sendable {
         var measured: Duration
     }
 
-    /// Runs callers for a time and counts what ends within it.
+    /// Runs callers for some time, and measures the operations that end within it.
     ///
-    /// - Parameter server: the processes whose CPU time is told.
+    /// - Parameter server: the processes whose CPU time is measured.
     static func run(
         _ callers: [any Caller], to port: Int, for length: Length, of server: ProcessTree
     ) async throws -> LoadReport {
@@ -34,9 +34,9 @@ struct Load: Sendable {
         return report
     }
 
-    /// Runs callers until each has no more to do.
+    /// Runs callers until they have no more operations.
     ///
-    /// - Parameter server: the processes whose CPU time is told; nil where nobody wants to know.
+    /// - Parameter server: the processes whose CPU time is measured; nil if it isn't needed.
     static func runToEnd(
         _ callers: [any Caller], to port: Int, of server: ProcessTree? = nil
     ) async throws -> LoadReport {
@@ -54,9 +54,9 @@ struct Load: Sendable {
         return report
     }
 
-    /// Asks once.
-    static func ask(_ request: ByteBuffer, of port: Int) async throws -> Answer {
-        let answer = Gathered<Answer>()
+    /// Sends one request and returns the response.
+    static func ask(_ request: ByteBuffer, of port: Int) async throws -> LoadResponse {
+        let answer = Collector<LoadResponse>()
         let caller = ListCaller([request]) { received in
             answer.append(received)
             return true
@@ -67,59 +67,61 @@ struct Load: Sendable {
     }
 
     private static func connect(_ callers: [any Caller], to port: Int) async throws -> Load {
-        // One loop: the machine's other cores are the server's.
+        // One event loop, so that the other cores are left to the server.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let ends = callers.map { _ in loop.makePromise(of: Void.self) }
-        var lanes: [NIOLoopBound<Lane>] = []
+        var connections: [NIOLoopBound<LoadConnection>] = []
         var channels: [any Channel] = []
         do {
             for (caller, end) in zip(callers, ends) {
-                let (channel, lane) = try await ClientBootstrap(group: loop)
+                let (channel, connection) = try await ClientBootstrap(group: loop)
                     .connect(host: "127.0.0.1", port: port) { channel in
                         channel.eventLoop.makeCompletedFuture {
-                            let lane = Lane(caller, onEnd: end)
-                            try channel.pipeline.syncOperations.addHandler(lane)
-                            return (channel, NIOLoopBound(lane, eventLoop: channel.eventLoop))
+                            let connection = LoadConnection(caller, onEnd: end)
+                            try channel.pipeline.syncOperations.addHandler(connection)
+                            return (channel, NIOLoopBound(connection, eventLoop: channel.eventLoop))
                         }
                     }
-                lanes.append(lane)
+                connections.append(connection)
                 channels.append(channel)
             }
         } catch {
-            // Those not connected have no lane that would end them.
-            for end in ends.dropFirst(lanes.count) { end.fail(error) }
+            // The callers that aren't connected have no connection that would fulfil their promises.
+            for end in ends.dropFirst(connections.count) { end.fail(error) }
             for channel in channels { channel.close(promise: nil) }
             throw error
         }
-        return Load(lanes: lanes, channels: channels, ends: ends.map(\.futureResult), loop: loop)
+        return Load(connections: connections, channels: channels, ends: ends.map(\.futureResult), loop: loop)
     }
 
-    private func begin() async throws { try await onLoop { for lane in $0 { lane.value.start() } } }
+    private func begin() async throws { try await onLoop { for connection in $0 { connection.value.start() } } }
 
-    private func resetLatencies() async throws { try await onLoop { for lane in $0 { lane.value.resetLatencies() } } }
+    private func resetLatencies() async throws {
+        try await onLoop { for connection in $0 { connection.value.resetLatencies() } }
+    }
 
     private func report() async throws -> LoadReport {
-        try await onLoop { lanes in
+        try await onLoop { connections in
             var report = LoadReport()
-            for lane in lanes { report.add(lane.value.record) }
+            for connection in connections { report.add(connection.value.record) }
             return report
         }
     }
 
     private func stop() async throws {
-        try await onLoop { for lane in $0 { lane.value.stop() } }
+        try await onLoop { for connection in $0 { connection.value.stop() } }
         for end in ends { try await end.get() }
         for channel in channels { try? await channel.close() }
     }
 
     private func onLoop<Result: Sendable>(
-        _ body: @escaping @Sendable ([NIOLoopBound<Lane>]) -> Result
+        _ body: @escaping @Sendable ([NIOLoopBound<LoadConnection>]) -> Result
     ) async throws -> Result {
-        try await loop.submit { body(lanes) }.get()
+        try await loop.submit { body(connections) }.get()
     }
 }
 
 extension Duration {
-    /// As a number of seconds.
+    /// The duration in seconds.
     var seconds: Double { self / .seconds(1) }
 }

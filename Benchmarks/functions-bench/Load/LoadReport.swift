@@ -1,26 +1,26 @@
-/// What a load measured; reports of several rounds add up.
+/// The measurements of a load. Reports of several rounds can be added.
 struct LoadReport: Sendable {
-    /// Nanoseconds of each operation that went well.
+    /// Nanoseconds of each successful operation.
     private(set) var latencies: [Int64] = []
     private(set) var errors = 0
     private(set) var firstError: String?
-    /// Seconds on the clock.
+    /// Elapsed seconds.
     var elapsed = 0.0
-    /// Seconds of CPU of the server's processes.
+    /// CPU seconds of the server's processes.
     var cpu = 0.0
 
     var operations: Int { latencies.count }
     var perSecond: Double { elapsed > 0 ? Double(operations) / elapsed : 0 }
-    /// Seconds of the server's CPU for each operation.
+    /// CPU seconds of the server per operation.
     var cpuPerOperation: Double { operations > 0 ? cpu / Double(operations) : 0 }
 
-    /// Notes one operation that went well.
+    /// Records a successful operation.
     mutating func add(latency: Duration) {
         let (seconds, attoseconds) = latency.components
         latencies.append(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    mutating func add(_ record: Lane.Record) {
+    mutating func add(_ record: LoadConnection.Record) {
         latencies += record.latencies
         errors += record.errors
         firstError = firstError ?? record.firstError
@@ -34,7 +34,7 @@ struct LoadReport: Sendable {
         cpu += other.cpu
     }
 
-    /// Seconds below which that part of the operations stayed.
+    /// The latency in seconds that the given part of the operations didn't exceed.
     func percentile(_ part: Double) -> Double { Self.percentile(part, of: latencies.map { Double($0) / 1e9 }) }
 
     static func percentile(_ part: Double, of values: [Double]) -> Double {

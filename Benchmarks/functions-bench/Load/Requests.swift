@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Writes requests to one server, as whole as they go over the wire.
+/// Creates requests to one server as raw HTTP.
 struct Requests: Sendable {
     var port: Int
-    /// Goes as `Authorization: Bearer …`; nil for none.
+    /// Sent as `Authorization: Bearer …`; nil for none.
     var token: String?
 
     func get(_ path: String) -> ByteBuffer { request("GET", path, body: nil) }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A thing that is measured: it starts what it needs, in a directory of its own, and ends it.
+/// A measurement. It starts the processes that it needs, in its own directory, and ends them.
 protocol Benchmark: Sendable {
-    /// How it is chosen on the command line.
+    /// Its name on the command line.
     static var name: String { get }
 
     init(pace: Pace)
 
-    /// - Parameter directory: empty, and gone afterwards.
+    /// - Parameter directory: empty, and deleted afterwards.
     func run(in directory: URL) async throws -> Section
 }
 
@@ -15,21 +15,21 @@ protocol Benchmark: Sendable {
 struct Pace: Sendable {
     var isQuick: Bool
 
-    /// A load that goes on for a time.
+    /// The duration of a timed load.
     var length: Load.Length {
         isQuick
             ? .init(warmUp: .milliseconds(500), measured: .seconds(1))
             : .init(warmUp: .seconds(1), measured: .seconds(3))
     }
 
-    /// How often ours and the reference take turns, so that a noisy minute meets both.
+    /// How many rounds alternate between ours and the reference, so that noise affects both.
     var rounds: Int { isQuick ? 2 : 4 }
 
     func count(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 }
 
 extension Benchmark {
-    /// Runs in a temporary directory.
+    /// Runs the benchmark in a temporary directory.
     func run() async throws -> Section {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("functions-bench-\(Self.name)-\(UUID().uuidString)")
@@ -38,7 +38,7 @@ extension Benchmark {
         return try await run(in: directory)
     }
 
-    /// A directory below the benchmark's.
+    /// Creates a directory within the benchmark's.
     func folder(_ name: String, in directory: URL) throws -> URL {
         let folder = directory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -47,7 +47,7 @@ extension Benchmark {
 }
 
 extension HostProcess {
-    /// Starts a host, hands it to what needs it, and ends it, also where that fails.
+    /// Starts a host, passes it to a body, and ends it, also if the body fails.
     static func with<Value: Sendable>(
         _ bundles: [String], environment: [String: String] = [:], in directory: URL,
         _ body: (HostProcess) async throws -> Value

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// A warm callable that answers what it is sent, beside a bare server that does so.
+/// Measures a warm callable that echoes its data, beside a bare server that does the same.
 struct CallableBenchmark: Benchmark {
     static let name = "callable"
     private static let clients = 16
@@ -27,7 +27,7 @@ struct CallableBenchmark: Benchmark {
 
     private func measure(_ host: HostProcess, _ reference: ReferenceProcess) async throws -> Section {
         let port = host.ports.functions
-        guard let user = try await host.signUp(1).first else { throw LoadError("nobody was signed up") }
+        guard let user = try await host.signUp(1).first else { throw LoadError("the sign-up returned no user") }
         let bare = Requests(port: reference.port).post("/echo", Self.body)
         let open = Requests(port: port).post(HostProcess.path("echo"), Self.body)
         let signedIn = Requests(port: port, token: user.idToken).post(HostProcess.path("echo"), Self.body)

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// The first call of a function that has no worker.
+/// Measures the first call of a function that has no worker.
 struct ColdStartBenchmark: Benchmark {
     static let name = "cold"
 
@@ -33,17 +33,17 @@ struct ColdStartBenchmark: Benchmark {
         }
     }
 
-    /// Kills a worker and waits until the host has taken note.
+    /// Kills a worker and waits until the host has noticed.
     private func end(_ worker: Int32, of host: HostProcess) async throws {
         kill(worker, SIGKILL)
         try await host.child.wait(for: "end of the worker \(worker)") {
             FileManager.default.fileExists(atPath: "/proc/\(worker)") ? nil : ()
         }
-        // The host has reaped it; its loops get a moment to hear of that.
+        // The host has reaped the worker; give its event loops a moment to be notified.
         try await Task.sleep(for: .milliseconds(20))
     }
 
-    /// The number in `{"result":4711}`.
+    /// Reads the number in `{"result":4711}`.
     private static func number(_ body: ByteBuffer) -> Int32? {
         Int32(String(decoding: body.readableBytesView.filter { (48...57).contains($0) }, as: UTF8.self))
     }

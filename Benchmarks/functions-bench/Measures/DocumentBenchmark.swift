@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reading and writing documents over REST, beside the official emulator where it is installed.
+/// Measures reading and writing documents over REST, beside the official emulator if it is installed.
 struct DocumentBenchmark: Benchmark {
     static let name = "documents"
     private static let clients = 16
@@ -31,7 +31,7 @@ struct DocumentBenchmark: Benchmark {
         var section = Section("Documents over REST, \(Self.clients) clients")
         section.notes.append(
             emulator == nil
-                ? "skipped: the official emulator, for java or google-cloud-cli-firestore-emulator is missing"
+                ? "skipped: the official emulator, because java or google-cloud-cli-firestore-emulator is missing"
                 : "reference: the official emulator, which keeps its documents in memory")
         let ports = [host.ports.firestore] + (emulator.map { [$0.port] } ?? [])
         for port in ports {
@@ -44,7 +44,7 @@ struct DocumentBenchmark: Benchmark {
                 ours.add(try await load(operation, host.ports.firestore, host.child.tree, length: pace.length))
                 guard let emulator else { continue }
                 var length = pace.length
-                // Java compiles while it runs: the first round gets the time for that.
+                // Java compiles while it runs, so the first round is a warm-up.
                 if round == 0 { length.warmUp = pace.isQuick ? .seconds(3) : .seconds(15) }
                 theirs.add(try await load(operation, emulator.port, emulator.child.tree, length: length))
             }

@@ -1,16 +1,16 @@
 import Foundation
 import NIOCore
 
-/// Firestore's REST, as the benchmarks speak it to the host and to the emulator.
+/// A client of Firestore's REST API, for the host and the emulator.
 struct Documents: Sendable {
     static let root = "projects/\(HostProcess.project)/databases/(default)/documents"
 
-    /// As admin, which both have in development.
+    /// Authorized as admin, which both accept in development.
     let requests: Requests
 
     init(port: Int) { requests = Requests(port: port, token: "owner") }
 
-    /// A write that sets a document; the fields as REST has them.
+    /// A write that sets a document; the fields are in REST's format.
     static func set(_ path: String, _ fields: String) -> String {
         #"{"update":{"name":"\#(root)/\#(path)","fields":{\#(fields)}}}"#
     }
@@ -33,7 +33,7 @@ struct Documents: Sendable {
         try await Load.runToEnd(ListCaller.dealt(commits, to: min(4, commits.count)), to: requests.port).check()
     }
 
-    /// The fields of a product, of the kind that the shop has.
+    /// The fields of a product like the shop's.
     static func product(_ number: Int) -> String {
         """
         "name":{"stringValue":"Cup \(number)"},"desc":{"stringValue":"Porcelain, 80 ml, for an espresso"},\
@@ -45,14 +45,14 @@ struct Documents: Sendable {
         """
     }
 
-    /// Pieces of each product to begin with.
+    /// The initial stock of each product.
     static let stock = 1_000_000
 }
 
-extension Answer {
-    /// The text of the first `"name": "…"` in the body, without undoing escapes.
+extension LoadResponse {
+    /// The text of the first `"name": "…"` in the body, with its escapes.
     ///
-    /// - Parameter place: a key that stands before it.
+    /// - Parameter place: a key that precedes it.
     func text(of name: String, after place: String? = nil) -> String? {
         var body = String(buffer: body)[...]
         if let place {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Document triggers of a running host: how soon a handler begins, and how many are told in a second.
+/// Measures document triggers of a running host: how soon a handler starts, and how many changes are handled per
+/// second.
 struct EventBenchmark: Benchmark {
     static let name = "events"
 
@@ -11,8 +12,8 @@ struct EventBenchmark: Benchmark {
             "Document triggers, from the commit to the handler",
             notes: [
                 "each delivery is durable with the change, and its end too",
-                "a handler's start is counted from the commit's time, so the sync is in it",
-                "patterns: those that are registered, of which one matches what is written",
+                "a handler's start is measured from the commit's time, so it includes the sync",
+                "patterns: registered patterns, one of which matches the written document",
             ])
         for patterns in [1, 100, 1000] {
             let folder = try folder("patterns-\(patterns)", in: directory)
@@ -27,7 +28,7 @@ struct EventBenchmark: Benchmark {
     }
 
     private func measure(_ stamps: Stamps, _ name: String, _ section: inout Section) async throws {
-        // The worker's start is another benchmark's.
+        // The worker's start is measured elsewhere.
         _ = try await stamps.afterCommits(of: 1, count: 20)
         let single = try await stamps.afterCommits(of: 1, count: pace.count(1000, quick: 300))
         section.add(
@@ -44,7 +45,7 @@ struct EventBenchmark: Benchmark {
     }
 }
 
-/// What the fixture's `stamp` function writes down.
+/// The output of the fixture's `stamp` function.
 private struct Stamps {
     let file: URL
     let host: HostProcess
@@ -54,9 +55,10 @@ private struct Stamps {
         self.host = host
     }
 
-    /// Creates documents and waits until a handler has seen each.
+    /// Creates documents and waits until a handler has received each.
     ///
-    /// - Parameter size: documents in one commit. Commits follow each other, those of more than one four at a time.
+    /// - Parameter size: the number of documents in one commit. Single-document commits are sequential; larger ones
+    ///   run four at a time.
     func afterCommits(of size: Int, count: Int) async throws -> LoadReport {
         try? FileManager.default.removeItem(at: file)
         let documents = Documents(port: host.ports.firestore)
@@ -76,7 +78,7 @@ private struct Stamps {
         var report = LoadReport()
         for line in lines {
             let times = line.split(separator: " ").compactMap { Int64($0) }
-            guard times.count == 2 else { throw LoadError("a stamp reads \(line)") }
+            guard times.count == 2 else { throw LoadError("a stamp is invalid: \(line)") }
             report.add(latency: .microseconds(times[1] - times[0]))
         }
         report.elapsed = (ContinuousClock.now - start).seconds

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How fast the host is there with the shop, and what it takes while nothing happens.
+/// Measures how fast a host with the shop starts, and how much memory it uses while idle.
 struct HostStartBenchmark: Benchmark {
     static let name = "start"
 
@@ -8,7 +8,7 @@ struct HostStartBenchmark: Benchmark {
 
     func run(in directory: URL) async throws -> Section {
         let count = pace.count(9, quick: 5)
-        var section = Section("Start with the shop until all ports answer, \(count) times; memory at rest")
+        var section = Section("Start with the shop until all ports answer, \(count) times; memory while idle")
         var (new, known): ([Double], [Double]) = ([], [])
         for index in 0..<count {
             let folder = try folder("start-\(index)", in: directory)
@@ -35,7 +35,7 @@ struct HostStartBenchmark: Benchmark {
 
     private func callEachFunction(_ host: HostProcess) async throws {
         let port = host.ports.functions
-        guard let user = try await host.signUp(1).first else { throw LoadError("nobody was signed up") }
+        guard let user = try await host.signUp(1).first else { throw LoadError("the sign-up returned no user") }
         let refused = try await Load.ask(
             Requests(port: port, token: user.idToken).post(HostProcess.path("purchase"), #"{"data":null}"#), of: port)
         guard refused.status == 400 else { throw LoadError("a purchase without a cart: \(refused.excerpt)") }

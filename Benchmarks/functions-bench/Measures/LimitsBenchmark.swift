@@ -1,8 +1,8 @@
 import Foundation
 import NIOCore
 
-/// What it costs to hold functions to their limits, a rate limit in each call and the looks at workers' memory, and how
-/// soon they are held to them.
+/// Measures the cost of enforcing limits (a rate limit on each call, and the checks of workers' memory), and how soon
+/// they take effect.
 struct LimitsBenchmark: Benchmark {
     static let name = "limits"
     private static let clients = 16
@@ -13,11 +13,11 @@ struct LimitsBenchmark: Benchmark {
     func run(in directory: URL) async throws -> Section {
         try await HostProcess.with(["FixtureFunctions"], in: directory) { host in
             var section = Section(
-                "Limits that hold: a rate limit with \(Self.clients) clients, and looks at \(Self.workers) workers",
+                "Enforcing limits: a rate limit with \(Self.clients) clients, and checks of \(Self.workers) workers",
                 notes: [
                     "reference of the calls: the same function without a rate limit",
-                    "reference of the looks: the host with the same workers at rest",
-                    "each worker at work is looked at 20 times a second; the host's own CPU, without its workers'",
+                    "reference of the checks: the host with the same workers idle",
+                    "each busy worker is checked 20 times a second; the host's own CPU, without its workers'",
                 ])
             var (limited, open) = (LoadReport(), LoadReport())
             for _ in 0..<pace.rounds {
@@ -25,27 +25,27 @@ struct LimitsBenchmark: Benchmark {
                 open.add(try await load("unlimited", host))
             }
             section.add("with a rate limit", limited, beside: open, cpu: .ratioAtMost(1.1))
-            let (working, resting) = try await looks(host)
+            let (busy, idle) = try await memoryChecks(host)
             section.add(
                 Row(
-                    "looking at \(Self.workers) workers: CPU a second", .microseconds(working),
-                    beside: .microseconds(resting), aim: .atMost(.milliseconds(0.02))))
+                    "checking \(Self.workers) workers: CPU per second", .microseconds(busy),
+                    beside: .microseconds(idle), aim: .atMost(.milliseconds(0.02))))
             let late = try await lateAnswers(host)
             section.add(
                 Row("past the deadline: p50", .milliseconds(LoadReport.median(late)), aim: .atMost(.milliseconds(0.05)))
             )
-            section.add(Row("past the deadline: most", .milliseconds(late.max() ?? 0)))
+            section.add(Row("past the deadline: maximum", .milliseconds(late.max() ?? 0)))
             let grown = try await overgrowths(host)
             section.add(
                 Row(
-                    "past the memory, 1 MiB a ms: p50", .milliseconds(LoadReport.median(grown)),
+                    "past the memory limit, 1 MiB per ms: p50", .milliseconds(LoadReport.median(grown)),
                     aim: .atMost(.milliseconds(0.2))))
-            section.add(Row("past the memory, 1 MiB a ms: most", .milliseconds(grown.max() ?? 0)))
+            section.add(Row("past the memory limit, 1 MiB per ms: maximum", .milliseconds(grown.max() ?? 0)))
             return section
         }
     }
 
-    /// - Returns: how long after its deadline each of some calls was answered, in seconds.
+    /// - Returns: how many seconds after its deadline each of several calls was answered.
     private func lateAnswers(_ host: HostProcess) async throws -> [Double] {
         let (port, deadline) = (host.ports.functions, 3.0)
         let request = Requests(port: port).post(Self.path("hangs"), #"{"data":null}"#)
@@ -61,7 +61,8 @@ struct LimitsBenchmark: Benchmark {
         }
     }
 
-    /// - Returns: how far each of some functions that take a MiB a millisecond came beyond their memory, in seconds.
+    /// - Returns: how far several functions that allocate a MiB per millisecond exceeded their memory limit, in
+    ///   seconds.
     private func overgrowths(_ host: HostProcess) async throws -> [Double] {
         let body = #"{"data":{"mebibytes":1000,"pause":950}}"#
         let request = Requests(port: host.ports.functions).post(Self.path("allocates"), body)
@@ -82,11 +83,11 @@ struct LimitsBenchmark: Benchmark {
             of: host.child.tree)
     }
 
-    /// - Returns: seconds of the host's own CPU in a second, with its workers at work and at rest.
-    private func looks(_ host: HostProcess) async throws -> (working: Double, resting: Double) {
+    /// - Returns: the host's own CPU seconds per second, with its workers busy and idle.
+    private func memoryChecks(_ host: HostProcess) async throws -> (busy: Double, idle: Double) {
         let port = host.ports.functions
         let seconds = pace.count(5, quick: 2)
-        // They wait, and take no time of their own.
+        // These handlers only wait, so they use no CPU themselves.
         let request = Requests(port: port).post(Self.path("oneAtATime"), "{\"data\":\((seconds + 3) * 1000)}")
         let before = try host.child.tree.count()
         let working = try await withThrowingTaskGroup(of: Void.self) { group in
@@ -98,7 +99,7 @@ struct LimitsBenchmark: Benchmark {
             try await group.waitForAll()
             return working
         }
-        // A worker counts as resting after a while.
+        // A worker counts as idle only after a while.
         try await Task.sleep(for: .seconds(2))
         return (working, try await cpu(of: host, forSeconds: seconds))
     }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Durable purchases of 64 clients, beside the same reads and writes straight on SQLite.
+/// Measures durable purchases of 64 clients, beside the same reads and writes straight on SQLite.
 struct PurchaseBenchmark: Benchmark {
     static let name = "purchase"
 
     var pace: Pace
 
-    /// What the rounds of one kind of purchase add up to.
+    /// The sum over all rounds of one kind of purchase.
     private struct Total {
         var ours = LoadReport()
         var reference = (operations: 0, elapsed: 0.0, cpu: 0.0)
@@ -18,32 +18,33 @@ struct PurchaseBenchmark: Benchmark {
     func run(in directory: URL) async throws -> Section {
         try await HostProcess.with(["ShopFunctions"], in: directory) { host in
             let perClient = pace.count(60, quick: 20)
-            let floor = try await ShopFloor(host, buyersPerClient: perClient)
+            let shop = try await ShopData(host, buyersPerClient: perClient)
             let direct = try SQLitePurchases(
-                file: directory.appendingPathComponent("direct.sqlite"), buyers: floor.buyers.count)
-            // Refused for their empty carts, but each token has been verified once, as a phone's is.
-            try await floor.purchase(expecting: 400).check()
+                file: directory.appendingPathComponent("direct.sqlite"), buyers: shop.buyers.count)
+            // These purchases fail because the carts are empty, but they verify each token once, as earlier calls of a
+            // phone do.
+            try await shop.purchase(expecting: 400).check()
 
             var section = Section(
-                "Purchase, durable, \(ShopFloor.clients) clients",
+                "Purchase, durable, \(ShopData.clients) clients",
                 notes: [
                     "reference: the same reads and writes straight on SQLite, 64 in a commit, in one process",
                     "ours: HTTP, a token, a worker and a serializable transaction for each",
                 ])
             let watch = Task { try await peakMemory(of: host.child.tree) }
             defer { watch.cancel() }
-            var totals: [ShopFloor.Products: Total] = [:]
+            var totals: [ShopData.Products: Total] = [:]
             for _ in 0..<pace.rounds {
-                for products in ShopFloor.Products.allCases {
-                    try await round(products, floor, direct, &totals[products, default: Total()])
+                for products in ShopData.Products.allCases {
+                    try await round(products, shop, direct, &totals[products, default: Total()])
                 }
             }
-            for products in ShopFloor.Products.allCases {
+            for products in ShopData.Products.allCases {
                 guard let total = totals[products] else { continue }
                 add(products, total, to: &section)
-                let sold = try await floor.sold(products)
+                let sold = try await shop.sold(products)
                 if sold != total.ours.operations {
-                    section.fail("\(products.rawValue): \(total.ours.operations) purchases, but \(sold) pieces sold")
+                    section.fail("\(products.rawValue): \(total.ours.operations) purchases, but \(sold) items sold")
                 }
             }
             if let separate = totals[.separate], let hot = totals[.hot] {
@@ -55,25 +56,25 @@ struct PurchaseBenchmark: Benchmark {
             watch.cancel()
             section.add(
                 Row(
-                    "memory under \(ShopFloor.clients) callers, at most", .bytes(try await watch.value),
+                    "peak memory with \(ShopData.clients) callers", .bytes(try await watch.value),
                     aim: .atMost(.bytes(200_000_000))))
             return section
         }
     }
 
     private func round(
-        _ products: ShopFloor.Products, _ floor: ShopFloor, _ direct: SQLitePurchases, _ total: inout Total
+        _ products: ShopData.Products, _ shop: ShopData, _ direct: SQLitePurchases, _ total: inout Total
     ) async throws {
-        try await floor.fillCarts(products)
-        total.ours.add(try await floor.purchase())
+        try await shop.fillCarts(products)
+        total.ours.add(try await shop.purchase())
         try direct.fillCarts(products)
         let (elapsed, cpu) = try direct.purchase()
-        total.reference.operations += floor.buyers.count
+        total.reference.operations += shop.buyers.count
         total.reference.elapsed += elapsed
         total.reference.cpu += cpu
     }
 
-    private func add(_ products: ShopFloor.Products, _ total: Total, to section: inout Section) {
+    private func add(_ products: ShopData.Products, _ total: Total, to section: inout Section) {
         section.check(total.ours, products.rawValue)
         section.add(
             Row(
@@ -88,7 +89,7 @@ struct PurchaseBenchmark: Benchmark {
         }
     }
 
-    /// The most memory the processes had, looked at a few times a second until the task is cancelled.
+    /// Samples the processes' memory a few times a second until the task is cancelled, and returns the maximum.
     private func peakMemory(of server: ProcessTree) async throws -> Int {
         var peak = 0
         while !Task.isCancelled {

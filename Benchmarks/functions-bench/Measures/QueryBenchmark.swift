@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// Queries of 100 results in a small and in a large collection: they should take the same time.
+/// Measures queries of 100 results in a small and in a large collection, which should take the same time.
 struct QueryBenchmark: Benchmark {
     static let name = "query"
     private static let results = 100

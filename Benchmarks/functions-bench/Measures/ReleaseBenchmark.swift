@@ -4,7 +4,7 @@ import HostConfiguration
 import Foundation
 import NIOCore
 
-/// Calls while releases are switched, and how long a switch takes.
+/// Measures calls while releases are switched, and how long a switch takes.
 struct ReleaseBenchmark: Benchmark {
     static let name = "releases"
     private static let clients = 16
@@ -35,7 +35,7 @@ struct ReleaseBenchmark: Benchmark {
             var section = Section(
                 "HTTP function of the shop, \(Self.clients) clients, while releases of 6 functions are switched",
                 notes: [
-                    "reference: the same without a switch", "\(times.count) switches, each 0.2 s after the one before",
+                    "reference: the same without a switch", "\(times.count) switches, 0.2 s apart",
                     "a switch: checksum of the release, a new worker of each function, and the index synced",
                 ])
             section.add("during switches", switched, beside: still)
@@ -53,7 +53,7 @@ struct ReleaseBenchmark: Benchmark {
             of: host.child.tree)
     }
 
-    /// Two releases of the same functions; the second one is served.
+    /// Deploys two releases of the same functions; the second one is served.
     /// - Returns: their ids.
     private func deploy(_ control: HostControl, in directory: URL) async throws -> [String] {
         let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
@@ -61,7 +61,7 @@ struct ReleaseBenchmark: Benchmark {
         var program = try Data(contentsOf: programs.appendingPathComponent("ShopFunctions"))
         var ids: [String] = []
         for number in 0..<2 {
-            // What stands behind a program's end changes its checksum and nothing else.
+            // Bytes after the end of an executable change its checksum and nothing else.
             program.append(contentsOf: Data("\(number)".utf8))
             let file = directory.appendingPathComponent("release-\(number)")
             try program.write(to: file)

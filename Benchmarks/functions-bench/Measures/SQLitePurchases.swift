@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The reads and writes of a purchase straight on SQLite, as the bound of what a store on it can do.
+/// The reads and writes of a purchase straight on SQLite: an upper bound for any store on top of it.
 ///
 /// One process, one connection, WAL with a sync at each commit, 64 purchases in a commit, documents as JSON under their
 /// paths, and nothing else: no index, no outbox, no conflicts, no network.
@@ -51,7 +51,7 @@ struct SQLitePurchases: Sendable {
         queue = try DatabaseQueue(path: file.path, configuration: configuration)
         try queue.write { database in
             try database.execute(sql: "CREATE TABLE documents (path TEXT PRIMARY KEY, json BLOB) WITHOUT ROWID")
-            for client in 0...ShopFloor.clients {
+            for client in 0...ShopData.clients {
                 let product = Product(
                     name: "Cup \(client)", desc: "Porcelain, 80 ml, for an espresso", price: 1280,
                     stock: Documents.stock, imageURL: "https://shop.example/images/\(client).jpg",
@@ -62,10 +62,10 @@ struct SQLitePurchases: Sendable {
         }
     }
 
-    func fillCarts(_ products: ShopFloor.Products) throws {
+    func fillCarts(_ products: ShopData.Products) throws {
         try queue.write { database in
             for buyer in 0..<buyers {
-                let product = products == .hot ? ShopFloor.clients : buyer % ShopFloor.clients
+                let product = products == .hot ? ShopData.clients : buyer % ShopData.clients
                 try put(
                     CartItem(product: "products/p\(product)", quantity: 1), at: "users/u\(buyer)/cart_items/line",
                     in: database)
@@ -73,15 +73,15 @@ struct SQLitePurchases: Sendable {
         }
     }
 
-    /// All buyers purchase once, 64 of them in each commit.
+    /// Lets all buyers purchase once, 64 of them in each commit.
     ///
-    /// - Returns: seconds on the clock and of CPU.
+    /// - Returns: elapsed seconds, and seconds of CPU.
     func purchase() throws -> (elapsed: Double, cpu: Double) {
         let start = ContinuousClock.now
         let cpu = OwnProcess.cpuSeconds()
-        for first in stride(from: 0, to: buyers, by: ShopFloor.clients) {
+        for first in stride(from: 0, to: buyers, by: ShopData.clients) {
             try queue.write { database in
-                for buyer in first..<min(first + ShopFloor.clients, buyers) { try purchase(buyer, in: database) }
+                for buyer in first..<min(first + ShopData.clients, buyers) { try purchase(buyer, in: database) }
             }
         }
         return ((ContinuousClock.now - start).seconds, OwnProcess.cpuSeconds() - cpu)
@@ -90,7 +90,7 @@ struct SQLitePurchases: Sendable {
     private func purchase(_ buyer: Int, in database: Database) throws {
         let user = "users/u\(buyer)"
         _ = try get([String: String].self, at: user, in: database)
-        // "0" is what follows "/": the range of all below the collection.
+        // "0" is the character after "/", so this is the range of all documents in the collection.
         let cart = try GRDB.Row.fetchAll(
             database.cachedStatement(sql: "SELECT path, json FROM documents WHERE path > ? AND path < ?"),
             arguments: [user + "/cart_items/", user + "/cart_items0"])

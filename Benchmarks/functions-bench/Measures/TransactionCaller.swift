@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Reads two documents of its own in a transaction and writes both.
+/// Reads two documents in a transaction and writes both. Each caller has its own documents.
 struct TransactionCaller: Caller {
     private enum State {
         case beginning
@@ -24,7 +24,7 @@ struct TransactionCaller: Caller {
         return documents.verb("beginTransaction", "{}")
     }
 
-    mutating func received(_ answer: Answer) -> Step {
+    mutating func received(_ answer: LoadResponse) -> Step {
         guard answer.status == 200 else { return .failed(answer.excerpt) }
         switch state {
         case .beginning:
@@ -43,7 +43,7 @@ struct TransactionCaller: Caller {
     }
 }
 
-/// Sets a document of its own, differently each time.
+/// Sets a document of its own to a different value each time.
 struct CommitCaller: Caller {
     private let documents: Documents
     private let path: String
@@ -59,5 +59,5 @@ struct CommitCaller: Caller {
         return documents.commit([Documents.set(path, Documents.product(count))])
     }
 
-    mutating func received(_ answer: Answer) -> Step { answer.status == 200 ? .done : .failed(answer.excerpt) }
+    mutating func received(_ answer: LoadResponse) -> Step { answer.status == 200 ? .done : .failed(answer.excerpt) }
 }

@@ -3,14 +3,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that a benchmark starts and ends. Its output goes to a file.
+/// A server process of a benchmark. Its output goes to a file.
 final class ChildProcess: Sendable {
     private let process: Process
     private let log: URL
 
     var tree: ProcessTree { ProcessTree(root: process.processIdentifier) }
 
-    /// - Throws: where the program can't be run.
+    /// - Throws: if the program can't be run.
     init(_ program: String, _ arguments: [String], log: URL) throws {
         self.log = log
         try Data().write(to: log)
@@ -26,12 +26,12 @@ final class ChildProcess: Sendable {
         RunningChildren.shared.add(process.processIdentifier)
     }
 
-    /// What it has printed so far.
+    /// The output so far.
     var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 
-    /// Waits until it has printed what is looked for, or answers, or whatever `isReady` tells.
+    /// Polls until `isReady` returns a value.
     ///
-    /// - Throws: ``LoadError`` with the end of its output where it ends before or takes longer.
+    /// - Throws: ``LoadError`` with the end of the output if the process ends first or takes too long.
     func wait<Value>(
         for what: String, within time: Duration = .seconds(60), until isReady: () async throws -> Value?
     ) async throws -> Value {
@@ -45,17 +45,17 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Runs this program once more, until it has printed a line that starts with a word.
+    /// Runs this program in another process, until it prints a line that starts with a word.
     ///
     /// - Returns: the rest of the line.
-    static func ownLine(
+    static func outputLine(
         _ word: String, of arguments: [String], log: URL, within time: Duration
     ) async throws -> String {
         let child = try ChildProcess(
             Bundle.main.executableURL?.path ?? CommandLine.arguments[0], arguments, log: log)
         do {
             let line = try await child.wait(for: "line of \(arguments[0])", within: time) {
-                // Without the last, which may not be whole yet.
+                // Without the last line, which may be incomplete.
                 let lines = child.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
                 return lines.first { $0.hasPrefix(word + " ") }
             }
@@ -67,7 +67,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Asks it to end, and kills it where it doesn't within 15 seconds.
+    /// Terminates the process, and kills it if it hasn't ended after 15 seconds.
     func stop() async {
         process.terminate()
         let deadline = ContinuousClock.now + .seconds(15)
@@ -78,7 +78,8 @@ final class ChildProcess: Sendable {
         RunningChildren.shared.remove(process.processIdentifier)
     }
 
-    /// The threads that tasks run on block all signals, and a child would inherit that: it could not be asked to end.
+    /// Runs a body with all signals unblocked. Threads that run tasks block all signals; a child would inherit that,
+    /// and couldn't be terminated.
     private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var former = sigset_t()
@@ -88,7 +89,7 @@ final class ChildProcess: Sendable {
         try body()
     }
 
-    /// A port that nothing listens on at the moment.
+    /// A port that is currently free.
     static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
@@ -99,7 +100,7 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// The processes that must not outlive the benchmarks, whatever ends them.
+/// The processes that must not outlive this program, however it ends.
 final class RunningChildren: Sendable {
     static let shared = RunningChildren()
 
@@ -113,7 +114,7 @@ final class RunningChildren: Sendable {
     /// Ends them and this program on SIGINT and SIGTERM.
     func endWithProgram() {
         for number in [SIGINT, SIGTERM] {
-            // What is ignored stays ignored in a child; a handler does not.
+            // Signals that are ignored stay ignored in a child; handlers are reset.
             signal(number) { _ in }
             sources.withLock { sources in
                 let source = DispatchSource.makeSignalSource(signal: number)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The official Firestore emulator, where this machine has it.
+/// The official Firestore emulator, if it is installed.
 struct EmulatorProcess: Sendable {
     let child: ChildProcess
     let port: Int
 
-    /// - Returns: nil where Java or the emulator's jar is not installed.
+    /// - Returns: nil if Java or the emulator's jar isn't installed.
     static func start(in directory: URL) async throws -> EmulatorProcess? {
         guard let java = program("java"), let jar = jar() else { return nil }
         let port = try await ChildProcess.freePort()
@@ -32,7 +32,7 @@ struct EmulatorProcess: Sendable {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The jar of the Debian package.
+    /// The jar in the Debian package.
     private static func jar() -> String? {
         let list = "/var/lib/dpkg/info/google-cloud-cli-firestore-emulator.list"
         guard let files = try? String(contentsOfFile: list, encoding: .utf8) else { return nil }

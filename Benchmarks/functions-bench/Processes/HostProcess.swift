@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// A `functions-host` with a data directory of its own, on free ports.
+/// A `functions-host` with its own data directory, on free ports.
 struct HostProcess: Sendable {
     struct Ports: Sendable {
         var functions: Int
@@ -13,15 +13,15 @@ struct HostProcess: Sendable {
 
     let child: ChildProcess
     let ports: Ports
-    /// From the start of the process until it had answered on each port.
+    /// The time from the start of the process until all ports had answered.
     let startTime: Duration
 
-    /// Starts it and waits until all ports answer.
+    /// Starts a host and waits until all ports answer.
     ///
     /// - Parameters:
-    ///   - bundles: products that stand beside this program.
-    ///   - environment: what the bundles see besides; the host's own is kept from them.
-    ///   - directory: where its configuration and data are. What is there from a former start is used.
+    ///   - bundles: products in the same directory as this program.
+    ///   - environment: further variables for the bundles; the host's own environment isn't passed on.
+    ///   - directory: the directory of configuration and data. Existing data are used.
     static func start(
         bundles: [String], environment: [String: String] = [:], in directory: URL
     ) async throws -> HostProcess {
@@ -52,7 +52,7 @@ struct HostProcess: Sendable {
         }
     }
 
-    /// A program that becomes another one in an environment of its own.
+    /// Writes a script that executes a program with the given environment.
     private static func script(
         _ program: String, _ environment: [String: String], in directory: URL
     ) throws -> String {
@@ -77,7 +77,7 @@ struct HostProcess: Sendable {
             """
     }
 
-    /// The ports in the greeting, once it is all there: `  auth       http://127.0.0.1:9099`.
+    /// The ports in the host's greeting, once it is complete: `  auth       http://127.0.0.1:9099`.
     private static func ports(_ output: String) -> Ports? {
         func port(_ name: String) -> Int? {
             let lines = output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -90,14 +90,14 @@ struct HostProcess: Sendable {
         return Ports(functions: functions, firestore: firestore, auth: auth)
     }
 
-    /// The path of a function, without its host.
+    /// The path of a function's URL.
     static func path(_ function: String) -> String { "/\(project)/asia-northeast1/\(function)" }
 
-    /// Signs up that many users.
+    /// Signs up the given number of users.
     func signUp(_ count: Int) async throws -> [User] {
         let request = Requests(port: ports.auth)
             .post("/identitytoolkit.googleapis.com/v1/accounts:signUp?key=bench", #"{"returnSecureToken":true}"#)
-        let users = Gathered<User>()
+        let users = Collector<User>()
         let callers = ListCaller.dealt(Array(repeating: request, count: count), to: min(16, count)) { answer in
             guard let user = try? JSONDecoder().decode(User.self, from: Data(answer.body.readableBytesView)) else {
                 return false
@@ -117,8 +117,10 @@ struct HostProcess: Sendable {
 }
 
 extension LoadReport {
-    /// - Throws: ``LoadError`` where an operation failed.
+    /// - Throws: ``LoadError`` if an operation failed.
     func check() throws {
-        guard errors == 0 else { throw LoadError("\(errors) failed while preparing: \(firstError ?? "")") }
+        guard errors == 0 else {
+            throw LoadError("\(errors) operations failed during preparation:  \(firstError ?? "")")
+        }
     }
 }

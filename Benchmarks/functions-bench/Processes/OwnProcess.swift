@@ -1,6 +1,6 @@
 import Foundation
 
-/// This process as the system sees it.
+/// The resource usage of this process.
 enum OwnProcess {
     /// Seconds of CPU, user and system.
     static func cpuSeconds() -> Double {
@@ -11,10 +11,10 @@ enum OwnProcess {
         return Double(seconds) + Double(microseconds) / 1e6
     }
 
-    /// The most memory it ever had resident, in bytes.
+    /// The peak of resident memory, in bytes.
     static func peakResidentBytes() throws -> Int { try status("VmHWM") }
 
-    /// The memory that it has resident now, in bytes.
+    /// The current resident memory, in bytes.
     static func residentBytes() throws -> Int { try status("VmRSS") }
 
     private static func status(_ name: String) throws -> Int {

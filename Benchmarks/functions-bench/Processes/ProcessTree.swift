@@ -1,21 +1,21 @@
 import Foundation
 
-/// A process and all that descend from it, seen through `/proc`.
+/// A process and all its descendants, read from `/proc`.
 struct ProcessTree: Sendable {
-    /// The process that the others descend from.
+    /// The root of the tree.
     var root: Int32
 
-    /// Seconds of CPU, user and system, of all that live now and of those they have reaped.
+    /// Seconds of CPU, user and system, of all living processes and of those that they have reaped.
     func cpuSeconds() throws -> Double {
         var ticks = 0
         for stat in try stats() {
-            // 14 to 17, counted from 1: utime, stime, and those of reaped children.
+            // Fields 14 to 17, counted from 1: utime, stime, and those of reaped children.
             ticks += stat.fields[11...14].compactMap { Int($0) }.reduce(0, +)
         }
         return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Seconds of CPU of the first process alone, to the nanosecond, of the threads that live now.
+    /// Seconds of CPU of the root alone, in nanosecond resolution, over its living threads.
     func rootCPUSeconds() throws -> Double {
         let tasks = "/proc/\(root)/task"
         let nanoseconds = try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, thread in
@@ -25,7 +25,7 @@ struct ProcessTree: Sendable {
         return Double(nanoseconds) / 1e9
     }
 
-    /// Bytes of memory of all of them, where a page that several share counts once.
+    /// The memory of all processes in bytes. A page that several share counts once.
     func residentBytes() throws -> Int {
         try stats().reduce(0) { sum, stat in
             let text = (try? String(contentsOfFile: "/proc/\(stat.pid)/smaps_rollup", encoding: .utf8)) ?? ""
@@ -35,13 +35,13 @@ struct ProcessTree: Sendable {
         }
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     func count() throws -> Int { try stats().count }
 
     private struct Stat {
         var pid: Int32
         var parent: Int32
-        /// From the third field of `/proc/PID/stat` on.
+        /// The fields of `/proc/PID/stat` from the third on.
         var fields: [Substring]
     }
 
@@ -62,7 +62,7 @@ struct ProcessTree: Sendable {
 
     private static func stat(_ pid: Int32) -> Stat? {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-            // The second field is the program's name in parentheses, and may hold anything.
+            // The second field is the program's name in parentheses, and may contain anything.
             let end = text.lastIndex(of: ")")
         else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The bare server that a callable is measured against, in a process of its own.
+/// The bare server that callables are compared with, in its own process.
 struct ReferenceProcess: Sendable {
     let child: ChildProcess
     let port: Int

@@ -2,10 +2,10 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What a callable is measured against: a bare Hummingbird server that answers the same JSON.
+/// The reference of the callable benchmark: a bare Hummingbird server that returns the same JSON.
 ///
-/// It decodes `{"data":…}` into a Codable struct with Foundation's decoder and answers `{"result":…}`. There is no
-/// second process, no token and no routing worth the name.
+/// It decodes `{"data":…}` into a Codable struct with Foundation's decoder and returns `{"result":…}`. It has no second
+/// process, no tokens, and a single route.
 struct ReferenceServer {
     /// The object that the callable load sends.
     struct Item: Codable, Sendable {
@@ -17,21 +17,21 @@ struct ReferenceServer {
         var gift: Bool
     }
 
-    private struct Question: Decodable {
+    private struct Input: Decodable {
         var data: Item
     }
 
-    private struct Answer: ResponseEncodable {
+    private struct Output: ResponseEncodable {
         var result: Item
     }
 
     var port: Int
 
-    /// Serves until the process is told to end.
+    /// Serves until the process is terminated.
     func run() async throws {
         let router = Router()
         router.post("/echo") { request, context in
-            Answer(result: try await request.decode(as: Question.self, context: context).data)
+            Output(result: try await request.decode(as: Input.self, context: context).data)
         }
         var logger = Logger(label: "reference")
         logger.logLevel = .error

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One line of the table: what was measured, beside what, and what is aimed at.
+/// One row of the table: a measurement, its reference and its aim.
 struct Row: Sendable {
     enum Aim: Sendable {
         case ratioAtMost(Double)
@@ -20,13 +20,13 @@ struct Row: Sendable {
         self.aim = aim
     }
 
-    /// Ours in references.
+    /// Ours as a multiple of the reference.
     var ratio: Double? {
         guard let reference, reference.number > 0 else { return nil }
         return ours.number / reference.number
     }
 
-    /// Nil where nothing is aimed at, or where there is nothing to compare with.
+    /// Nil if there is no aim, or no reference to compare with.
     var isMet: Bool? {
         switch aim {
         case nil: nil

@@ -1,7 +1,7 @@
-/// What one benchmark found.
+/// The results of one benchmark.
 struct Section: Sendable {
     var title: String
-    /// What the numbers stand beside, and what else a reader must know.
+    /// What the references are, and what else a reader must know.
     var notes: [String] = []
     private(set) var rows: [Row] = []
     private var errors: [String] = []
@@ -11,12 +11,12 @@ struct Section: Sendable {
         self.notes = notes
     }
 
-    /// A benchmark with an error has measured something else than it says.
+    /// Errors make a benchmark void: it didn't measure what it claims to.
     var isVoid: Bool { !errors.isEmpty }
 
     mutating func add(_ row: Row) { rows.append(row) }
 
-    /// Notes the errors of a load, if it had any.
+    /// Notes the errors of a load, if there are any.
     mutating func check(_ report: LoadReport, _ what: String) {
         guard report.errors > 0 || report.operations == 0 else { return }
         errors.append(
@@ -25,7 +25,7 @@ struct Section: Sendable {
 
     mutating func fail(_ reason: String) { errors.append(reason) }
 
-    /// Rate, CPU and latencies of one load beside another.
+    /// Adds the rate, CPU and latencies of a load, beside those of a reference.
     mutating func add(
         _ what: String, _ ours: LoadReport, beside reference: LoadReport?, rate: Row.Aim? = nil, cpu: Row.Aim? = nil
     ) {
@@ -47,7 +47,7 @@ struct Section: Sendable {
         }
     }
 
-    /// The section as a table in plain text.
+    /// The section as a plain-text table.
     var text: String {
         let header = ["what", "ours", "reference", "ratio", "aim", ""]
         let lines = [header] + rows.map { $0.cells(isVoid: isVoid) }

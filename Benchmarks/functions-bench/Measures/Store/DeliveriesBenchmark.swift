@@ -3,17 +3,17 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// What events cost commits, and how fast deliveries go through the store, durable, with nobody who handles them.
+/// Measures what deliveries cost commits, and the rate of deliveries through a durable store without handlers.
 struct DeliveriesBenchmark: Benchmark {
     static let name = "deliveries"
     private static let writers = 16
-    private static let function = "told"
-    /// Tasks of one commit.
+    private static let function = "handler"
+    /// The number of tasks in one commit.
     private static let tasksEach = 1000
 
     var pace: Pace
 
-    /// What the patterns that are registered match of what is written.
+    /// How many of the registered patterns match the written document.
     private enum Match: String {
         case none = "none matches"
         case one = "one matches"
@@ -24,8 +24,8 @@ struct DeliveriesBenchmark: Benchmark {
             "Deliveries straight on the store, SQLite engine",
             notes: [
                 "reference of the commits: the same without a pattern; CPU is that of the whole process",
-                "ended: leased, and the end durable, with as many at work as the host may have for one function",
-                "drained: by the host's dispatcher in a process of its own, with handlers that end at once",
+                "ended: leased, and the end durable, with as many in flight as the host allows for one function",
+                "drained: by the host's dispatcher in its own process, with handlers that end at once",
             ])
         try await measureCommits(directory, &section)
         try await measureEnds(directory, &section)
@@ -91,7 +91,7 @@ struct DeliveriesBenchmark: Benchmark {
                 }
                 return report
             }
-            section.add("ended, \(atWork) at work", report, beside: nil)
+            section.add("ended, \(atWork) in flight", report, beside: nil)
         }
     }
 
@@ -106,23 +106,25 @@ struct DeliveriesBenchmark: Benchmark {
             try await Self.fill(store, count)
             let seconds = (ContinuousClock.now - start).seconds
             let asked = ContinuousClock.now
-            guard try await store.deliveryCounts().first?.pending == count else { throw LoadError("some are missing") }
+            guard try await store.deliveryCounts().first?.pending == count else {
+                throw LoadError("some deliveries are missing")
+            }
             section.add(Row("\(name): counted in", .milliseconds((ContinuousClock.now - asked).seconds)))
             return seconds
         }
         section.add(Row("\(name): written", .perSecond(Double(count) / seconds)))
         let drain = try await DispatcherDrain(file: file.path, function: Self.function)
-            .runApart(log: directory.appendingPathComponent("drain.log"))
+            .runInChildProcess(log: directory.appendingPathComponent("drain.log"))
         guard drain.deliveries == count else { throw LoadError("\(drain.deliveries) of \(count) were handled") }
         section.add(Row("\(name): drained", .perSecond(Double(count) / drain.elapsed)))
         section.add(Row("\(name): CPU each", .microseconds(drain.cpu / Double(count))))
         section.add(
             Row(
-                "\(name): memory after a tenth, the most (beside: then)", .bytes(drain.late),
+                "\(name): peak memory after a tenth (reference: at a tenth)", .bytes(drain.late),
                 beside: .bytes(drain.early), aim: .ratioAtMost(1.5)))
-        section.add(Row("\(name): memory at most", .bytes(drain.peak), aim: .atMost(.bytes(100_000_000))))
+        section.add(Row("\(name): peak memory", .bytes(drain.peak), aim: .atMost(.bytes(100_000_000))))
         try await with(file) { store in
-            guard try await store.deliveryCounts().isEmpty else { throw LoadError("deliveries are left") }
+            guard try await store.deliveryCounts().isEmpty else { throw LoadError("some deliveries are still pending") }
         }
     }
 

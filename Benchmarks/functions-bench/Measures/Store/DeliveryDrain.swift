@@ -1,16 +1,16 @@
 import DocumentModel
 import DocumentStore
 
-/// Ends all deliveries of a function that are due, page by page, without doing anything with them.
+/// Ends all due deliveries of a function, page by page, without running handlers.
 struct DeliveryDrain {
     private static let pageSize = 1000
 
     let store: DocumentStore
     let function: String
-    /// How many at once.
+    /// How many deliveries are in flight at a time.
     let atWork: Int
 
-    /// - Returns: how long each took from its lease until its end was durable.
+    /// - Returns: the time that each delivery took from its lease until its end was durable.
     func run() async throws -> LoadReport {
         var report = LoadReport()
         try await withThrowingTaskGroup(of: Duration.self) { group in
@@ -28,7 +28,7 @@ struct DeliveryDrain {
                     working += 1
                     group.addTask { try await end(lease) }
                 }
-                // The next page must not name what is still at work.
+                // The next page must not contain deliveries that are still in flight.
                 while let duration = try await group.next() { report.add(latency: duration) }
             }
         }
@@ -40,7 +40,7 @@ struct DeliveryDrain {
         let count = try await withCheckedContinuation { continuation in
             store.end(lease, .succeeded) { continuation.resume(returning: $0) }
         }.get()
-        guard count == 1 else { throw LoadError("a delivery that was due had ended") }
+        guard count == 1 else { throw LoadError("a due delivery had already ended") }
         return ContinuousClock.now - start
     }
 }

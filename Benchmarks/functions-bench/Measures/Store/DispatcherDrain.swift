@@ -9,15 +9,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Works off all that a function is to be told, through the host's dispatcher, with handlers that end at once. Of use in
-/// a process that does nothing else.
+/// Runs all of a function's deliveries through the host's dispatcher, with handlers that end at once.
+///
+/// The measurement is only valid in a process that does nothing else.
 struct DispatcherDrain {
-    /// What it took, in seconds and in bytes.
+    /// The cost of the drain, in seconds and bytes.
     struct Report: Codable, Sendable {
         var deliveries: Int
         var elapsed: Double
         var cpu: Double
-        /// Resident when a tenth was done, the most of all looks from then on, and the most ever.
+        /// Resident memory after a tenth of the deliveries, its maximum from then on, and its maximum over all.
         var early: Int
         var late: Int
         var peak: Int
@@ -48,7 +49,7 @@ struct DispatcherDrain {
             early = early ?? resident
             late = max(late, resident)
         }
-        // Durable after the end of each delivery.
+        // This is durable only after the end of each delivery is.
         try await store.keep([("bench/drained", nil)])
         let report = Report(
             deliveries: launcher.count, elapsed: (ContinuousClock.now - start).seconds,
@@ -61,14 +62,14 @@ struct DispatcherDrain {
         return report
     }
 
-    /// The same in a process of its own.
-    func runApart(log: URL) async throws -> Report {
-        let text = try await ChildProcess.ownLine(
+    /// Runs the drain in its own process.
+    func runInChildProcess(log: URL) async throws -> Report {
+        let text = try await ChildProcess.outputLine(
             "drained", of: ["drain-store", "--file", file, "--function", function], log: log, within: .seconds(900))
         return try JSONDecoder().decode(Report.self, from: Data(text.utf8))
     }
 
-    /// A queue that is bound by nothing but how many may be at work at once.
+    /// A task queue that is limited only by how many deliveries may be in flight.
     private static func queue(_ name: String) -> FunctionManifest {
         FunctionManifest(
             name: name, regions: ["us-central1"], memoryMiB: 256, timeoutSeconds: 60, cpu: 1, concurrency: 100,
@@ -77,14 +78,14 @@ struct DispatcherDrain {
     }
 }
 
-/// Handlers that start and end on an event loop, as those of workers do, and do nothing.
+/// Starts and ends handlers on an event loop, as workers' handlers do. They do nothing.
 private final class InstantLauncher: DeliveryLauncher {
     private let eventLoop: any EventLoop
     private let ended = Atomic(0)
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// How many have ended.
+    /// How many handlers have ended.
     var count: Int { ended.load(ordering: .relaxed) }
 
     func launch(_ starts: [DeliveryStart]) {

@@ -3,11 +3,11 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// Durable commits of one to many writers, beside the same rows written straight on SQLite.
+/// Measures durable commits of one to many writers, beside the same rows written straight on SQLite.
 struct GroupCommitBenchmark: Benchmark {
     static let name = "store"
     private static let writers = [1, 16, 64, 256]
-    /// Documents that each writer changes by turns.
+    /// The documents that each writer changes by turns.
     private static let documentsEach = 4
 
     var pace: Pace
@@ -18,9 +18,9 @@ struct GroupCommitBenchmark: Benchmark {
         var section = Section(
             "Group commit straight on the store, a document of 8 fields of which 2 change",
             notes: [
-                "reference: plain SQLite with the very rows that our commits read and write, "
-                    + "\(rows / commits.count) a commit with index, change log and all,",
-                "as many commits in a transaction as there are writers; one thread, which waits for nobody",
+                "reference: plain SQLite with the same rows that our commits read and write, "
+                    + "\(rows / commits.count) per commit, including indexes and change log,",
+                "as many commits in a transaction as there are writers; one thread, which never waits",
                 "both: WAL, synchronous = FULL, 16 MB of cache",
             ])
         var file = 0
@@ -53,7 +53,7 @@ struct GroupCommitBenchmark: Benchmark {
         return report
     }
 
-    /// What the engine is asked for while a store is filled, and in each of so many commits alone.
+    /// Records the engine's operations while a store is filled, and those of single commits afterwards.
     private func record(_ count: Int) async throws -> (setup: [CommitRecord], commits: [CommitRecord]) {
         let engine = RecordingEngine()
         let store = try DocumentStore(engine: engine, now: Timestamp.now)
@@ -62,7 +62,7 @@ struct GroupCommitBenchmark: Benchmark {
         let setup = engine.takeRecords()
         let writers = Self.writers[Self.writers.count - 1]
         for index in 0..<count {
-            // One at a time, so that each is a batch of its own.
+            // One at a time, so that each commit is its own batch.
             try await store.commit([try Self.change(index % writers, index / writers)])
         }
         await store.shutdown()
@@ -86,7 +86,7 @@ struct GroupCommitBenchmark: Benchmark {
         try DocumentPath("products/product-\(writer)-\(number)")
     }
 
-    /// A product of the kind that the shop has; its stock and the time of its last change are what differs.
+    /// A product like the shop's. Its stock and the time of its last change vary.
     private static func fields(_ writer: Int, count: Int) -> [String: Value] {
         let published = Int64(1_767_323_045_678_901)
         return [

@@ -3,7 +3,7 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// From the call of a commit until listeners have what it changed.
+/// Measures the time from the call of a commit until listeners have received its changes.
 struct ListenerBenchmark: Benchmark {
     static let name = "store"
     private static let count = 1000
@@ -11,48 +11,48 @@ struct ListenerBenchmark: Benchmark {
 
     var pace: Pace
 
-    /// Who listens, and who of them is told of a commit.
+    /// The listeners of a measurement, and which of them a commit notifies.
     private enum Audience: String, CaseIterable {
         case one = "1 listener on a query"
-        case ofDocuments = "1,000 listeners on documents, 1 is told"
-        case ofQueries = "1,000 listeners on queries, 1 is told"
-        case all = "1,000 listeners on one query, the last is told"
+        case ofDocuments = "1,000 listeners on documents, 1 is notified"
+        case ofQueries = "1,000 listeners on queries, 1 is notified"
+        case all = "1,000 listeners on one query, the last is notified"
     }
 
     func run(in directory: URL) async throws -> Section {
         var section = Section(
             "Listeners straight on the store, 1 writer",
-            notes: ["from the call of the commit; reference: until the commit itself is answered"])
+            notes: ["from the call of the commit; reference: until the commit is acknowledged"])
         for audience in Audience.allCases {
             let engine = try SQLiteEngine(file: directory.appendingPathComponent("\(audience).sqlite").path)
             let store = try DocumentStore(engine: engine, now: Timestamp.now)
             try store.start()
-            let (told, answered) = try await measure(audience, store)
+            let (notified, answered) = try await measure(audience, store)
             await store.shutdown()
             try engine.close()
-            section.check(told, audience.rawValue)
+            section.check(notified, audience.rawValue)
             for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
                 section.add(
                     Row(
-                        "\(audience.rawValue): \(name)", .milliseconds(told.percentile(part)),
+                        "\(audience.rawValue): \(name)", .milliseconds(notified.percentile(part)),
                         beside: .milliseconds(answered.percentile(part))))
             }
             section.add(
-                Row("\(audience.rawValue): CPU each", .microseconds(told.cpuPerOperation)))
+                Row("\(audience.rawValue): CPU each", .microseconds(notified.cpuPerOperation)))
         }
         return section
     }
 
     private func measure(
         _ audience: Audience, _ store: DocumentStore
-    ) async throws -> (told: LoadReport, answered: LoadReport) {
+    ) async throws -> (notified: LoadReport, answered: LoadReport) {
         try await store.commit(
             (0..<Self.count).map { Write(path: try path($0), operation: .set(fields($0, count: -1))) })
         let listeners = try (0..<(audience == .one ? 1 : Self.count)).map {
             try store.listen(to: try target(audience, $0))
         }
         for listener in listeners { _ = try await Self.next(of: listener) }
-        var (told, answered) = (LoadReport(), LoadReport())
+        var (notified, answered) = (LoadReport(), LoadReport())
         let (begin, cpu) = (ContinuousClock.now, OwnProcess.cpuSeconds())
         for count in 0..<pace.count(2000, quick: 500) {
             let number = count * 7 % Self.count
@@ -63,17 +63,17 @@ struct ListenerBenchmark: Benchmark {
                 case .ofDocuments, .ofQueries: listeners[number...number]
                 }
             let start = ContinuousClock.now
-            async let isTold = Self.events(of: addressed)
+            async let lastEvent = Self.events(of: addressed)
             try await store.commit([write])
             answered.add(latency: ContinuousClock.now - start)
-            told.add(latency: try await isTold - start)
+            notified.add(latency: try await lastEvent - start)
         }
-        told.elapsed = (ContinuousClock.now - begin).seconds
-        told.cpu = OwnProcess.cpuSeconds() - cpu
-        return (told, answered)
+        notified.elapsed = (ContinuousClock.now - begin).seconds
+        notified.cpu = OwnProcess.cpuSeconds() - cpu
+        return (notified, answered)
     }
 
-    /// When the last of them had its event.
+    /// Waits for the next event of each listener, and returns when the last one arrived.
     private static func events(of listeners: ArraySlice<DocumentListener>) async throws -> ContinuousClock.Instant {
         try await withThrowingTaskGroup(of: ContinuousClock.Instant.self) { group in
             for listener in listeners { group.addTask { try await next(of: listener) } }
@@ -84,7 +84,7 @@ struct ListenerBenchmark: Benchmark {
     private static func next(of listener: DocumentListener) async throws -> ContinuousClock.Instant {
         switch try await listener.next() {
         case .initial, .changes: return .now
-        case .startOver(let reason): throw LoadError("a listener was told to start over: \(reason)")
+        case .startOver(let reason): throw LoadError("a listener has to start over: \(reason)")
         case nil: throw LoadError("a listener has ended")
         }
     }

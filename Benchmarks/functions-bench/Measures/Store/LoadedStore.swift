@@ -3,10 +3,10 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// A store with one collection of so many documents, in a file of its own.
+/// A store with one collection of the given number of documents, in its own file.
 ///
-/// The documents are small. Those that have an equal group, category or color stand far from each other, so that a
-/// query that finds them meets as many pages as it finds documents.
+/// The documents are small. Those with an equal group, category or color are spread out, so that a query that finds
+/// them reads as many pages as it finds documents.
 final class LoadedStore: Sendable {
     /// How many documents each query finds.
     static let results = 100
@@ -46,7 +46,7 @@ final class LoadedStore: Sendable {
     }
 
     func path(_ number: Int) throws -> DocumentPath {
-        // As long as the ids that Firestore makes.
+        // As long as the ids that Firestore generates.
         let digits = String(number)
         return try collection.document("product-" + String(repeating: "0", count: 12 - digits.count) + digits)
     }
@@ -62,7 +62,7 @@ final class LoadedStore: Sendable {
         ]
     }
 
-    /// Batches of 500, a few of which may share a sync.
+    /// Writes batches of 500, a few of which may share a sync.
     private func fill() async throws {
         let batch = 500
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -81,7 +81,7 @@ final class LoadedStore: Sendable {
 }
 
 extension LoadedStore {
-    /// A kind of query that finds 100 documents wherever it looks.
+    /// A kind of query that finds 100 documents at any place.
     enum Kind: String, CaseIterable {
         case range = "range of an automatic index"
         case composite = "equality and order by a composite index"
@@ -89,7 +89,7 @@ extension LoadedStore {
         case group = "equality in a collection group"
     }
 
-    /// - Parameter place: any number; equal ones make equal queries.
+    /// - Parameter place: any number; equal numbers make equal queries.
     func query(_ kind: Kind, at place: Int) throws -> Query {
         var query = Query(parent: collection.parent, collectionID: collection.id)
         query.limit = Self.results
@@ -99,7 +99,7 @@ extension LoadedStore {
         case .composite:
             query.filter = .field(try FieldPath("color"), .equal, .string("color-\(place % Self.colors)"))
             query.orderBy = [Query.Order(try FieldPath("number"))]
-            // Beyond it there are fewer than 100 of a color.
+            // Beyond this number, fewer than 100 documents have the color.
             let last = size - max(1000, size / 100)
             query.start = Query.Cursor(values: [number(place % (last + 1))], before: true)
         case .intersection:
@@ -115,7 +115,7 @@ extension LoadedStore {
         return query
     }
 
-    /// All documents of one of the groups, of which each has 100.
+    /// The query for all documents of one of the groups, each of which has 100.
     func ofGroup(at place: Int) throws -> Query {
         var query = all
         query.filter = .field(try FieldPath("group"), .equal, number(place % groups))

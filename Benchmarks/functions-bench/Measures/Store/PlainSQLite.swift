@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// The rows of recorded commits read and written straight on SQLite: one connection, one thread, compiled statements,
-/// WAL with a sync at each commit, and nothing else.
+/// Replays the rows of recorded commits straight on SQLite: one connection, one thread, compiled statements, WAL with a
+/// sync at each commit, and nothing else.
 ///
-/// It has nobody to wait for: the next commits are there as soon as it has room for them.
+/// It never waits for writers: the next commits are always available.
 struct PlainSQLite {
     private let queue: DatabaseQueue
 
@@ -29,9 +29,9 @@ struct PlainSQLite {
         }
     }
 
-    /// Makes so many commits one transaction, then the next.
+    /// Replays the commits, with `width` of them in each transaction.
     ///
-    /// - Returns: what it took; each commit as long as its transaction.
+    /// - Returns: the measurement, in which each commit takes as long as its transaction.
     func replay(_ commits: ArraySlice<CommitRecord>, width: Int) throws -> LoadReport {
         try queue.writeWithoutTransaction { database in
             let tables = try StorageTable.allCases.map { try Statements($0, database) }

@@ -2,7 +2,7 @@ import StorageEngine
 import DocumentStore
 import Synchronization
 
-/// What a store asks its engine for, commit by commit, so that something else can be asked for just that.
+/// The operations that a store performs on its engine in one commit, so that they can be replayed elsewhere.
 struct CommitRecord: Sendable {
     enum Operation: Sendable {
         case get(StorageTable, [UInt8])
@@ -13,12 +13,12 @@ struct CommitRecord: Sendable {
     var operations: [Operation] = []
 }
 
-/// An engine in memory that keeps a record of each batch.
+/// An in-memory engine that records each batch.
 final class RecordingEngine: StorageEngine {
     private let engine = MemoryEngine()
     private let records = Mutex<[CommitRecord]>([])
 
-    /// The batches since this was asked last.
+    /// Returns the batches since the last call.
     func takeRecords() -> [CommitRecord] {
         records.withLock { records in
             defer { records = [] }

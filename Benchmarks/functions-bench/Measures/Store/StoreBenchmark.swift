@@ -1,23 +1,24 @@
 import DocumentModel
 import Foundation
 
-/// Documents, queries and aggregations straight on the store, in collections of a thousand to a million documents.
+/// Measures documents, queries and aggregations straight on the store, in collections of a thousand to a million
+/// documents.
 struct StoreBenchmark: Benchmark {
     static let name = "store"
     private static let clients = 16
 
     var pace: Pace
 
-    /// Fewer than others have: there are many operations, and the sizes take turns in each.
+    /// Shorter than in other benchmarks, because there are many operations, each measured in all sizes by turns.
     private var rounds: Int { 2 }
 
     private var sizes: [Int] { pace.isQuick ? [1000, 100_000] : [1000, 100_000, 1_000_000] }
 
-    /// What is measured in each size.
+    /// An operation that is measured in each size.
     private struct Operation {
         var name: String
         var clients = 1
-        /// What the largest is to stay within, in times of the smallest.
+        /// The most time that it may take in the largest size, as a multiple of the smallest.
         var aim: Double?
         var body: @Sendable (LoadedStore, Int, Int) async throws -> Void
     }
@@ -26,7 +27,7 @@ struct StoreBenchmark: Benchmark {
         var section = Section(
             "Store in one process, SQLite engine, \(Self.text(sizes[sizes.count - 1])) documents",
             notes: [
-                "reference: the same in \(Self.text(sizes[0])) documents; each in a file and a store of its own",
+                "reference: the same in \(Self.text(sizes[0])) documents; each size in its own store and file",
                 "CPU is that of the whole process: the store's threads and its callers",
             ])
         var stores: [LoadedStore] = []
@@ -39,7 +40,7 @@ struct StoreBenchmark: Benchmark {
                     Row("loading \(Self.text(size)), 500 in a commit", .perSecond(Double(size) / seconds)))
             }
             for operation in Self.operations {
-                // One that fails says nothing about the others.
+                // A failed operation doesn't invalidate the others.
                 do { try await measure(operation, stores, &section) } catch {
                     section.fail("\(operation.name): \(error)")
                 }
@@ -63,7 +64,7 @@ struct StoreBenchmark: Benchmark {
                 else { throw LoadError("\(path) is missing") }
             },
             Operation(name: "commit of a changed field", clients: clients) { loaded, client, count in
-                // Of its own, so that each commit changes something.
+                // Each client writes its own documents, so that each commit changes something.
                 let number = Int.random(in: 0..<loaded.size / clients) * clients + client
                 let stock = try FieldPath("stock")
                 try await loaded.store.commit([
@@ -134,7 +135,7 @@ struct StoreBenchmark: Benchmark {
                 beside: .perSecond(smallest.perSecond)))
     }
 
-    /// What goes through a whole collection costs by the document.
+    /// The cost of reading a whole collection is reported per document.
     private func aggregateAll(_ stores: [LoadedStore], _ section: inout Section) async throws {
         for (name, field) in [("count of all", AggregateField.count(upTo: nil)), ("sum of all", .sum(Self.number))] {
             var each: [Double] = []
@@ -149,16 +150,16 @@ struct StoreBenchmark: Benchmark {
                 section.add(Row("\(name) \(Self.text(loaded.size)): p50", .milliseconds(LoadReport.median(times))))
             }
             section.add(
-                Row("\(name): for each document", .microseconds(each[each.count - 1]), beside: .microseconds(each[0])))
+                Row("\(name): per document", .microseconds(each[each.count - 1]), beside: .microseconds(each[0])))
         }
     }
 
-    /// In a process of its own, which holds nothing else.
+    /// Each scan runs in its own process, so that its memory contains nothing else.
     private func measureMemory(
         _ loaded: LoadedStore, _ directory: URL, _ section: inout Section
     ) async {
         for kind in StoreScan.allCases {
-            let name = "\(kind.rawValue) of \(Self.text(loaded.size)): memory at most"
+            let name = "\(kind.rawValue) of \(Self.text(loaded.size)): peak memory"
             do {
                 let peak = try await kind.peakBytes(of: loaded.file, log: directory.appendingPathComponent("scan.log"))
                 section.add(Row(name, .bytes(peak), aim: .atMost(.bytes(100_000_000))))

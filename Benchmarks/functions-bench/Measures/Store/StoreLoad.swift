@@ -1,9 +1,9 @@
 import DocumentModel
 import DocumentStore
 
-/// Callers in this process, each of which asks a store one thing after the other.
+/// Runs concurrent callers in this process, each of which sends one request after the other to a store.
 enum StoreLoad {
-    /// - Parameter operation: one operation, by the caller's number and by how many the caller did before.
+    /// - Parameter operation: performs one operation, given the caller's number and how many it has performed before.
     static func run(
         _ callers: Int, for length: Load.Length, _ operation: @escaping @Sendable (Int, Int) async throws -> Void
     ) async throws -> LoadReport {
@@ -41,9 +41,9 @@ enum StoreLoad {
 }
 
 extension DocumentStore {
-    /// Asks, and takes nothing but success for an answer.
+    /// Performs a request that must succeed.
     ///
-    /// - Throws: ``LoadError`` with what the store says.
+    /// - Throws: ``LoadError`` with the store's error.
     func ask(_ request: DocumentRequest) async throws -> DocumentResponse {
         let response = await perform(request)
         if case .failed(let error) = response { throw LoadError("\(error)") }

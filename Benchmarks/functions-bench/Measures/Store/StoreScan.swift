@@ -4,10 +4,10 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// What goes through a whole store.
+/// Operations that read a whole store.
 enum StoreScan: String, CaseIterable, ExpressibleByArgument {
     case aggregation
-    /// Each document in the order of their names, as an export has them.
+    /// Reads each document in name order, as an export does.
     case export
 
     func run(on file: String) async throws {
@@ -22,7 +22,7 @@ enum StoreScan: String, CaseIterable, ExpressibleByArgument {
                     query, [.count(upTo: nil), .sum(FieldPath("stock")), .average(FieldPath("number"))], .strong))
         case .export:
             var bytes = 0
-            // Blocks, and there is nothing else to do here.
+            // Blocks, but nothing else runs in this process.
             try store.export(begin: { _ in }) { bytes += DocumentLimits.size(of: $0.fields) }
             guard bytes > 0 else { throw LoadError("there are no documents in \(file)") }
         }
@@ -30,11 +30,11 @@ enum StoreScan: String, CaseIterable, ExpressibleByArgument {
         try engine.close()
     }
 
-    /// The most memory that a process had which did this and nothing else.
+    /// Runs the scan in its own process, and returns the peak memory of that process.
     func peakBytes(of file: String, log: URL) async throws -> Int {
-        let text = try await ChildProcess.ownLine(
+        let text = try await ChildProcess.outputLine(
             "peak", of: ["scan-store", "--file", file, "--kind", rawValue], log: log, within: .seconds(60))
-        guard let peak = Int(text) else { throw LoadError("a scan's peak of memory reads \(text)") }
+        guard let peak = Int(text) else { throw LoadError("a scan printed an invalid peak of memory: \(text)") }
         return peak
     }
 }

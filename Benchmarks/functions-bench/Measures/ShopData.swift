@@ -1,12 +1,12 @@
 import NIOCore
 
-/// The shop's documents for the purchases: buyers, their carts, and products that won't sell out.
-struct ShopFloor: Sendable {
-    /// Where the buyers' carts point.
+/// The shop's documents for the purchases: buyers, their carts, and products that never sell out.
+struct ShopData: Sendable {
+    /// The products in the buyers' carts.
     enum Products: String, CaseIterable, Sendable {
-        /// Each client buys a product of its own.
+        /// Each client buys its own product.
         case separate = "separate products"
-        /// All buy the same.
+        /// All clients buy the same product.
         case hot = "one hot product"
     }
 
@@ -15,7 +15,7 @@ struct ShopFloor: Sendable {
     let host: HostProcess
     let buyers: [HostProcess.User]
 
-    /// Signs the buyers up and writes their documents and the products.
+    /// Signs up the buyers, and writes their documents and the products.
     init(_ host: HostProcess, buyersPerClient: Int) async throws {
         self.host = host
         buyers = try await host.signUp(Self.clients * buyersPerClient)
@@ -26,7 +26,7 @@ struct ShopFloor: Sendable {
                 + buyers.map { Documents.set("users/\($0.localId)", #""name":{"stringValue":"A buyer"}"#) })
     }
 
-    /// Puts one piece of a product into each buyer's empty cart.
+    /// Puts one item of a product into each buyer's empty cart.
     func fillCarts(_ products: Products) async throws {
         let writes = buyers.enumerated().map { index, buyer in
             let product = products == .hot ? "hot" : Self.product(index % Self.clients)
@@ -39,20 +39,20 @@ struct ShopFloor: Sendable {
         try await Documents(port: host.ports.firestore).store(writes)
     }
 
-    /// All buyers purchase once, 64 of them at a time.
+    /// Lets all buyers purchase once, 64 of them at a time.
     ///
-    /// - Parameter status: what a purchase is expected to answer: 200, or 400 while the carts are empty.
+    /// - Parameter status: the expected status of a purchase: 200, or 400 if the carts are empty.
     func purchase(expecting status: Int = 200) async throws -> LoadReport {
         let port = host.ports.functions
         let requests = buyers.map {
             Requests(port: port, token: $0.idToken).post(HostProcess.path("purchase"), #"{"data":null}"#)
         }
-        // Dealt out by turns, as the products are: buyers of one client buy one product.
+        // Dealt in the same order as the products, so that the buyers of one client buy the same product.
         let callers = ListCaller.dealt(requests, to: Self.clients) { $0.status == status }
         return try await Load.runToEnd(callers, to: port, of: host.child.tree)
     }
 
-    /// Pieces sold of all the products that a kind of purchase takes.
+    /// The number of items sold of the given kind of products.
     func sold(_ products: Products) async throws -> Int {
         let documents = Documents(port: host.ports.firestore)
         let names = products == .hot ? ["hot"] : (0..<Self.clients).map(Self.product)

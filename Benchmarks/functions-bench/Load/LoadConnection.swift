@@ -1,15 +1,15 @@
 import NIOCore
 
-/// One connection of a load and its caller: asks, waits for the answer, asks again.
+/// One connection of a load and its caller: sends a request, waits for the response, sends the next.
 ///
-/// Lives on its channel's event loop.
-final class Lane: ChannelInboundHandler {
+/// Must be used on its channel's event loop.
+final class LoadConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What the lane has seen.
+    /// The measurements of one connection.
     struct Record: Sendable {
-        /// Nanoseconds of each operation that went well, since they were last reset.
+        /// Nanoseconds of each successful operation since the last reset.
         var latencies: [Int64] = []
         var errors = 0
         var firstError: String?
@@ -25,12 +25,12 @@ final class Lane: ChannelInboundHandler {
     private var caller: any Caller
     private var state = State.idle
     private var isStopping = false
-    private var parser = AnswerParser()
+    private var parser = ResponseParser()
     private var pending: ByteBuffer?
     private var context: ChannelHandlerContext?
     private let onEnd: EventLoopPromise<Void>
 
-    /// - Parameter onEnd: succeeded once the caller has no more to do, was stopped or lost its connection.
+    /// - Parameter onEnd: succeeded once the caller has no more operations, was stopped or lost its connection.
     init(_ caller: any Caller, onEnd: EventLoopPromise<Void>) {
         self.caller = caller
         self.onEnd = onEnd
@@ -41,10 +41,10 @@ final class Lane: ChannelInboundHandler {
         ask()
     }
 
-    /// Lets the operation under way end, and begins no other.
+    /// Ends after the current operation.
     func stop() { isStopping = true }
 
-    /// Forgets what was measured so far, but no error: one while warming up makes a benchmark void too.
+    /// Discards the latencies so far, but keeps errors: an error during the warm-up invalidates a benchmark, too.
     func resetLatencies() { record.latencies.removeAll(keepingCapacity: true) }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -55,7 +55,7 @@ final class Lane: ChannelInboundHandler {
         var bytes = unwrapInboundIn(data)
         if pending != nil { pending?.writeBuffer(&bytes) } else { pending = bytes }
         do {
-            // The buffer is handed over while it is read, so that reading does not copy it.
+            // The buffer is moved out while it is read, so that reading doesn't copy it.
             guard var buffer = pending.take() else { return }
             while let answer = try parser.next(in: &buffer) { received(answer) }
             pending = buffer.readableBytes > 0 ? buffer : nil
@@ -88,7 +88,7 @@ final class Lane: ChannelInboundHandler {
         context?.writeAndFlush(wrapOutboundOut(request), promise: nil)
     }
 
-    private func received(_ answer: Answer) {
+    private func received(_ answer: LoadResponse) {
         guard case .waiting(let since) = state else { return }
         switch caller.received(answer) {
         case .ask(let request):

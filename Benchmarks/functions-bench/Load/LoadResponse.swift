@@ -1,17 +1,17 @@
 import NIOCore
 
-/// An HTTP answer as the load needs it.
-struct Answer: Sendable {
+/// An HTTP response to a load's request.
+struct LoadResponse: Sendable {
     var status: Int
     var body: ByteBuffer
 
-    /// The body as text, cut for a message.
+    /// The status and the beginning of the body, for messages.
     var excerpt: String {
         "\(status) " + String(buffer: body.getSlice(at: body.readerIndex, length: min(body.readableBytes, 300)) ?? body)
     }
 }
 
-/// Why a connection can't go on.
+/// Why a benchmark can't continue.
 struct LoadError: Error, CustomStringConvertible {
     var description: String
 

@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Cuts HTTP/1.1 answers out of the bytes of a keep-alive connection.
+/// Parses HTTP/1.1 responses from the bytes of a keep-alive connection.
 ///
-/// It knows what servers of JSON send, a length or chunks, and costs far less than the servers measured through it.
-struct AnswerParser {
+/// Supports bodies with a length and in chunks, which is all that JSON servers send, and costs far less than the
+/// measured servers.
+struct ResponseParser {
     private enum State {
         case head
         case body(status: Int, length: Int)
@@ -18,8 +19,8 @@ struct AnswerParser {
 
     private var state = State.head
 
-    /// The next whole answer; nil where more bytes are needed.
-    mutating func next(in buffer: inout ByteBuffer) throws(LoadError) -> Answer? {
+    /// The next complete response; nil if more bytes are needed.
+    mutating func next(in buffer: inout ByteBuffer) throws(LoadError) -> LoadResponse? {
         while true {
             switch state {
             case .head:
@@ -29,17 +30,17 @@ struct AnswerParser {
                 } else if let length = head.length {
                     state = .body(status: head.status, length: length)
                 } else {
-                    throw LoadError("an answer tells neither its length nor that it comes in chunks")
+                    throw LoadError("a response has neither a length nor chunks")
                 }
             case .body(let status, let length):
                 guard let body = buffer.readSlice(length: length) else { return nil }
                 state = .head
-                return Answer(status: status, body: body)
+                return LoadResponse(status: status, body: body)
             case .chunk(let status, var collected):
                 let start = buffer.readerIndex
                 guard let line = readLine(&buffer) else { return nil }
                 guard let size = Int(line.prefix { $0 != ";" }, radix: 16), size >= 0 else {
-                    throw LoadError("\"\(line)\" is no chunk's size")
+                    throw LoadError("\"\(line)\" is not the size of a chunk")
                 }
                 guard var chunk = buffer.readSlice(length: size), buffer.readSlice(length: 2) != nil else {
                     buffer.moveReaderIndex(to: start)
@@ -47,7 +48,7 @@ struct AnswerParser {
                 }
                 if size == 0 {
                     state = .head
-                    return Answer(status: status, body: collected)
+                    return LoadResponse(status: status, body: collected)
                 }
                 collected.writeBuffer(&chunk)
                 state = .chunk(status: status, collected: collected)
@@ -62,13 +63,13 @@ struct AnswerParser {
         return line.map { String($0.utf8.dropLast($0.utf8.suffix(2).first == UInt8(ascii: "\r") ? 2 : 1)) ?? "" }
     }
 
-    /// Reads up to the empty line, or nothing where that has not come yet.
+    /// Reads up to the empty line; nil if that hasn't arrived yet.
     private func readHead(_ buffer: inout ByteBuffer) throws(LoadError) -> Head? {
         guard let length = headLength(buffer) else { return nil }
         let text = buffer.readString(length: length) ?? ""
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"))
         guard let first = lines.first, let status = Int(String(first.dropFirst(9).prefix(3)) ?? "") else {
-            throw LoadError("this is no HTTP answer: \(text.prefix(100))")
+            throw LoadError("this is not an HTTP response: \(text.prefix(100))")
         }
         var head = Head(status: status, length: status == 204 || status == 304 ? 0 : nil)
         for line in lines.dropFirst() {

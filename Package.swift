@@ -279,7 +279,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "StoreTestSupport",
-            dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "TestSupport"],
+            dependencies: ["StorageEngine", "SQLiteStorage", "TestSupport"],
             path: "Tests/StoreTestSupport",
             swiftSettings: settings),
         .target(
@@ -298,7 +298,11 @@ let package = Package(
             dependencies: ["WorkerProtocol", "FunctionsRuntime", .product(name: "NIOCore", package: nio)],
             path: "Tests/FixtureFunctions",
             swiftSettings: settings),
-        .executableTarget(name: "AloneFunctions", path: "Tests/AloneFunctions", swiftSettings: settings),
+        .executableTarget(
+            name: "StandaloneFunctions",
+            dependencies: ["FunctionsRuntime", "FunctionsServing"],
+            path: "Tests/StandaloneFunctions",
+            swiftSettings: settings),
         .executableTarget(
             name: "StoreTorture",
             dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport"],
@@ -526,7 +530,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "DocumentModel", "FunctionsRuntime", "StorageEngine", "DocumentStore", "FirestoreClient",
-                "TestSupport", "ShopFunctions", "FixtureFunctions", "AloneFunctions", "functions-host",
+                "TestSupport", "ShopFunctions", "FixtureFunctions", "StandaloneFunctions", "functions-host",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

@@ -12,7 +12,7 @@ package struct WebhookClient: Sendable {
         self.transport = transport
     }
 
-    /// - Throws: if the URL can't be reached, is silent for 10 seconds, or answers with a status other than 200 to 299.
+    /// - Throws: if the URL can't be reached, is silent for 10 seconds, or returns a status other than 200 to 299.
     package func post(_ body: [UInt8]) async throws(WebhookError) {
         let headers = ["Content-Type": "application/json", "User-Agent": "functions-host"]
         let response: OutboundResponse
@@ -20,12 +20,12 @@ package struct WebhookClient: Sendable {
             response = try await transport.send(
                 OutboundRequest(to: address, headers: headers, body: body, limits: Self.limits, need: .status))
         } catch {
-            throw WebhookError(message: "the URL can't be reached: \(error)", mayPass: true)
+            throw WebhookError(message: "the URL can't be reached: \(error)", isTransient: true)
         }
         guard (200..<300).contains(response.status) else {
             throw WebhookError(
-                message: "the URL answers with status \(response.status)",
-                mayPass: response.status >= 500 || response.status == 408 || response.status == 429)
+                message: "the URL returned status \(response.status)",
+                isTransient: response.status >= 500 || response.status == 408 || response.status == 429)
         }
     }
 }

@@ -52,7 +52,7 @@ package final class WebhookSink: AlertSink, Service {
             do throws(WebhookError) {
                 return try await post(body)
             } catch {
-                guard let pause, error.mayPass, (try? await sleep(pause)) != nil else {
+                guard let pause, error.isTransient, (try? await sleep(pause)) != nil else {
                     return logger.error(
                         "alert can't be sent", metadata: ["alert": "\(alert.message)", "error": "\(error.message)"])
                 }
@@ -90,5 +90,5 @@ package final class WebhookSink: AlertSink, Service {
 package struct WebhookError: Error, Hashable, Sendable {
     var message: String
     /// Whether a retry may succeed.
-    var mayPass: Bool
+    var isTransient: Bool
 }

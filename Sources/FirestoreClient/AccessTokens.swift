@@ -27,7 +27,7 @@ final class AccessTokens: Sendable {
     private let now: WallClock
     private let state = Mutex(State())
 
-    /// - Parameter host: of the metadata server.
+    /// - Parameter host: the metadata server's host.
     init(host: String, transport: any OutboundTransport, now: @escaping WallClock) {
         self.host = host
         address = "http://\(host)/computeMetadata/v1/instance/service-accounts/default/token"
@@ -35,10 +35,10 @@ final class AccessTokens: Sendable {
         self.now = now
     }
 
-    /// - Parameter refused: a token that a service didn't take; another is fetched.
-    /// - Throws: where the metadata server gives none. That isn't remembered: the next who asks has it tried again.
+    /// - Parameter refused: a token that a service refused; it is replaced by a new one.
+    /// - Throws: if the metadata server provides no token. The failure isn't cached: the next call tries again.
     func token(insteadOf refused: String? = nil) async throws(OutboundError) -> String {
-        let way = state.withLock { state -> Way in
+        let source = state.withLock { state -> Source in
             if let held = state.held, held.text != refused, now() < held.freshUntil { return .held(held.text) }
             let fetch = state.fetch ?? Task { await self.fetch() }
             state.fetch = fetch
@@ -71,19 +71,19 @@ final class AccessTokens: Sendable {
                 OutboundRequest(to: address, headers: ["Metadata-Flavor": "Google"], limits: Self.limits))
         } catch {
             throw failure(
-                "the metadata server can't be reached: \(error.reason). Outside of Google Cloud name an emulator, or a "
-                    + "functions-host, by FIRESTORE_EMULATOR_HOST")
+                "the metadata server can't be reached: \(error.reason). Outside of Google Cloud, set "
+                    + "FIRESTORE_EMULATOR_HOST to the address of an emulator or a functions-host")
         }
         guard answer.status == 200 else {
-            throw failure("the metadata server answers with status \(answer.status)")
+            throw failure("the metadata server returned status \(answer.status)")
         }
         guard let node = try? JSONParser.parse(answer.body), let text = try? node["access_token"]?.string(),
             let lifetime = try? node["expires_in"]?.integer()
-        else { throw failure("the metadata server's answer is no token") }
+        else { throw failure("the metadata server's response is not a token") }
         return (text, lifetime)
     }
 
-    /// Whatever went wrong, the service that the token is for has seen nothing.
+    /// A failure to get a token means that the service which needs it has received no request.
     private func failure(_ reason: String) -> OutboundError {
         OutboundError(.notSent, host: host, reason)
     }

@@ -14,7 +14,7 @@ struct FirestoreService: Sendable {
     /// `https://firestore.googleapis.com`, or an emulator's address.
     let origin: String
     let transport: any OutboundTransport
-    /// Nil for an emulator, which takes everyone for its owner.
+    /// Nil for an emulator, which accepts every request as the owner's.
     let tokens: AccessTokens?
     let pause: Pause
 
@@ -84,7 +84,7 @@ struct FirestoreService: Sendable {
         do throws(OutboundError) { return .success(try await authorized(request)) } catch { return .failure(error) }
     }
 
-    /// Sends a request, a second time where its token isn't taken any more.
+    /// Sends a request, and sends it again with a new token if its token is no longer accepted.
     private func authorized(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         var request = request
         guard let tokens else {
@@ -113,17 +113,19 @@ struct FirestoreService: Sendable {
     }
 
     private static func error(_ failure: OutboundError, _ verb: String, isRepeatable: Bool) -> DocumentError {
-        let doubt = isRepeatable ? "" : "; what was asked for may have been done"
+        let caveat = isRepeatable ? "" : "; the request may have been processed"
         switch failure.kind {
         case .notSent:
-            return DocumentError(.unavailable, "the document service can't be asked for \(verb): \(failure)")
+            return DocumentError(.unavailable, "the \(verb) request to the document service failed: \(failure)")
         case .lost:
             return DocumentError(
-                .unavailable, "the document service's answer to \(verb) was lost: \(failure)\(doubt)")
+                .unavailable,
+                "the response to the \(verb) request to the document service was lost: \(failure)\(caveat)")
         case .timedOut:
             return DocumentError(
                 .deadlineExceeded,
-                "the document service didn't answer \(verb) within \(limits.whole.components.seconds) s\(doubt)")
+                "the document service didn't respond to the \(verb) request within "
+                    + "\(limits.whole.components.seconds) s\(caveat)")
         case .cancelled: return cancelled
         case .tooLarge, .outOfMemory:
             return DocumentError(

@@ -7,10 +7,10 @@ package struct MetadataServer: Sendable {
     private let host: String
     private let transport: any OutboundTransport
 
-    /// Short, since elsewhere than in Google's cloud there is no such server.
+    /// Short, because outside of Google Cloud there is no such server.
     private static let limits = OutboundLimits(maxBytes: 1024, whole: .seconds(3))
 
-    /// - Parameter variables: of which `GCE_METADATA_HOST` names another host, as Google's libraries have it.
+    /// - Parameter variables: the environment; `GCE_METADATA_HOST` overrides the host, as in Google's libraries.
     package init(_ variables: [String: String], transport: any OutboundTransport) {
         host = variables["GCE_METADATA_HOST"].flatMap { $0.isEmpty ? nil : $0 } ?? "metadata.google.internal"
         self.transport = transport

@@ -20,7 +20,7 @@ package final class RemoteFirestore: DocumentBackend {
         var tasks: [Int: Task<Void, Never>] = [:]
     }
 
-    /// - Parameter memory: the bytes of responses that are held at a time.
+    /// - Parameter memory: how many bytes of responses may be held in memory at a time.
     init(service: FirestoreService, memory: Int = ResponseBudget.total, now: @escaping @Sendable () -> Timestamp) {
         self.service = service
         self.now = now
@@ -34,11 +34,11 @@ package final class RemoteFirestore: DocumentBackend {
         completion: @escaping @Sendable (DocumentResponse) -> Void
     ) {
         guard let owner = context.owner else {
-            Task { await perform(request, in: context, places: nil, completion) }
+            Task { await perform(request, in: context, slots: nil, completion) }
             return
         }
-        operations.run(for: owner) { places in
-            await self.perform(request, in: context, places: places, completion)
+        operations.run(for: owner) { slots in
+            await self.perform(request, in: context, slots: slots, completion)
         }
     }
 
@@ -48,23 +48,23 @@ package final class RemoteFirestore: DocumentBackend {
         }
     }
 
-    /// - Parameter completion: called with an answer whose memory is held until this returns.
+    /// - Parameter completion: called with the response, whose memory is held until the call returns.
     private func perform(
-        _ request: DocumentRequest, in context: OperationContext, places: AsyncSemaphore?,
+        _ request: DocumentRequest, in context: OperationContext, slots: AsyncSemaphore?,
         _ completion: @Sendable (DocumentResponse) -> Void
     ) async {
         let budget = ResponseBudget(of: memory)
         defer { budget.release() }
-        // The others may wait for what this gives free.
+        // Waits for no slot: other operations may be waiting for what the end of this transaction frees.
         if request.endsTransaction {
             return completion(await ResponseBudget.$current.withValue(budget) { await answer(request, in: context) })
         }
         do throws(CancellationError) {
-            try await places?.acquire()
+            try await slots?.acquire()
         } catch {
             return completion(.failed(FirestoreService.cancelled))
         }
-        defer { places?.release() }
+        defer { slots?.release() }
         do throws(CancellationError) {
             try await budget.acquire(ResponseBudget.step)
         } catch {

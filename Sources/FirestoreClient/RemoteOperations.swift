@@ -4,8 +4,8 @@ import Synchronization
 /// The operations in progress, by the invocation that owns them.
 final class RemoteOperations: Sendable {
     private struct Owner {
-        /// Places for its requests.
-        let places = AsyncSemaphore(RemoteOperations.maxRequests)
+        /// Slots for the owner's requests.
+        let slots = AsyncSemaphore(RemoteOperations.maxRequests)
         var tasks: [Int: Task<Void, Never>] = [:]
     }
 
@@ -19,15 +19,15 @@ final class RemoteOperations: Sendable {
 
     private let state = Mutex(State())
 
-    /// Does something for an owner, until ``cancel(owner:)``.
+    /// Runs an operation for an owner, until ``cancel(owner:)``.
     func run(for owner: UInt64, _ body: @escaping @Sendable (AsyncSemaphore) async -> Void) {
         state.withLock { state in
             state.lastNumber += 1
             let number = state.lastNumber
             var known = state.owners[owner] ?? Owner()
-            let places = known.places
+            let slots = known.slots
             known.tasks[number] = Task {
-                await body(places)
+                await body(slots)
                 self.ended(number, for: owner)
             }
             state.owners[owner] = known

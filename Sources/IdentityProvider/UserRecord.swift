@@ -1,6 +1,6 @@
 import SQLiteStorage
 
-/// A user of local sign-in, as stored.
+/// A stored user of local sign-in.
 struct UserRecord: Hashable, Sendable {
     /// The uid: 28 letters and digits.
     package var localId: String
@@ -32,7 +32,7 @@ extension UserRecord {
     }
 }
 
-/// What a refresh token stands for. Of the token itself only a hash is kept.
+/// A stored refresh token. Only a hash of the token itself is stored.
 struct RefreshTokenRecord: Hashable, Sendable {
     /// SHA-256 of the token's text.
     var hash: [UInt8]

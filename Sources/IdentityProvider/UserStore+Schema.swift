@@ -1,7 +1,7 @@
 import SQLiteStorage
 
 extension UserStore {
-    /// The schema's history. Append only: a migration that was released never changes.
+    /// The schema's migrations. Append only: a released migration never changes.
     static let migrations = [
         SQLiteFile.Migration(
             "users and refresh tokens",

@@ -23,12 +23,12 @@ package final class UserStore: Sendable {
             file = try SQLiteFile(path, migrations: Self.migrations)
         } catch let error as StorageError {
             throw HostError(
-                "the file of the users, \(path), can't be used: \(error.message). Restore it from a backup, or move it away "
-                    + "to start without users")
+                "the users' file \(path) can't be used: \(error.message). Restore it from a backup, or move it away to "
+                    + "start without users")
         }
     }
 
-    /// Lets go of the file once running work has ended; the store is of no use after this.
+    /// Closes the file once running operations have ended. The store can't be used afterwards.
     package func close() throws { try file.close() }
 
     /// Creates a user without credentials, and a refresh token for it.

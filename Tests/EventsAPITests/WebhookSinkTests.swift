@@ -52,20 +52,20 @@ struct WebhookSinkTests {
     }
 
     @Test func aTransientFailureIsRetriedAFewTimes() async throws {
-        let down = WebhookError(message: "status 503", mayPass: true)
+        let down = WebhookError(message: "status 503", isTransient: true)
         #expect(try await send([down, down, nil]).pauses == [.seconds(1), .seconds(10)])
         let (bodies, pauses) = try await send([down, down, down, down, nil], 2)
         #expect(bodies.count == 5 && pauses == [.seconds(1), .seconds(10), .seconds(60)])
     }
 
     @Test func aPermanentFailureIsNotRetried() async throws {
-        let refused = WebhookError(message: "status 404", mayPass: false)
+        let refused = WebhookError(message: "status 404", isTransient: false)
         let (bodies, pauses) = try await send([refused, nil], 2)
         #expect(bodies.count == 2 && pauses.isEmpty)
     }
 
     @Test(arguments: [(200, nil), (204, nil), (302, false), (404, false), (429, true), (500, true)] as [(Int, Bool?)])
-    func theStatusDecidesWhetherAnAlertIsAccepted(status: Int, mayPass: Bool?) async throws {
+    func theStatusDecidesWhetherAnAlertIsAccepted(status: Int, isTransient: Bool?) async throws {
         let received = Mutex<[String]>([])
         let router = Router()
         router.post("hook") { request, _ in
@@ -85,15 +85,15 @@ struct WebhookSinkTests {
                 return error
             }
         }
-        #expect(error?.mayPass == mayPass)
+        #expect(error?.isTransient == isTransient)
         #expect(received.withLock { $0 } == ["application/json {}"])
     }
 
-    @Test func aPortWhereNobodyListensMayDoBetterLater() async throws {
+    @Test func anUnreachableURLIsATransientFailure() async throws {
         await #expect {
             try await WebhookClient(address: "http://127.0.0.1:1/").post([])
         } throws: {
-            ($0 as? WebhookError)?.mayPass == true
+            ($0 as? WebhookError)?.isTransient == true
         }
     }
 }

@@ -54,7 +54,7 @@ struct AccessTokensTests {
         let tokens = tokens(script, ManualClock())
         #expect(try await tokens.token() == "one")
         await #expect(
-            throws: OutboundError(.notSent, host: "metadata.test", "the metadata server answers with status 503")
+            throws: OutboundError(.notSent, host: "metadata.test", "the metadata server returned status 503")
         ) { try await tokens.token(insteadOf: "one") }
         #expect(try await tokens.token(insteadOf: "one") == "two")
         #expect(try await tokens.token(insteadOf: "one") == "two")
@@ -68,7 +68,7 @@ struct AccessTokensTests {
                 address: "/token", body: nil, answer: .success(OutboundResponse(status: 200, body: Array(answer.utf8))))
         ])
         await #expect(
-            throws: OutboundError(.notSent, host: "metadata.test", "the metadata server's answer is no token")
+            throws: OutboundError(.notSent, host: "metadata.test", "the metadata server's response is not a token")
         ) { try await tokens(script, ManualClock()).token() }
     }
 }

@@ -100,7 +100,7 @@ struct FirestoreServiceTests {
                 == .failed(
                     DocumentError(
                         .unavailable,
-                        "the document service's answer to commit was lost: firestore.test: why; what was asked for may have been done"
+                        "the response to the commit request to the document service was lost: firestore.test: why; the request may have been processed"
                     ))
         )
         #expect(

@@ -8,7 +8,7 @@ import Testing
 struct RemoteOperationsTests {
     private typealias Step = ScriptedService.Step
 
-    /// A service that answers nothing until nobody waits for it any more.
+    /// A service that doesn't respond until the request is cancelled.
     private final class SilentService: OutboundTransport {
         private let continuation: AsyncStream<String>.Continuation
         /// The bodies of the requests.
@@ -25,7 +25,7 @@ struct RemoteOperationsTests {
         }
     }
 
-    /// A service at which an invocation ends while it is asked for something.
+    /// A service during one of whose requests the invocation ends.
     private final class EndingService: OutboundTransport {
         let script: ScriptedService
         let verb: String
@@ -106,7 +106,7 @@ struct RemoteOperationsTests {
         firestore.release(owner: 2)
     }
 
-    @Test func responseGivenUpForLackOfMemoryIsAskedForAgainWithoutAPause() async throws {
+    @Test func responseDroppedForLackOfMemoryIsRequestedAgainAtOnce() async throws {
         let scripted = ScriptedFirestore([.failure(":runQuery", .outOfMemory), Step(":runQuery", "[]")])
         let response = await scripted.firestore.perform(
             .query(Query(collectionID: "c"), .strong), in: OperationContext())

@@ -4,7 +4,7 @@ import OutboundHTTP
 import Synchronization
 import Testing
 
-/// A service that expects requests in an order, and gives each its answer.
+/// A service that expects certain requests in order, and returns their scripted responses.
 final class ScriptedService: OutboundTransport {
     struct Step: Sendable {
         /// The end of the URL.
@@ -43,7 +43,7 @@ final class ScriptedService: OutboundTransport {
 
     private let steps: Mutex<ArraySlice<Step>>
     private let requests = Mutex<[OutboundRequest]>([])
-    /// Waited for before each answer.
+    /// Awaited before each response.
     private let gate: AsyncStream<Void>?
 
     init(_ steps: [Step], gate: AsyncStream<Void>? = nil) {
@@ -58,7 +58,7 @@ final class ScriptedService: OutboundTransport {
         requests.withLock { $0.append(request) }
         if let gate { for await _ in gate {} }
         guard let step = steps.withLock({ $0.popFirst() }) else {
-            Issue.record("nothing was to be asked any more: \(request.address)")
+            Issue.record("no further request was expected: \(request.address)")
             throw OutboundError(.timedOut, host: "firestore.test", "unexpected")
         }
         let body = request.body.map { String(decoding: $0, as: UTF8.self) }

@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func tokenOfLookupIsVerified() async throws {
+    @Test func lookupVerifiesItsToken() async throws {
         let clock = ManualClock.atIssue()
         let stranger = try TestIssuer.stranger.get().token()
         let unsigned = try TestIssuer.unsigned(TestIssuer.idTokenClaims)

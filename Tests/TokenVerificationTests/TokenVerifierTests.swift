@@ -168,7 +168,7 @@ import _CryptoExtras
         #expect(try verifier().verify(TestIssuer.shared.get().token(claims)) == .invalid(.oversized))
     }
 
-    @Test func seenTokenIsRefusedFromItsExpiryOn() throws {
+    @Test func cachedTokenIsRefusedOnceItExpires() throws {
         let clock = ManualClock.atIssue()
         let verifier = try verifier(now: clock.wall)
         let token = try TestIssuer.shared.get().token()

@@ -10,7 +10,7 @@ package struct RemoteKeySource: KeySource {
 
     private static let limits = OutboundLimits(maxBytes: 1024 * 1024, silence: .seconds(10), whole: .seconds(30))
 
-    /// - Parameter fixedAge: Seconds to keep the keys; nil takes `max-age` from the answer.
+    /// - Parameter fixedAge: How many seconds to cache the keys; nil uses `max-age` from the response.
     package init(
         address: String, document: KeyDocument, fixedAge: Int64? = nil,
         transport: any OutboundTransport = OutboundClient()
@@ -45,13 +45,13 @@ package struct RemoteKeySource: KeySource {
             throw KeySourceError("the issuer's keys can't be fetched: \(error)")
         }
         guard response.status == 200 else {
-            throw KeySourceError("the issuer answered with status \(response.status)")
+            throw KeySourceError("the issuer returned status \(response.status)")
         }
         let keys = try document.keys(in: response.body)
         return FetchedKeys(keys: keys, maxAge: fixedAge ?? Self.age(response))
     }
 
-    /// `max-age` less the seconds the answer has already been under way; an hour where there is none.
+    /// `max-age` less the age that the response already has; an hour if it has none.
     private static func age(_ response: OutboundResponse) -> Int64 {
         let directives = (response.header("Cache-Control") ?? "").split(separator: ",")
         for directive in directives.map({ $0.trimmingCharacters(in: .whitespaces).lowercased() })

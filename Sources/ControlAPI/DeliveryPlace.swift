@@ -82,7 +82,7 @@ package struct DeliveryPlace: Sendable {
         let owned = try DataDirectory.open(configuration.data)
         defer { owned.close() }
         let engine = try SQLiteEngine(file: owned.file(DataPlace.file))
-        let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: configuration.store.bounds)
+        let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: configuration.store.storeConfiguration)
         try store.start()
         do {
             let service = DeliveryService(

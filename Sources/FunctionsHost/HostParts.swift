@@ -33,7 +33,7 @@ package struct HostParts: Sendable {
             throw error
         }
         do {
-            var storeConfiguration = configuration.store.bounds
+            var storeConfiguration = configuration.store.storeConfiguration
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)

@@ -1,6 +1,7 @@
-/// Everything that is wrong with one configuration file, in the order of its lines.
+/// All problems of one configuration file, in the order of its lines.
 ///
-/// Printed one problem a line: `functions.json:12:7: functions.purchase.memory: "1Gb" is no memory size; …`.
+/// The description has one line for each problem: `functions.json:12:7: functions.purchase.memory: "1Gb" is not a
+/// memory size; …`.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package var file: String
     package private(set) var problems: [Problem]
@@ -13,9 +14,9 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     }
 
     package struct Problem: Hashable, Sendable {
-        /// Nil where the whole file is meant, such as one that can't be read.
+        /// Nil if the problem concerns the whole file, such as one that can't be read.
         package var place: ConfigurationPlaces.Place?
-        /// The dotted key; empty where no key is meant.
+        /// The dotted key; empty if the problem concerns no key.
         package var key: String
         package var message: String
 

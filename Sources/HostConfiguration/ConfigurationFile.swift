@@ -8,9 +8,9 @@ import DataDirectory
     import Darwin
 #endif
 
-/// The bytes of a configuration file, and what is asked of other files it names.
+/// Reads a configuration file and checks the paths and addresses that it names.
 package enum ConfigurationFile {
-    /// Larger than any real one; keeps a wrong path to some huge file from being read whole.
+    /// More than any real configuration has. It prevents a wrong path from loading a huge file into memory.
     static let maxBytes = 1024 * 1024
 
     package static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
@@ -21,7 +21,7 @@ package enum ConfigurationFile {
         guard descriptor >= 0 else {
             throw failure(
                 errno == ENOENT
-                    ? "there is no such file; write one, or name another with --config"
+                    ? "the file does not exist; create it, or name another one with --config"
                     : "can't be read: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
@@ -34,7 +34,7 @@ package enum ConfigurationFile {
             guard count > 0 else { return bytes }
             bytes += chunk[..<count]
         }
-        throw failure("larger than 1 MiB, the limit; it is hardly a configuration")
+        throw failure("the file is larger than 1 MiB, the limit for a configuration")
     }
 
     private static func readChunk(_ descriptor: Int32, _ chunk: inout [UInt8]) -> Int {
@@ -55,21 +55,22 @@ package enum ConfigurationFile {
 
     private static func isDirectory(_ path: String) -> Bool { FileStatus(path)?.isDirectory ?? false }
 
-    /// Whether this is an IPv4 or IPv6 address, or this machine's own name for itself.
+    /// Whether this is an IPv4 or IPv6 address, or `localhost`.
     static func isAddress(_ host: String) -> Bool {
         var address = in6_addr()
         return host == "localhost" || inet_pton(AF_INET, host, &address) == 1
             || inet_pton(AF_INET6, host, &address) == 1
     }
 
-    /// The directory a file stands in, absolute.
+    /// The absolute path of the directory that contains a file.
     package static func directory(of file: String) -> String {
         let slash = file.lastIndex(of: "/")
         let directory = slash.map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
         return resolve(directory, in: workingDirectory())
     }
 
-    /// An absolute path for one that may be relative to `directory`; `.` and `..` are taken out by name.
+    /// Makes a path absolute; a relative one starts at `directory`. `.` and `..` are removed lexically, without
+    /// resolving links.
     static func resolve(_ path: String, in directory: String) -> String {
         var parts: [Substring] = []
         for part in (path.hasPrefix("/") ? path : directory + "/" + path).split(separator: "/") where part != "." {

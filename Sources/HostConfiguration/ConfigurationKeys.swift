@@ -1,4 +1,4 @@
-/// The keys `functions.json` knows, as the reader and the published schema have them.
+/// The keys of `functions.json`. A test compares them with the published schema.
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
@@ -20,10 +20,10 @@ enum ConfigurationKeys {
     static let alerts = ["webhook"]
     static let releases = ["keep"]
 
-    /// Keys that make sense once for a whole file, not for one of its environments.
+    /// Keys that an environment can't have.
     static let fileOnly = ["$schema", "environments"]
 
-    /// The name meant by one that is not there: within two changes, and fewer for a short name.
+    /// Suggests a known name for an unknown one: at most two edits away, fewer for a short name.
     static func nearest(to name: String, in known: [String]) -> String? {
         let bound = min(2, max(1, name.count / 3))
         return known.map { ($0, distance(name.lowercased(), $0.lowercased())) }
@@ -31,7 +31,7 @@ enum ConfigurationKeys {
             .min { $0.1 < $1.1 }?.0
     }
 
-    /// How many letters must be changed, added, dropped or swapped with their neighbour.
+    /// The edit distance: letters changed, added, dropped or swapped with their neighbour.
     private static func distance(_ a: String, _ b: String) -> Int {
         let a = Array(a.prefix(64)), b = Array(b.prefix(64))
         var beforeLast: [Int] = []

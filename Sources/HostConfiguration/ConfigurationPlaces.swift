@@ -1,6 +1,6 @@
-/// Where a configuration's keys stand in their file.
+/// The line and column of each key in a configuration file.
 package struct ConfigurationPlaces: Hashable, Sendable {
-    /// The file as it was named to the host.
+    /// The file's path as the operator gave it.
     package var file: String
     var byKey: [String: Place]
 
@@ -9,7 +9,7 @@ package struct ConfigurationPlaces: Hashable, Sendable {
         self.byKey = byKey
     }
 
-    /// Line and column, both counted from 1; columns count characters' UTF-8 bytes.
+    /// Line and column, both from 1. Columns count UTF-8 bytes.
     package struct Place: Hashable, Comparable, Sendable {
         package var line: Int
         package var column: Int
@@ -22,7 +22,8 @@ package struct ConfigurationPlaces: Hashable, Sendable {
         package static func < (a: Place, b: Place) -> Bool { (a.line, a.column) < (b.line, b.column) }
     }
 
-    /// Of a dotted key such as `functions.purchase.memory`; of the nearest key above it where the file lacks this one.
+    /// The place of a dotted key such as `functions.purchase.memory`, or of its nearest parent in the file if the file
+    /// doesn't have the key itself.
     package subscript(_ key: String) -> Place? {
         var key = Substring(key)
         while true {

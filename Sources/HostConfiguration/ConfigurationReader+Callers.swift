@@ -9,7 +9,8 @@ extension ConfigurationReader {
             guard let text = string(element) else { continue }
             if AddressPrefix(text) == nil {
                 report(
-                    "\(element.summary) is no address; write one such as 10.0.0.7, or many such as 10.0.0.0/8",
+                    "\(element.summary) is not an IP address; write one such as 10.0.0.7, or a range such as "
+                        + "10.0.0.0/8",
                     at: element.offset)
             }
             proxies.append(text)
@@ -18,10 +19,10 @@ extension ConfigurationReader {
     }
 
     mutating func rateLimits(_ node: JSONNode, key: String) -> [RateLimitManifest]? {
-        guard let elements = list(node, "rate limits, which may be empty") else { return nil }
+        guard let elements = list(node, "rate limits") else { return nil }
         if elements.count > RateLimitManifest.maxLimits {
             report(
-                "there are \(elements.count) rate limits; \(RateLimitManifest.maxLimits) are possible", at: node.offset)
+                "there are \(elements.count) rate limits; \(RateLimitManifest.maxLimits) is the limit", at: node.offset)
         }
         var limits: [RateLimitManifest] = []
         for (index, element) in elements.enumerated() {
@@ -31,10 +32,10 @@ extension ConfigurationReader {
             let per = required("per", of: object, element, "\"user\" or \"address\"").flatMap {
                 choice($0, RateLimitManifest.Subject.self)
             }
-            let count = required("count", of: object, element, "how many calls").flatMap {
+            let count = required("count", of: object, element, "the number of calls").flatMap {
                 integer($0, RateLimitManifest.counts, "a number of calls")
             }
-            let seconds = required("seconds", of: object, element, "in what time").flatMap {
+            let seconds = required("seconds", of: object, element, "the time in seconds").flatMap {
                 integer($0, RateLimitManifest.times, "a time in seconds")
             }
             if let per, let count, let seconds {

@@ -15,7 +15,7 @@ extension ConfigurationReader {
         if let node = object["warnAt"], let share = share(node) { budget.warnAt = share }
         guard object["invocationsPerDay"] != nil || object["computeSecondsPerDay"] != nil else {
             report(
-                "a budget bounds nothing without \"invocationsPerDay\" or \"computeSecondsPerDay\"; write one of them",
+                "a budget needs \"invocationsPerDay\" or \"computeSecondsPerDay\"; write at least one of them",
                 at: node.offset)
             return nil
         }
@@ -30,14 +30,15 @@ extension ConfigurationReader {
                 alerts.webhook = text
             } else {
                 report(
-                    "\(node.summary) is no URL to send to; write one such as https://example.com/hooks/functions",
+                    "\(node.summary) is not an http or https URL; write one such as "
+                        + "https://example.com/hooks/functions",
                     at: node.offset)
             }
         }
         return alerts
     }
 
-    /// A share of a whole, none of it excluded.
+    /// A fraction above 0, up to and including 1.
     private mutating func share(_ node: JSONNode) -> Double? {
         let share: Double? =
             switch node.kind {
@@ -46,7 +47,9 @@ extension ConfigurationReader {
             default: nil
             }
         guard let share, share > 0, share <= 1 else {
-            report("\(node.summary) is no share; write a number above 0 and up to 1, such as 0.8", at: node.offset)
+            report(
+                "\(node.summary) is not a fraction; "
+                    + "write a number above 0 and up to 1, such as 0.8", at: node.offset)
             return nil
         }
         return share

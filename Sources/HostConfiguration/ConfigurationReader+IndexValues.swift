@@ -7,7 +7,7 @@ extension ConfigurationReader {
 
     mutating func list(_ node: JSONNode, _ what: String) -> [JSONNode]? {
         guard case .array(let elements) = node.kind else {
-            report("\(node.summary) is no list of \(what); write [ … ]", at: node.offset)
+            report("\(node.summary) is not a list of \(what); write [ … ]", at: node.offset)
             return nil
         }
         return elements
@@ -33,7 +33,7 @@ extension ConfigurationReader {
         guard let id = string(node) else { return nil }
         guard (try? CollectionPath(id)) != nil, !id.utf8.contains(UInt8(ascii: "/")) else {
             report(
-                "\(node.summary) is no collection's id; write the last part of its path, such as orders for "
+                "\(node.summary) is not a collection ID; write the last part of its path, such as orders for "
                     + "users/ada/orders", at: node.offset)
             return nil
         }
@@ -49,31 +49,32 @@ extension ConfigurationReader {
             for segment in path.segments { try DocumentLimits.checkFieldName(segment) }
         } catch {
             report(
-                "\(node.summary) is no field: \(error.message); write names with dots between them, in backticks where "
-                    + "they are not plain", at: node.offset)
+                "\(node.summary) is not a field path: \(error.message); write names separated by dots, and put "
+                    + "names with special characters in backticks", at: node.offset)
             return nil
         }
         do {
-            // No document can have another one, so that it would index nothing.
+            // Documents can't have such a field, so the index would stay empty.
             for segment in path.segments { try FieldNames.check(segment) }
             return path
         } catch {
-            report("\(node.summary) is no field: \(error.message)", at: node.offset)
+            report("\(node.summary) is not a field path: \(error.message)", at: node.offset)
             return nil
         }
     }
 
-    /// What newer tools write of an index, and what other databases than this one mean by it.
-    mutating func checkUsual(_ object: [String: JSONNode]) {
+    /// Checks the options that newer tools write and that only other kinds of database interpret.
+    mutating func checkForeignOptions(_ object: [String: JSONNode]) {
         let usual = [("density", "SPARSE_ALL"), ("apiScope", "ANY_API")]
         for (key, value) in usual {
             guard let node = object[key], let text = string(node), text != value else { continue }
             report(
-                "\(node.summary) is for other kinds of database; write \"\(value)\" or leave it out", at: node.offset)
+                "\(node.summary) is an option of other kinds of database; "
+                    + "write \"\(value)\" or omit it", at: node.offset)
         }
         for key in ["multikey", "unique"] {
             guard let node = object[key], boolean(node) == true else { continue }
-            report("\(node.summary) is for other kinds of database; write false or leave it out", at: node.offset)
+            report("\(node.summary) is an option of other kinds of database; write false or omit it", at: node.offset)
         }
     }
 }

@@ -45,7 +45,7 @@ extension ConfigurationReader {
         for element in object["indexes"].flatMap({ list($0, "indexes") }) ?? [] {
             guard let index = index(element) else { continue }
             if let first = composites[index] {
-                report("the same index stands on line \(line(of: first)) too; keep one", at: element.offset)
+                report("this index is also on line \(line(of: first)); keep one", at: element.offset)
             } else {
                 composites[index] = element.offset
                 file.configuration.indexes.append(index)
@@ -65,7 +65,7 @@ extension ConfigurationReader {
         let id = required("collectionGroup", of: object, node, "the collection's id").flatMap { collectionID($0) }
         let scope = required("queryScope", of: object, node, "COLLECTION or COLLECTION_GROUP")
             .flatMap { choice($0, QueryScope.self) }
-        checkUsual(object)
+        checkForeignOptions(object)
         let elements = required("fields", of: object, node, "the fields, in order").flatMap { list($0, "fields") }
         guard let id, let scope, let elements, let fields = fields(elements, of: node) else { return nil }
         return IndexDefinition(collectionID: id, scope: scope.scope, fields: fields)
@@ -84,23 +84,25 @@ extension ConfigurationReader {
                 hasName = true
                 checkName(kind, after: fields, isLast: position == elements.count - 1, at: element)
             } else if fields.contains(where: { $0.path == path }) {
-                report("\(pathNode.summary) stands in this index twice; keep one", at: pathNode.offset)
+                report("\(pathNode.summary) is in this index twice; keep one", at: pathNode.offset)
             } else if kind == .contains, fields.contains(where: { $0.kind == .contains }) {
-                report("an index can have one array, and this one has another", at: element.offset)
+                report("an index can have only one array field, and this is the second", at: element.offset)
             } else {
                 fields.append(.init(path, kind))
             }
         }
         guard (problems.count, skipped.count) == before else { return nil }
         if hasName, fields.count == 1 {
-            skip("the index of one field and __name__ is left out: the field's own index is the same", at: node.offset)
+            skip(
+                "the index is skipped: "
+                    + "an index of one field and __name__ is the same as the field's own index", at: node.offset)
             return nil
         }
         guard (2...IndexConfiguration.maxFields).contains(fields.count) else {
             report(
                 fields.count < 2
-                    ? "a composite index has two fields or more besides __name__; every field has an index of its own, "
-                        + "and \"fieldOverrides\" says which"
+                    ? "a composite index needs two fields or more besides __name__; each field already has an "
+                        + "index of its own, which \"fieldOverrides\" can change"
                     : "\(fields.count) fields are more than \(IndexConfiguration.maxFields), the limit",
                 at: node.offset)
             return nil
@@ -108,17 +110,19 @@ extension ConfigurationReader {
         return fields
     }
 
-    /// `__name__` comes last by itself, in the direction of the last field with one.
+    /// Checks an explicit `__name__`. It is implied as the last field, in the direction of the last ordered field
+    /// before it.
     private mutating func checkName(
         _ kind: IndexDefinition.Kind, after fields: [IndexDefinition.Field], isLast: Bool, at node: JSONNode
     ) {
         guard isLast else {
-            return report("__name__ can only be the last field, where it stands by itself too", at: node.offset)
+            return report("__name__ can only be the last field, where it is implied anyway", at: node.offset)
         }
         let implied = fields.last { $0.kind != .contains }?.kind ?? .ascending
         guard kind != implied else { return }
         skip(
-            "the index is left out: __name__ can only go in the direction of the field before it here", at: node.offset)
+            "the index is skipped: "
+                + "this host supports __name__ only in the direction of the field before it", at: node.offset)
     }
 
     private mutating func fieldOverrides(_ node: JSONNode, _ file: inout IndexFile) {
@@ -135,12 +139,12 @@ extension ConfigurationReader {
                 .flatMap { list($0, "indexes") }
             guard let id, let pathNode, isAll || path != nil, let indexes else { continue }
             if path?.isDocumentID == true {
-                report("__name__ is no field; it always orders documents", at: pathNode.offset)
+                report("__name__ is not a field; documents are always ordered by it", at: pathNode.offset)
                 continue
             }
             let name = "\(id).\(path?.description ?? "*")"
             if let first = known.updateValue(element.offset, forKey: name) {
-                report("the same field stands on line \(line(of: first)) too; keep one", at: element.offset)
+                report("this field is also on line \(line(of: first)); keep one", at: element.offset)
             }
             if expires { file.expiring.append(name) }
             var exemption = FieldExemption(collectionID: id, field: path, isOrdered: false, hasElements: false)
@@ -148,7 +152,7 @@ extension ConfigurationReader {
                 if index.scope == .collection {
                     if index.kind == .contains { exemption.hasElements = true } else { exemption.isOrdered = true }
                 } else if let path {
-                    // One serves both directions.
+                    // One index serves both directions.
                     let kind: IndexDefinition.Kind = index.kind == .contains ? .contains : .ascending
                     let definition = IndexDefinition(
                         collectionID: id, scope: .collectionGroup, fields: [.init(path, kind)])
@@ -157,7 +161,7 @@ extension ConfigurationReader {
                     }
                 } else {
                     report(
-                        "all fields of a collection group can't be indexed at once; name each of them instead of *",
+                        "* is not possible for a collection group; name each field",
                         at: index.offset)
                 }
             }
@@ -173,24 +177,24 @@ extension ConfigurationReader {
             guard let object = object(element, key: "", known: ConfigurationKeys.fieldOverrideIndex),
                 let kind = kind(object, of: element)
             else { continue }
-            checkUsual(object)
+            checkForeignOptions(object)
             var scope = QueryScope.collection
             if let node = object["queryScope"] {
                 guard let named = choice(node, QueryScope.self) else { continue }
                 scope = named
             }
             if indexes.contains(where: { $0.kind == kind && $0.scope == scope.scope }) {
-                report("this index stands here twice; keep one", at: element.offset)
+                report("this index is listed twice; keep one", at: element.offset)
             }
             indexes.append((kind, scope.scope, element.offset))
         }
         return indexes
     }
 
-    /// Either an order or an array's elements.
+    /// Reads what the index orders by: the field's value or an array's elements.
     private mutating func kind(_ object: [String: JSONNode], of node: JSONNode) -> IndexDefinition.Kind? {
         if let vector = object["vectorConfig"] {
-            skip("the index is left out: vectors can't be searched by this host", at: vector.offset)
+            skip("the index is skipped: this host doesn't support vector search", at: vector.offset)
             return nil
         }
         switch (object["order"], object["arrayConfig"]) {

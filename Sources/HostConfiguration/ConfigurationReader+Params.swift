@@ -4,7 +4,7 @@ import HostJSON
 extension ConfigurationReader {
     mutating func params(_ node: JSONNode) -> [String: ParamValue] {
         guard case .object(let members) = node.kind else {
-            report("\(node.summary) is no object of params", at: node.offset)
+            report("\(node.summary) is not an object of params", at: node.offset)
             return [:]
         }
         var params: [String: ParamValue] = [:]
@@ -12,7 +12,8 @@ extension ConfigurationReader {
             note("params.\(member.key)", member.offset)
             guard ParamManifest.isValidName(member.key) else {
                 report(
-                    "\"\(member.key)\" is no param's name; a name has capital letters, digits and _, and no digit first",
+                    "\"\(member.key)\" is not a param name; use capital letters, digits and _, and don't begin "
+                        + "with a digit",
                     at: member.offset)
                 continue
             }
@@ -35,7 +36,7 @@ extension ConfigurationReader {
             return .list(texts)
         case .null, .double, .object:
             report(
-                "\(node.summary) is no param's value; write a text, an integer, true, false or a list of texts",
+                "\(node.summary) is not a param value; write a string, an integer, true, false or a list of strings",
                 at: node.offset)
             return nil
         }

@@ -10,7 +10,7 @@ extension ConfigurationReader {
                 listen.host = host
             } else {
                 report(
-                    "\(node.summary) is no address; write 127.0.0.1 for this machine alone or 0.0.0.0 for all",
+                    "\(node.summary) is not an address; write 127.0.0.1 for this machine only or 0.0.0.0 for all",
                     at: node.offset)
             }
         }
@@ -26,7 +26,8 @@ extension ConfigurationReader {
                 let culprit = object[key] ?? object[other] ?? node
                 let taken = object[key] == nil ? key : other
                 report(
-                    "\(listen[keyPath: field]) is the port of \"\(taken)\" too; give each its own, or 0 for any free",
+                    "\(listen[keyPath: field]) is also the port of \"\(taken)\"; choose different ports, or 0 "
+                        + "for any free port",
                     at: culprit.offset)
             }
         }
@@ -50,7 +51,9 @@ extension ConfigurationReader {
 
     mutating func bundles(_ node: JSONNode) -> [HostConfiguration.Bundle] {
         guard case .array(let elements) = node.kind else {
-            report("\(node.summary) is no list of bundles; write [ { \"name\": …, \"product\": … } ]", at: node.offset)
+            report(
+                "\(node.summary) is not a list of bundles; "
+                    + "write [ { \"name\": …, \"product\": … } ]", at: node.offset)
             return []
         }
         var bundles: [HostConfiguration.Bundle] = []
@@ -59,12 +62,12 @@ extension ConfigurationReader {
                 continue
             }
             guard let nameNode = object["name"] else {
-                report("\"name\" is missing; write what the bundle is called", at: element.offset)
+                report("\"name\" is missing; write the bundle's name", at: element.offset)
                 continue
             }
             guard let name = name(nameNode), let source = source(object, of: element) else { continue }
             if bundles.contains(where: { $0.name == name }) {
-                report("another bundle is called \"\(name)\" too; names must differ", at: nameNode.offset)
+                report("another bundle has the name \"\(name)\"; names must be unique", at: nameNode.offset)
             }
             bundles.append(.init(name: name, source: source))
         }
@@ -91,7 +94,8 @@ extension ConfigurationReader {
             return .executable(file)
         case (nil, nil):
             report(
-                "write \"product\" with a product of the Swift package, or \"executable\" with a file's path",
+                "write \"product\" with the name of a Swift package's product, or \"executable\" with the path "
+                    + "of a file",
                 at: bundle.offset)
         case (_?, let executable?):
             report("\"product\" and \"executable\" exclude each other; keep one", at: executable.offset)
@@ -101,7 +105,7 @@ extension ConfigurationReader {
 
     mutating func functions(_ node: JSONNode) -> [String: HostConfiguration.FunctionOverrides] {
         guard case .object(let members) = node.kind else {
-            report("\(node.summary) is no object of functions", at: node.offset)
+            report("\(node.summary) is not an object of functions", at: node.offset)
             return [:]
         }
         var functions: [String: HostConfiguration.FunctionOverrides] = [:]
@@ -109,8 +113,8 @@ extension ConfigurationReader {
             note("functions.\(member.key)", member.offset)
             guard Self.isName(member.key) else {
                 report(
-                    "\"\(member.key)\" is no function's name; a name begins with a letter and goes on with letters, "
-                        + "digits, _ and -, 63 at most", at: member.offset)
+                    "\"\(member.key)\" is not a function name; use letters, digits, _ and -, begin with a "
+                        + "letter, and use at most 63 characters", at: member.offset)
                 continue
             }
             functions[member.key] = overrides(member.value, key: "functions.\(member.key)")
@@ -130,7 +134,7 @@ extension ConfigurationReader {
             if isValid {
                 overrides.region = region
             } else {
-                report("\(node.summary) is no region; write one such as us-central1", at: node.offset)
+                report("\(node.summary) is not a region; write one such as us-central1", at: node.offset)
             }
         }
         if let node = object["memory"] {
@@ -138,7 +142,7 @@ extension ConfigurationReader {
                 overrides.memory = size
             } else {
                 report(
-                    "\(node.summary) is no memory size; write 128MiB, 256MiB, 512MiB, 1GiB, 2GiB, 4GiB, 8GiB, 16GiB "
+                    "\(node.summary) is not a memory size; write 128MiB, 256MiB, 512MiB, 1GiB, 2GiB, 4GiB, 8GiB, 16GiB "
                         + "or 32GiB", at: node.offset)
             }
         }

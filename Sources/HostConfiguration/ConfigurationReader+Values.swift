@@ -1,12 +1,12 @@
 import HostJSON
 
 extension ConfigurationReader {
-    /// Notes a problem under the key that stands, or whose value stands, at this offset.
+    /// Reports a problem of the key or value at this offset.
     mutating func report(_ message: String, at offset: Int) {
         problems.insert(problem(message, at: offset))
     }
 
-    /// Leaves out what is right and can't be had on this host.
+    /// Reports something valid that this host doesn't support and ignores.
     mutating func skip(_ message: String, at offset: Int) { skipped.append(problem(message, at: offset)) }
 
     private func problem(_ message: String, at offset: Int) -> ConfigurationError.Problem {
@@ -14,15 +14,15 @@ extension ConfigurationReader {
         return .init(place: place, key: root.path(to: offset) ?? "", message: message)
     }
 
-    /// Notes where a key stands, for problems that show only later.
+    /// Records a key's place, for problems that are found after the file was read.
     mutating func note(_ key: String, _ offset: Int) {
         places.byKey[key] = ConfigurationPlaces.Place(JSONPosition(of: offset, in: bytes))
     }
 
-    /// An object's known members; what is unknown in it is reported.
+    /// Returns an object's known members and reports the unknown ones.
     mutating func object(_ node: JSONNode, key: String, known: [String]) -> [String: JSONNode]? {
         guard case .object(let members) = node.kind else {
-            report("\(node.summary) is no object; write { … }", at: node.offset)
+            report("\(node.summary) is not an object; write { … }", at: node.offset)
             return nil
         }
         var object: [String: JSONNode] = [:]
@@ -33,7 +33,7 @@ extension ConfigurationReader {
                 report(
                     "unknown key; "
                         + (nearest.map { "did you mean \"\($0)\"?" }
-                            ?? "known are \(known.map { "\"\($0)\"" }.joined(separator: ", "))"),
+                            ?? "the known keys are \(known.map { "\"\($0)\"" }.joined(separator: ", "))"),
                     at: member.offset)
                 continue
             }
@@ -44,7 +44,7 @@ extension ConfigurationReader {
 
     mutating func string(_ node: JSONNode) -> String? {
         guard case .string(let text) = node.kind else {
-            report("\(node.summary) is no string; write it in quotes", at: node.offset)
+            report("\(node.summary) is not a string; write it in quotes", at: node.offset)
             return nil
         }
         return text
@@ -53,19 +53,19 @@ extension ConfigurationReader {
     mutating func path(_ node: JSONNode) -> String? {
         guard let path = string(node) else { return nil }
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            report("\(node.summary) is no path", at: node.offset)
+            report("\(node.summary) is not a path", at: node.offset)
             return nil
         }
         return path
     }
 
-    /// A name of a bundle, formed as function names are.
+    /// Reads a bundle's name. The rules are those of function names.
     mutating func name(_ node: JSONNode) -> String? {
         guard let name = string(node) else { return nil }
         guard Self.isName(name) else {
             report(
-                "\(node.summary) is no name; a name begins with a letter and goes on with letters, digits, _ and -, "
-                    + "63 at most", at: node.offset)
+                "\(node.summary) is not a bundle name; use letters, digits, _ and -, begin with a letter, and "
+                    + "use at most 63 characters", at: node.offset)
             return nil
         }
         return name
@@ -90,12 +90,12 @@ extension ConfigurationReader {
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(_ node: JSONNode, _: Choice.Type) -> Choice? {
         if case .string(let text) = node.kind, let choice = Choice(rawValue: text) { return choice }
         let choices = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-        report("\(node.summary) is not possible here; write \(choices)", at: node.offset)
+        report("\(node.summary) is not allowed here; write \(choices)", at: node.offset)
         return nil
     }
 
-    /// `512KiB` or `10MiB`, between 1 KiB and what a frame has room for.
-    /// - Parameter most: MiB.
+    /// Reads a size such as `512KiB` or `10MiB`, from 1 KiB to what fits into a frame.
+    /// - Parameter most: the largest size, in MiB.
     mutating func byteCount(_ node: JSONNode, most: Int) -> Int? {
         if case .string(let text) = node.kind, text.hasSuffix("KiB") || text.hasSuffix("MiB"),
             text.utf8.first.map({ (49...57).contains($0) }) == true, let number = Int(text.dropLast(3)),
@@ -104,13 +104,13 @@ extension ConfigurationReader {
             let bytes = number * (text.hasSuffix("MiB") ? 1024 * 1024 : 1024)
             if bytes <= most << 20 { return bytes }
         }
-        report("\(node.summary) is no size of a body; write 1KiB … \(most)MiB", at: node.offset)
+        report("\(node.summary) is not the size of a body; write 1KiB … \(most)MiB", at: node.offset)
         return nil
     }
 }
 
 extension JSONNode {
-    /// This with what the overlay says: objects member by member, anything else replaced as a whole.
+    /// Returns this node with the overlay applied: objects are merged, any other value is replaced.
     func overlaid(with overlay: JSONNode) -> JSONNode {
         guard case .object(var members) = kind, case .object(let changes) = overlay.kind else { return overlay }
         for change in changes {
@@ -129,7 +129,7 @@ extension JSONNode {
         return JSONNode(kind: .object(members.filter { !keys.contains($0.key) }), offset: offset)
     }
 
-    /// Where a member's key stands; this node's own place where there is no such member.
+    /// The offset of a member's key, or of this node if it has no such member.
     func memberOffset(_ key: String) -> Int {
         guard case .object(let members) = kind else { return offset }
         return members.first { $0.key == key }?.offset ?? offset

@@ -1,21 +1,22 @@
 import DocumentModel
 import HostJSON
 
-/// Turns the text of a `functions.json` into a ``HostConfiguration``, or into all that is wrong with it.
+/// Parses a `functions.json` into a ``HostConfiguration``, or reports all of its problems.
 package struct ConfigurationReader {
     let file: String
-    /// Where relative paths start.
+    /// The directory that relative paths start at.
     let directory: String
     let bytes: [UInt8]
     let root: JSONNode
-    /// Of the environment being read; one that is only looked through may name files that are elsewhere.
+    /// Whether the environment being read is the selected one. The other ones may name files that exist only on other
+    /// machines.
     var isSelected = true
     var problems: Set<ConfigurationError.Problem> = []
-    /// What is right and can't be had on this host, which goes on without it.
+    /// What is valid and ignored, because this host doesn't support it.
     var skipped: [ConfigurationError.Problem] = []
     var places: ConfigurationPlaces
 
-    /// - Throws: all problems at once, those of environments that aren't selected too.
+    /// - Throws: all problems at once, including those of environments that aren't selected.
     static func read(_ bytes: [UInt8], file: String, environment: String?) throws(ConfigurationError)
         -> HostConfiguration
     {
@@ -38,7 +39,7 @@ package struct ConfigurationReader {
 
     private mutating func readEnvironments(selecting environment: String?) -> HostConfiguration? {
         guard case .object(let members) = root.kind else {
-            report("the file must hold an object, { … }; this is \(root.summary)", at: root.offset)
+            report("the file must contain an object, { … }; this is \(root.summary)", at: root.offset)
             return nil
         }
         let base = JSONNode(kind: .object(members.filter { $0.key != "environments" }), offset: root.offset)
@@ -47,7 +48,7 @@ package struct ConfigurationReader {
             if case .object(let named) = environments.kind {
                 overlays = named
             } else {
-                report("\(environments.summary) is no object of environments", at: environments.offset)
+                report("\(environments.summary) is not an object of environments", at: environments.offset)
             }
         }
         isSelected = environment == nil
@@ -57,7 +58,7 @@ package struct ConfigurationReader {
         var selectedPlaces = plainPlaces
         for overlay in overlays {
             for key in ConfigurationKeys.fileOnly where overlay.value[key] != nil {
-                report("\"\(key)\" can't stand in an environment", at: overlay.value.memberOffset(key))
+                report("an environment can't have \"\(key)\"", at: overlay.value.memberOffset(key))
             }
             isSelected = overlay.key == environment
             places = ConfigurationPlaces(file: file)
@@ -81,7 +82,9 @@ package struct ConfigurationReader {
         let mode = object["mode"].flatMap { choice($0, HostConfiguration.Mode.self) } ?? .development
         let project = object["project"].flatMap { projectID($0, mode: mode) }
         if object["project"] == nil, isSelected {
-            report("\"project\" is missing; write your Firebase project's id, or demo-… for none", at: node.offset)
+            report(
+                "\"project\" is missing; "
+                    + "write the ID of your Firebase project, or demo-… if you have none", at: node.offset)
         }
         var configuration = HostConfiguration(
             project: project ?? "", mode: mode,
@@ -101,12 +104,12 @@ package struct ConfigurationReader {
         return configuration
     }
 
-    /// The path of a file that is there.
+    /// Reads the path of a file that must exist and be readable.
     private mutating func readableFile(_ node: JSONNode) -> String? {
         guard let path = path(node) else { return nil }
         let file = ConfigurationFile.resolve(path, in: directory)
         if isSelected, !ConfigurationFile.isReadable(file) {
-            report("there is no file \(path) that can be read; write it, or take the key out", at: node.offset)
+            report("the file \(path) does not exist or can't be read; create it, or remove the key", at: node.offset)
         }
         return file
     }
@@ -114,12 +117,13 @@ package struct ConfigurationReader {
     private mutating func projectID(_ node: JSONNode, mode: HostConfiguration.Mode) -> String? {
         guard let project = string(node) else { return nil }
         guard ProjectID.isValid(project) else {
-            report("\(node.summary) is no project id; \(ProjectID.description), such as demo-shop", at: node.offset)
+            report("\(node.summary) is not a project ID; \(ProjectID.description), such as demo-shop", at: node.offset)
             return nil
         }
         if mode == .production, project.hasPrefix("demo-") {
             report(
-                "\"\(project)\" is a demo project, which is never real; production needs your Firebase project's id",
+                "\"\(project)\" is a demo project, which doesn't exist in Firebase; production needs the ID of "
+                    + "your Firebase project",
                 at: node.offset)
         }
         return project

@@ -1,9 +1,10 @@
-package import Workers
+package import DocumentStore
 package import FunctionManifest
+package import Workers
 
-/// What `functions.json` says, checked: a value of this type can be started with.
+/// The validated content of `functions.json`; the host can start with any value of this type.
 ///
-/// Paths are absolute; what the file left out has its default.
+/// Paths are absolute; omitted keys have their defaults.
 package struct HostConfiguration: Hashable, Sendable {
     /// The Firebase project id.
     package var project: String
@@ -12,23 +13,23 @@ package struct HostConfiguration: Hashable, Sendable {
     package var data: String
     package var listen: Listen
     package var store: Store
-    /// The file of the security rules; nil where none is named.
+    /// The file of the security rules; nil if none is named.
     package var rules: String?
-    /// The file of the indexes; nil where none is named.
+    /// The file of the indexes; nil if none is named.
     package var indexes: String?
     /// In the file's order; names are unique.
     package var bundles: [Bundle]
-    /// What the operator sets over the author's options, by function name. Whether there is such a function is known
-    /// only with the bundles' manifests: see ``problem(at:_:)``.
+    /// The operator's overrides of the author's options, by function name. Only the bundles' manifests show whether
+    /// such a function exists: see ``problem(at:_:)``.
     package var functions: [String: FunctionOverrides]
     package var limits: HostLimits
     package var alerts: Alerts
     package var releases = Releases()
-    /// The values of params, by name. Whether there is such a param is known only with the bundles' manifests.
+    /// The values of params, by name. Only the bundles' manifests show whether such a param exists.
     package var params: [String: ParamValue]
     /// The file of secrets; nil for `.secrets` and `.secrets.PROJECT` beside `functions.json`.
     package var secrets: String?
-    /// Where each key stands in the file.
+    /// The line and column of each key in the file.
     package var places: ConfigurationPlaces
 
     package init(
@@ -54,20 +55,21 @@ package struct HostConfiguration: Hashable, Sendable {
         self.places = places
     }
 
-    /// Development has its helpers, its unsigned tokens and its admin; production has none of them.
+    /// Development accepts unsigned tokens and `Bearer owner` and has the emulator's helpers; production has none of
+    /// them.
     package enum Mode: String, Hashable, Sendable, CaseIterable {
         case development, production
     }
 
-    /// The address and the ports. Port 0 takes any free one.
+    /// The address and the ports. Port 0 means any free port.
     package struct Listen: Hashable, Sendable {
         package var host = "127.0.0.1"
         package var functions = 5001
         package var firestore = 8080
         package var auth = 9099
-        /// Where tasks are enqueued and events published.
+        /// The port of the API that enqueues tasks and publishes events.
         package var events = 9299
-        /// Whose word counts on where a request to the functions port comes from.
+        /// The addresses whose `X-Forwarded-For` header is trusted on the functions port.
         package var trustedProxies: [String] = []
 
         package init() {}
@@ -75,7 +77,7 @@ package struct HostConfiguration: Hashable, Sendable {
 
     package struct Store: Hashable, Sendable {
         package var engine = Engine.sqlite
-        /// How far back documents can be read and listeners can go on, as long as the size allows it.
+        /// How far back documents can be read and listeners can resume, unless the history reaches `historyMiB` before.
         package var historySeconds = 3600
         package var historyMiB = 1024
 
@@ -86,7 +88,7 @@ package struct HostConfiguration: Hashable, Sendable {
         }
     }
 
-    /// One executable that holds functions.
+    /// An executable that contains functions.
     package struct Bundle: Hashable, Sendable {
         package var name: String
         package var source: Source
@@ -97,49 +99,85 @@ package struct HostConfiguration: Hashable, Sendable {
         }
 
         package enum Source: Hashable, Sendable {
-            /// An executable product of the Swift package that `functions.json` stands in.
+            /// An executable product of the Swift package whose directory contains `functions.json`.
             case product(String, package: String)
             /// An executable file.
             case executable(String)
         }
     }
 
-    /// What an operator sets for one function; nil leaves the author's choice.
+    /// The operator's options of one function; nil keeps the author's choice.
     package struct FunctionOverrides: Hashable, Sendable {
         package var region: String?
         package var memory: MemorySize?
-        /// Seconds, 1...3600. Events and schedules have lower bounds, which only the manifest can tell.
+        /// Seconds, 1...3600. The limits for events and schedules are lower; they are checked against the manifest.
         package var timeout: Int?
         package var minInstances: Int?
         package var maxInstances: Int?
         package var concurrency: Int?
         package var cpu: Int?
         package var budget: FunctionBudget?
-        /// In place of the author's; none lifts them.
+        /// Replaces the author's rate limits; an empty array removes them.
         package var rateLimits: [RateLimitManifest]?
 
         package init() {}
     }
 
-    /// Where the operator is told of what needs a look.
+    /// Where the host sends alerts.
     package struct Alerts: Hashable, Sendable {
-        /// An http or https URL that is sent JSON.
+        /// An http or https URL; alerts are posted to it as JSON.
         package var webhook: String?
 
         package init() {}
     }
 
-    /// What is kept of deployments.
+    /// Which releases are kept.
     package struct Releases: Hashable, Sendable {
-        /// How many releases of each bundle, the one that is served among them.
+        /// How many releases of each bundle are kept, including the served one.
         package var keep = 10
 
         package init() {}
     }
 
-    /// The error of a key whose value turns out impossible once more is known, such as a function no bundle has:
-    /// `problem(at: "functions.purchas", "no bundle has a function \"purchas\"")`.
+    /// The error for a key whose value is found to be invalid after the file was read, such as a function that no
+    /// bundle has: `problem(at: "functions.purchas", "no bundle has a function \"purchas\"")`.
     package func problem(at key: String, _ message: String) -> ConfigurationError {
         ConfigurationError(file: places.file, problems: [.init(place: places[key], key: key, message: message)])
+    }
+}
+
+extension HostConfiguration {
+    /// Reads a configuration file and applies an environment's overrides.
+    ///
+    /// - Parameters:
+    ///   - path: the file; relative paths in it start at its directory.
+    ///   - environment: one of the file's `environments`; nil for the file without overrides.
+    /// - Throws: all problems of the file at once. The host must not start with any of them.
+    package static func load(_ path: String, environment: String? = nil) throws(ConfigurationError)
+        -> HostConfiguration
+    {
+        try ConfigurationReader.read(try ConfigurationFile.read(path), file: path, environment: environment)
+    }
+
+    /// The keys whose values differ and that take effect only after a restart. Params are not among them.
+    package func keysNeedingRestart(comparedWith other: HostConfiguration) -> [String] {
+        let keys = [
+            ("project", project == other.project), ("mode", mode == other.mode), ("data", data == other.data),
+            ("listen", listen == other.listen), ("store", store == other.store), ("rules", rules == other.rules),
+            ("indexes", indexes == other.indexes), ("bundles", bundles == other.bundles),
+            ("functions", functions == other.functions), ("limits", limits == other.limits),
+            ("alerts", alerts == other.alerts), ("releases", releases == other.releases),
+        ]
+        return keys.filter { !$0.1 }.map(\.0)
+    }
+}
+
+extension HostConfiguration.Store {
+    /// The document store's configuration, with the bounds of its history. Host and commands open the store with it.
+    package var storeConfiguration: StoreConfiguration {
+        var configuration = StoreConfiguration()
+        configuration.historyRetention = .seconds(historySeconds)
+        configuration.maxHistoryBytes = historyMiB << 20
+        return configuration
     }
 }

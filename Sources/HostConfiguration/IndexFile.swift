@@ -1,11 +1,11 @@
 package import DocumentStore
 
-/// What `firestore.indexes.json` says, checked: the same file that Firebase's tools read and write.
+/// The validated content of `firestore.indexes.json`, the file that Firebase's tools read and write.
 package struct IndexFile: Hashable, Sendable {
     package var configuration = IndexConfiguration()
-    /// Fields whose documents are to expire, which this host doesn't do: `sessions.expiresAt`.
+    /// Fields with a time to live, such as `sessions.expiresAt`. This host doesn't delete expired documents.
     package var expiring: [String] = []
-    /// Indexes that Firebase has and this host doesn't, each with its place in the file.
+    /// Messages about indexes that this host doesn't support, each with its place in the file.
     package var skipped: [String] = []
 
     package init() {}

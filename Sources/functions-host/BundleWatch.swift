@@ -114,7 +114,7 @@ struct BundleWatch: Sendable {
             // The configuration may name other files now. The first file is the configuration itself.
             let read = Self.settings(of: next)
             settings = read.first == settings.first ? read : []
-            let fixed = next.fixedKeys(unlike: configuration)
+            let fixed = next.keysNeedingRestart(comparedWith: configuration)
             if !fixed.isEmpty {
                 tell(
                     "\(file): \(fixed.joined(separator: ", ")) changed; restart the host to apply this")

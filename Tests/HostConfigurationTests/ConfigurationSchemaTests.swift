@@ -16,7 +16,7 @@ struct ConfigurationSchemaTests {
         Set(try #require(node?["properties"]).members().map(\.key))
     }
 
-    @Test func schemaAndReaderKnowTheSameKeys() throws {
+    @Test func schemaAndReaderHaveTheSameKeys() throws {
         let schema = try Self.schema()
         let parts = schema["$defs"]
         #expect(try Self.keys(schema) == Set(ConfigurationKeys.root))
@@ -32,7 +32,7 @@ struct ConfigurationSchemaTests {
         #expect(try Self.keys(parts?["environment"]) == ofEnvironment)
     }
 
-    @Test func schemaNamesTheReadersDefaults() throws {
+    @Test func schemaAndReaderHaveTheSameDefaults() throws {
         let parts = try #require(try Self.schema()["$defs"])
         func number(_ section: String, _ key: String) throws -> Int64? {
             try parts[section]?["properties"]?[key]?["default"]?.integer()
@@ -55,7 +55,7 @@ struct ConfigurationSchemaTests {
         #expect(sizes == MemorySize.offered.compactMap { MemorySize(mebibytes: $0)?.description })
     }
 
-    @Test func everyKeyIsDescribed() throws {
+    @Test func eachKeyHasADescription() throws {
         func check(_ node: JSONNode, _ name: String) throws {
             guard case .object(let members) = node.kind else { return }
             for member in members where member.key == "properties" || member.key == "$defs" {
@@ -69,7 +69,7 @@ struct ConfigurationSchemaTests {
     }
 
     @Test(arguments: [nil, "staging"])
-    func theShopsConfigurationIsRead(environment: String?) throws {
+    func theShopsConfigurationIsValid(environment: String?) throws {
         let read = try HostConfiguration.load(
             Self.root.appendingPathComponent("functions.json").path, environment: environment)
         #expect(read.project == (environment == nil ? "demo-shop" : "shop-staging"))

@@ -15,23 +15,27 @@ struct HostConfigurationTests {
     }
 
     @Test(arguments: [
-        ("[]", "functions.json:1:1: the file must hold an object, { … }; this is an array"),
+        ("[]", "functions.json:1:1: the file must contain an object, { … }; this is an array"),
         ("{", "functions.json:1:2: a key in quotes should be here"),
-        ("{}", "functions.json:1:1: \"project\" is missing; write your Firebase project's id, or demo-… for none"),
+        (
+            "{}",
+            "functions.json:1:1: \"project\" is missing; write the ID of your Firebase project, or demo-… if "
+                + "you have none"
+        ),
         (
             "{\"project\": \"Shop\"}",
-            "functions.json:1:13: project: \"Shop\" is no project id; write 6 to 30 lower-case letters, digits and "
+            "functions.json:1:13: project: \"Shop\" is not a project ID; write 6 to 30 lower-case letters, digits and "
                 + "hyphens that begin with a letter, such as demo-shop"
         ),
-        ("{\"project\": 7}", "functions.json:1:13: project: 7 is no string; write it in quotes"),
+        ("{\"project\": 7}", "functions.json:1:13: project: 7 is not a string; write it in quotes"),
         (
             "{\"project\": \"demo-shop\",\n \"mode\": \"prod\"}",
-            "functions.json:2:10: mode: \"prod\" is not possible here; write \"development\" or \"production\""
+            "functions.json:2:10: mode: \"prod\" is not allowed here; write \"development\" or \"production\""
         ),
         (
             "{\"project\": \"demo-shop\", \"mode\": \"production\"}",
-            "functions.json:1:13: project: \"demo-shop\" is a demo project, which is never real; production needs your "
-                + "Firebase project's id"
+            "functions.json:1:13: project: \"demo-shop\" is a demo project, which doesn't exist in Firebase; "
+                + "production needs the ID of your Firebase project"
         ),
         (
             "{\"project\": \"demo-shop\",\n \"projct\": 1}",
@@ -39,7 +43,7 @@ struct HostConfigurationTests {
         ),
         (
             "{\"project\": \"demo-shop\", \"store\": {\"flavour\": 1}}",
-            "functions.json:1:36: store.flavour: unknown key; known are \"engine\", "
+            "functions.json:1:36: store.flavour: unknown key; the known keys are \"engine\", "
                 + "\"historySeconds\", \"historyMiB\""
         ),
         (
@@ -52,13 +56,13 @@ struct HostConfigurationTests {
         ),
         (
             "{\"project\": \"demo-shop\", \"listen\": {\"functions\": 8080}}",
-            "functions.json:1:50: listen.functions: 8080 is the port of \"firestore\" too; give each its own, or 0 for "
-                + "any free"
+            "functions.json:1:50: listen.functions: 8080 is also the port of \"firestore\"; choose different "
+                + "ports, or 0 for any free port"
         ),
         (
             "{\"project\": \"demo-shop\", \"listen\": {\"host\": \"my host\"}}",
-            "functions.json:1:45: listen.host: \"my host\" is no address; write 127.0.0.1 for this machine alone or "
-                + "0.0.0.0 for all"
+            "functions.json:1:45: listen.host: \"my host\" is not an address; write 127.0.0.1 for this machine "
+                + "only or 0.0.0.0 for all"
         ),
         (
             "{\"project\": \"demo-shop\", \"limits\": {\"queue\": 0}}",
@@ -66,39 +70,41 @@ struct HostConfigurationTests {
         ),
         (
             "{\"project\": \"demo-shop\", \"listen\": {\"trustedProxies\": [\"proxy\"]}}",
-            "functions.json:1:56: listen.trustedProxies[0]: \"proxy\" is no address; write one such as 10.0.0.7, or "
-                + "many such as 10.0.0.0/8"
+            "functions.json:1:56: listen.trustedProxies[0]: \"proxy\" is not an IP address; write one such as "
+                + "10.0.0.7, or a range such as 10.0.0.0/8"
         ),
         (
             "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"rateLimits\": [{\"per\": \"ip\", \"count\": 0}]}}}",
-            "functions.json:1:61: functions.f.rateLimits[0]: \"seconds\" is missing; write in what time\n"
-                + "functions.json:1:69: functions.f.rateLimits[0].per: \"ip\" is not possible here; write \"user\" or "
+            "functions.json:1:61: functions.f.rateLimits[0]: \"seconds\" is missing; write the time in seconds\n"
+                + "functions.json:1:69: functions.f.rateLimits[0].per: \"ip\" is not allowed here; write \"user\" or "
                 + "\"address\"\nfunctions.json:1:84: functions.f.rateLimits[0].count: 0 is not a number of calls; "
                 + "write 1 … 1000000"
         ),
         (
             "{\"project\": \"demo-shop\", \"params\": {\"greeting\": 1, \"A\": 1.5}}",
-            "functions.json:1:37: params.greeting: \"greeting\" is no param's name; a name has capital letters, digits and "
-                + "_, and no digit first\nfunctions.json:1:57: params.A: 1.5 is no param's value; write a text, an integer, "
-                + "true, false or a list of texts"
+            "functions.json:1:37: params.greeting: \"greeting\" is not a param name; use capital letters, "
+                + "digits and _, and don't begin with a digit\nfunctions.json:1:57: params.A: 1.5 is not a "
+                + "param value; write a string, an integer, true, false or a list of strings"
         ),
         (
             "{\"project\": \"demo-shop\", \"rules\": \"none.rules\"}",
-            "functions.json:1:35: rules: there is no file none.rules that can be read; write it, or take the key out"
+            "functions.json:1:35: rules: the file none.rules does not exist or can't be read; create it, or "
+                + "remove the key"
         ),
         (
             "{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\"}]}",
-            "functions.json:1:38: bundles[0]: write \"product\" with a product of the Swift package, or \"executable\" "
-                + "with a file's path"
+            "functions.json:1:38: bundles[0]: write \"product\" with the name of a Swift package's product, or "
+                + "\"executable\" with the path of a file"
         ),
         (
             "{\"project\": \"demo-shop\", \"bundles\": [{\"name\": \"a\", \"product\": \"A\"}, "
                 + "{\"name\": \"a\", \"product\": \"B\"}]}",
-            "functions.json:1:78: bundles[1].name: another bundle is called \"a\" too; names must differ"
+            "functions.json:1:78: bundles[1].name: another bundle has the name \"a\"; names must be unique"
         ),
         (
             "{\"project\": \"demo-shop\", \"functions\": {\"purchase\": {\"memory\": \"1Gb\"}}}",
-            "functions.json:1:63: functions.purchase.memory: \"1Gb\" is no memory size; write 128MiB, 256MiB, 512MiB, "
+            "functions.json:1:63: functions.purchase.memory: \"1Gb\" is not a memory size; write 128MiB, "
+                + "256MiB, 512MiB, "
                 + "1GiB, 2GiB, 4GiB, 8GiB, 16GiB or 32GiB"
         ),
         (
@@ -107,8 +113,8 @@ struct HostConfigurationTests {
         ),
         (
             "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"warnAt\": 0.5}}}}",
-            "functions.json:1:56: functions.f.budget: a budget bounds nothing without \"invocationsPerDay\" or "
-                + "\"computeSecondsPerDay\"; write one of them"
+            "functions.json:1:56: functions.f.budget: a budget needs \"invocationsPerDay\" or "
+                + "\"computeSecondsPerDay\"; write at least one of them"
         ),
         (
             "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"invocationsPerDay\": 0}}}}",
@@ -118,41 +124,44 @@ struct HostConfigurationTests {
         (
             "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"invocationsPerDay\": 1, "
                 + "\"warnAt\": 80}}}}",
-            "functions.json:1:91: functions.f.budget.warnAt: 80 is no share; write a number above 0 and up to 1, such as "
+            "functions.json:1:91: functions.f.budget.warnAt: 80 is not a fraction; write a number above 0 and "
+                + "up to 1, such as "
                 + "0.8"
         ),
         (
             "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"budget\": {\"computeSeconds\": 1}}}}",
-            "functions.json:1:56: functions.f.budget: a budget bounds nothing without \"invocationsPerDay\" or "
-                + "\"computeSecondsPerDay\"; write one of them\n"
-                + "functions.json:1:57: functions.f.budget.computeSeconds: unknown key; known are "
+            "functions.json:1:56: functions.f.budget: a budget needs \"invocationsPerDay\" or "
+                + "\"computeSecondsPerDay\"; write at least one of them\n"
+                + "functions.json:1:57: functions.f.budget.computeSeconds: unknown key; the known keys are "
                 + "\"invocationsPerDay\", \"computeSecondsPerDay\", \"warnAt\""
         ),
         (
             "{\"project\": \"demo-shop\", \"alerts\": {\"webhook\": \"ftp://example.com/x\"}}",
-            "functions.json:1:48: alerts.webhook: \"ftp://example.com/x\" is no URL to send to; write one such as "
+            "functions.json:1:48: alerts.webhook: \"ftp://example.com/x\" is not an http or https URL; write "
+                + "one such as "
                 + "https://example.com/hooks/functions"
         ),
         (
             "{\"project\": \"demo-shop\", \"listen\": {\"events\": 9099}}",
-            "functions.json:1:47: listen.events: 9099 is the port of \"auth\" too; give each its own, or 0 for any free"
+            "functions.json:1:47: listen.events: 9099 is also the port of \"auth\"; choose different ports, or "
+                + "0 for any free port"
         ),
         (
             "{\"project\": \"demo-shop\", \"functions\": {\"1f\": {}}}",
-            "functions.json:1:40: functions.1f: \"1f\" is no function's name; a name begins with a letter and goes on "
-                + "with letters, digits, _ and -, 63 at most"
+            "functions.json:1:40: functions.1f: \"1f\" is not a function name; use letters, digits, _ and -, "
+                + "begin with a letter, and use at most 63 characters"
         ),
         (
             "{\"project\": \"demo-shop\", \"limits\": {\"requestBody\": \"11MiB\"}}",
-            "functions.json:1:52: limits.requestBody: \"11MiB\" is no size of a body; write 1KiB … 10MiB"
+            "functions.json:1:52: limits.requestBody: \"11MiB\" is not the size of a body; write 1KiB … 10MiB"
         ),
         (
             "{\"project\": \"demo-shop\", \"limits\": {\"responseBody\": \"33MiB\"}}",
-            "functions.json:1:53: limits.responseBody: \"33MiB\" is no size of a body; write 1KiB … 32MiB"
+            "functions.json:1:53: limits.responseBody: \"33MiB\" is not the size of a body; write 1KiB … 32MiB"
         ),
         (
             "{\"project\": \"demo-shop\", \"limits\": {\"cgroups\": \"on\"}}",
-            "functions.json:1:48: limits.cgroups: \"on\" is not possible here; write \"auto\" or \"off\""
+            "functions.json:1:48: limits.cgroups: \"on\" is not allowed here; write \"auto\" or \"off\""
         ),
         (
             "{\"project\": \"demo-shop\",\n \"mode\": \"development\",\n \"mode\": \"production\"}",
@@ -164,10 +173,10 @@ struct HostConfigurationTests {
         ),
         (
             "{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"environments\": {}}}}",
-            "functions.json:1:49: environments.s.environments: \"environments\" can't stand in an environment"
+            "functions.json:1:49: environments.s.environments: an environment can't have \"environments\""
         ),
     ])
-    func whatIsWrongIsSaidWithPlaceKeyAndRemedy(text: String, expected: String) {
+    func problemsNameLocationKeyAndRemedy(text: String, expected: String) {
         #expect(errors(of: text) == expected)
     }
 
@@ -187,7 +196,7 @@ struct HostConfigurationTests {
                 """)
     }
 
-    @Test func leftOutKeysHaveTheirDefaults() throws {
+    @Test func omittedKeysHaveTheirDefaults() throws {
         let text = "{\"project\": \"demo-shop\"}"
         let read = try ConfigurationReader.read(Array(text.utf8), file: "/srv/app/functions.json", environment: nil)
         #expect(read.mode == .development)
@@ -197,7 +206,7 @@ struct HostConfigurationTests {
         #expect(read.bundles.isEmpty && read.functions.isEmpty && read.rules == nil)
     }
 
-    @Test func everythingThatIsSaidIsRead() throws {
+    @Test func allKeysAreRead() throws {
         let directory = try TemporaryDirectory()
         try directory.write("my.rules", "")
         try directory.write("my.indexes.json", "{}")
@@ -256,7 +265,7 @@ struct HostConfigurationTests {
         }
         """
 
-    @Test func anEnvironmentChangesOnlyWhatItSays() throws {
+    @Test func anEnvironmentOverridesOnlyItsKeys() throws {
         let bytes = Array(Self.layered.utf8)
         let plain = try ConfigurationReader.read(bytes, file: "functions.json", environment: nil)
         #expect(plain.project == "demo-shop" && plain.listen.auth == 9099 && plain.functions["f"]?.timeout == 10)
@@ -269,14 +278,14 @@ struct HostConfigurationTests {
         #expect(plain.places["functions.f.timeout"] == .init(line: 5, column: 25))
     }
 
-    @Test func anUnknownEnvironmentNamesTheKnownOnes() {
+    @Test func anUnknownEnvironmentIsReportedWithTheKnownOnes() {
         #expect(
             errors(of: Self.layered, environment: "stagin")
                 == "functions.json:6:3: environments: there is no environment \"stagin\"; "
                 + "the file has \"staging\", \"qa\"")
     }
 
-    @Test func problemsFoundLaterCarryTheirPlace() throws {
+    @Test func problemsFoundAfterReadingHaveTheirLocation() throws {
         let read = try ConfigurationReader.read(Array(Self.layered.utf8), file: "functions.json", environment: nil)
         #expect(
             read.problem(at: "functions.f", "no bundle has a function \"f\"").description
@@ -286,16 +295,18 @@ struct HostConfigurationTests {
                 == "functions.json:5:18: functions.f.memory: too small")
     }
 
-    @Test func aMissingFileIsSaidInASentence() throws {
+    @Test func aMissingFileIsReportedInASentence() throws {
         let path = try TemporaryDirectory().file("functions.json")
         #expect(throws: ConfigurationError.self) { try HostConfiguration.load(path) }
         do throws(ConfigurationError) { _ = try HostConfiguration.load(path) } catch {
-            #expect(error.description == "\(path): there is no such file; write one, or name another with --config")
+            #expect(
+                error.description == "\(path): the file does not exist; create it, or name another one with "
+                    + "--config")
         }
     }
 
     @Test(arguments: MemorySize.offered)
-    func memorySizesAreReadAsTheyAreWritten(mebibytes: Int) throws {
+    func memorySizesRoundTrip(mebibytes: Int) throws {
         let size = try #require(MemorySize(mebibytes: mebibytes))
         #expect(MemorySize(size.description) == size)
     }

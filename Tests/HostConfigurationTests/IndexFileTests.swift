@@ -21,7 +21,7 @@ struct IndexFileTests {
         IndexDefinition.Field(FieldPath(segments: segments), kind)
     }
 
-    @Test func whatFirebasesToolsWriteIsRead() throws {
+    @Test func readsFilesOfFirebaseTools() throws {
         let file = try read(
             """
             {
@@ -74,16 +74,17 @@ struct IndexFileTests {
     }
 
     @Test(arguments: [
-        ("[]", "i.json:1:1: an array is no object; write { … }"),
+        ("[]", "i.json:1:1: an array is not an object; write { … }"),
         ("{\"indexes\": [}", "i.json:1:14: a value should be here"),
         (
-            "{\"fieldOverrides\": [\n{\"collectionGroup\": \"a\", \"fieldPath\": \"caf\u{65}\u{301}\", \"indexes\": []}]}",
-            "i.json:2:39: fieldOverrides[0].fieldPath: \"caf\u{65}\u{301}\" is no field: the field name "
+            "{\"fieldOverrides\": [\n{\"collectionGroup\": \"a\", \"fieldPath\": \"caf\u{65}\u{301}\", "
+                + "\"indexes\": []}]}",
+            "i.json:2:39: fieldOverrides[0].fieldPath: \"caf\u{65}\u{301}\" is not a field path: the field name "
                 + "\"caf\u{65}\u{301}\" is not in Unicode's normal form C (NFC), as names of fields have to be; "
                 + "normalize it"
         ),
         ("{\"indices\": []}", "i.json:1:2: indices: unknown key; did you mean \"indexes\"?"),
-        ("{\"indexes\": {}}", "i.json:1:13: indexes: an object is no list of indexes; write [ … ]"),
+        ("{\"indexes\": {}}", "i.json:1:13: indexes: an object is not a list of indexes; write [ … ]"),
         (
             "{\"indexes\": [{}]}",
             "i.json:1:14: indexes[0]: \"collectionGroup\" is missing; write the collection's id\n"
@@ -92,16 +93,18 @@ struct IndexFileTests {
         ),
         (
             "{\"fieldOverrides\": [{\"collectionGroup\": \"a/b\", \"fieldPath\": \"a..b\", \"indexes\": []}]}",
-            "i.json:1:41: fieldOverrides[0].collectionGroup: \"a/b\" is no collection's id; write the last part of its "
+            "i.json:1:41: fieldOverrides[0].collectionGroup: \"a/b\" is not a collection ID; write the last "
+                + "part of its "
                 + "path, such as orders for users/ada/orders\n"
-                + "i.json:1:61: fieldOverrides[0].fieldPath: \"a..b\" is no field: field path \"a..b\" has an empty "
-                + "segment; write names with dots between them, in backticks where they are not plain"
+                + "i.json:1:61: fieldOverrides[0].fieldPath: \"a..b\" is not a field path: field path \"a..b\" "
+                + "has an empty segment; write names separated by dots, and put names with special characters "
+                + "in backticks"
         ),
         (
             "{\"fieldOverrides\": [{\"collectionGroup\": \"a\", \"fieldPath\": \"b\", \"ttl\": 1, \"indexes\": "
                 + "[{\"order\": \"UP\"}, {}, {\"order\": \"ASCENDING\", \"arrayConfig\": \"CONTAINS\"}]}]}",
             "i.json:1:71: fieldOverrides[0].ttl: 1 is neither true nor false\n"
-                + "i.json:1:96: fieldOverrides[0].indexes[0].order: \"UP\" is not possible here; write \"ASCENDING\" or "
+                + "i.json:1:96: fieldOverrides[0].indexes[0].order: \"UP\" is not allowed here; write \"ASCENDING\" or "
                 + "\"DESCENDING\"\n"
                 + "i.json:1:103: fieldOverrides[0].indexes[1]: write \"order\" with ASCENDING or DESCENDING, or "
                 + "\"arrayConfig\" with CONTAINS\n"
@@ -113,37 +116,40 @@ struct IndexFileTests {
                 + "[{\"order\": \"ASCENDING\", \"queryScope\": \"COLLECTION_GROUP\"}]},\n"
                 + "{\"collectionGroup\": \"a\", \"fieldPath\": \"*\", \"indexes\": []},"
                 + "{\"collectionGroup\": \"a\", \"fieldPath\": \"__name__\", \"indexes\": []}]}",
-            "i.json:1:76: fieldOverrides[0].indexes[0]: all fields of a collection group can't be indexed at once; name "
-                + "each of them instead of *\n"
-                + "i.json:2:1: fieldOverrides[1]: the same field stands on line 1 too; keep one\n"
-                + "i.json:2:97: fieldOverrides[2].fieldPath: __name__ is no field; it always orders documents"
+            "i.json:1:76: fieldOverrides[0].indexes[0]: * is not possible for a collection group; name each field\n"
+                + "i.json:2:1: fieldOverrides[1]: this field is also on line 1; keep one\n"
+                + "i.json:2:97: fieldOverrides[2].fieldPath: __name__ is not a field; documents are always "
+                + "ordered by it"
         ),
     ])
-    func whatIsWrongIsNamedWithItsPlace(text: String, expected: String) {
+    func problemsNameTheirLocation(text: String, expected: String) {
         #expect(errors(of: text) == expected)
     }
 
     @Test(arguments: [
         (
             "{ \"fieldPath\": \"a\", \"order\": \"ASCENDING\" }",
-            "a composite index has two fields or more besides __name__; every field has an index of its own"
+            "a composite index needs two fields or more besides __name__; each field already has an index of its own"
         ),
         (
-            "{ \"fieldPath\": \"__name__\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": \"ASCENDING\" }",
+            "{ \"fieldPath\": \"__name__\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": "
+                + "\"ASCENDING\" }",
             "__name__ can only be the last field"
         ),
         (
             "{ \"fieldPath\": \"a\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"a\", \"order\": \"DESCENDING\" }",
-            "\"a\" stands in this index twice"
+            "\"a\" is in this index twice"
         ),
         (
-            "{ \"fieldPath\": \"a\", \"arrayConfig\": \"CONTAINS\" }, { \"fieldPath\": \"b\", \"arrayConfig\": \"CONTAINS\" }",
-            "an index can have one array"
+            "{ \"fieldPath\": \"a\", \"arrayConfig\": \"CONTAINS\" }, { \"fieldPath\": \"b\", \"arrayConfig\": "
+                + "\"CONTAINS\" }",
+            "an index can have only one array field"
         ),
     ])
-    func fieldsThatAreNotPossibleAreRefused(fields: String, expected: String) {
+    func impossibleFieldsAreRejected(fields: String, expected: String) {
         let text =
-            "{ \"indexes\": [ { \"collectionGroup\": \"c\", \"queryScope\": \"COLLECTION\", \"fields\": [ \(fields) ] } ] }"
+            "{ \"indexes\": [ { \"collectionGroup\": \"c\", \"queryScope\": \"COLLECTION\", \"fields\": [ "
+            + "\(fields) ] } ] }"
         let errors = errors(of: text)
         #expect(errors.contains(expected), "\(errors)")
         #expect(errors.split(separator: "\n").count == 1, "\(errors)")
@@ -153,19 +159,19 @@ struct IndexFileTests {
         (
             "{ \"fieldPath\": \"a\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": \"ASCENDING\" }, "
                 + "{ \"fieldPath\": \"__name__\", \"order\": \"DESCENDING\" }",
-            "fields[2]: the index is left out: __name__ can only go in the direction"
+            "fields[2]: the index is skipped: this host supports __name__ only in the direction"
         ),
         (
             "{ \"fieldPath\": \"a\", \"order\": \"DESCENDING\" }, "
                 + "{ \"fieldPath\": \"__name__\", \"order\": \"DESCENDING\" }",
-            "indexes[0]: the index of one field and __name__ is left out"
+            "indexes[0]: the index is skipped: an index of one field and __name__"
         ),
         (
             "{ \"fieldPath\": \"a\", \"vectorConfig\": { \"dimension\": 3, \"flat\": {} } }",
-            "fields[0].vectorConfig: the index is left out: vectors can't be searched by this host"
+            "fields[0].vectorConfig: the index is skipped: this host doesn't support vector search"
         ),
     ])
-    func whatOnlyFirebaseHasIsLeftOut(fields: String, expected: String) throws {
+    func unsupportedIndexesAreSkipped(fields: String, expected: String) throws {
         let file = try read(
             "{ \"indexes\": [ { \"collectionGroup\": \"c\", \"queryScope\": \"COLLECTION\", "
                 + "\"fields\": [ \(fields) ] }, \(Self.index("d")) ] }")
@@ -177,15 +183,16 @@ struct IndexFileTests {
 
     private static func index(_ id: String, more: String = "") -> String {
         "{ \"collectionGroup\": \"\(id)\", \"queryScope\": \"COLLECTION\", \(more) \"fields\": [ "
-            + "{ \"fieldPath\": \"a\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": \"ASCENDING\" } ] }"
+            + "{ \"fieldPath\": \"a\", \"order\": \"ASCENDING\" }, { \"fieldPath\": \"b\", \"order\": "
+            + "\"ASCENDING\" } ] }"
     }
 
-    @Test func anIndexThatStandsTwiceIsRefused() {
+    @Test func duplicateIndexesAreRejected() {
         let errors = errors(of: "{ \"indexes\": [ \(Self.index("c")),\n\(Self.index("d")),\n\(Self.index("c")) ] }")
-        #expect(errors == "i.json:3:1: indexes[2]: the same index stands on line 1 too; keep one")
+        #expect(errors == "i.json:3:1: indexes[2]: this index is also on line 1; keep one")
     }
 
-    @Test func moreThan200IndexesAreRefused() throws {
+    @Test func moreThan200IndexesAreRejected() throws {
         let indexes = (0..<201).map { Self.index("c\($0)") }
         let text = { (count: Int) in "{ \"indexes\": [ \(indexes.prefix(count).joined(separator: ",")) ] }" }
         #expect(try read(text(200)).configuration.indexes.count == 200)
@@ -193,12 +200,12 @@ struct IndexFileTests {
     }
 
     @Test(arguments: [
-        ("\"density\": \"DENSE\",", "write \"SPARSE_ALL\" or leave it out"),
-        ("\"apiScope\": \"MONGODB_COMPATIBLE_API\",", "write \"ANY_API\" or leave it out"),
-        ("\"multikey\": true,", "write false or leave it out"),
-        ("\"unique\": true,", "write false or leave it out"),
+        ("\"density\": \"DENSE\",", "write \"SPARSE_ALL\" or omit it"),
+        ("\"apiScope\": \"MONGODB_COMPATIBLE_API\",", "write \"ANY_API\" or omit it"),
+        ("\"multikey\": true,", "write false or omit it"),
+        ("\"unique\": true,", "write false or omit it"),
     ])
-    func indexesOfOtherDatabasesAreRefused(more: String, expected: String) {
+    func optionsOfOtherDatabasesAreRejected(more: String, expected: String) {
         #expect(errors(of: "{ \"indexes\": [ \(Self.index("c", more: more)) ] }").contains(expected))
     }
 }

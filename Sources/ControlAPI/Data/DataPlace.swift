@@ -18,7 +18,7 @@ package struct DataPlace: Sendable {
     package init(_ configuration: HostConfiguration) {
         directory = configuration.data
         database = DatabaseID(project: configuration.project)
-        bounds = configuration.store.bounds
+        bounds = configuration.store.storeConfiguration
     }
 
     /// Does something: through the host where one runs, else under the directory's lock.

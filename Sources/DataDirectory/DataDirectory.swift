@@ -12,21 +12,21 @@
 #endif
 import Synchronization
 
-/// The directory that holds everything durable, for as long as this host owns it.
+/// The directory of all durable data, owned by this process until it is closed.
 ///
-/// One host at a time: the file `lock` in it is locked, and the kernel gives the lock back however the process ends.
-/// The file `version` tells the format. Nobody but the owner may enter the directory.
+/// Only one process at a time can open it: the file `lock` is locked, and the kernel releases the lock when the process
+/// ends in any way. The file `version` has the format's number. Only the owner can access the directory.
 package final class DataDirectory: Sendable {
-    /// Absolute or relative as it was given.
+    /// The path as it was given, absolute or relative.
     package let path: String
     private let isEphemeral: Bool
     /// The locked descriptor; nil once closed.
     private let lock: Mutex<Int32?>
 
-    /// A step from one format to the next, named and never changed once released.
+    /// A migration from one format to the next. It must not change after it was released.
     package struct Migration: Sendable {
         package var name: String
-        /// Does its work in the directory of this path. It may run again after a crash, so it must bear that.
+        /// Migrates the directory at this path. It may run again after a crash and must tolerate that.
         package var run: @Sendable (String) throws -> Void
 
         package init(_ name: String, run: @escaping @Sendable (String) throws -> Void) {
@@ -35,7 +35,7 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// The first leads from format 1 to 2. The format this host writes is one more than there are steps.
+    /// The first migration leads from format 1 to 2. The current format is the number of migrations plus one.
     package static let migrations: [Migration] = []
 
     private init(path: String, isEphemeral: Bool, lock: Int32) {
@@ -46,46 +46,47 @@ package final class DataDirectory: Sendable {
 
     deinit { close() }
 
-    /// Takes the directory, made where it is missing.
+    /// Opens and locks the directory; creates it if it doesn't exist.
     ///
-    /// - Throws: a sentence for the operator where another host has it, a newer host wrote it, or the file system
-    ///   refuses. Nothing in it was changed then, and migrations that ran stay.
+    /// - Throws: an error whose description is a sentence for the operator if another process has the directory open, a
+    ///   newer host wrote it, or the file system fails. The directory is unchanged then, except for completed
+    ///   migrations.
     package static func open(_ path: String, migrations: [Migration] = migrations) throws(DataDirectoryError)
         -> DataDirectory
     {
         try makeDirectory(path)
         let directory = DataDirectory(path: path, isEphemeral: false, lock: try takeLock(path))
-        try DataVersion(directory: path).bring(to: migrations)
+        try DataVersion(directory: path).migrate(with: migrations)
         return directory
     }
 
-    /// A new directory under `TMPDIR` that goes when it is closed.
+    /// Creates a directory under `TMPDIR` that is deleted when it is closed.
     ///
-    /// - Throws: a sentence where the file system refuses.
+    /// - Throws: an error whose description is a sentence for the operator if the file system fails.
     package static func ephemeral() throws(DataDirectoryError) -> DataDirectory {
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array((base + "/functions-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw .refused(by: errno, "a temporary data directory in \(base) can't be made")
+            throw .refused(by: errno, "a temporary data directory in \(base) can't be created")
         }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let directory = DataDirectory(path: path, isEphemeral: true, lock: try takeLock(path))
-        try DataVersion(directory: path).bring(to: migrations)
+        try DataVersion(directory: path).migrate(with: migrations)
         return directory
     }
 
-    /// Where a file or directory of this name stands.
+    /// The path of a file or directory in the data directory.
     package func file(_ name: String) -> String { path + "/" + name }
 
-    /// Gives the directory back; an ephemeral one is removed with all it holds. Closing twice is harmless.
+    /// Releases the lock; deletes an ephemeral directory. Closing twice is harmless.
     package func close() {
         let descriptor = lock.withLock { descriptor in
             defer { descriptor = nil }
             return descriptor
         }
         guard let descriptor else { return }
-        // Removed while still locked, so that nobody takes it half gone.
-        // What can't be removed stays in the temporary directory for the system to clean.
+        // Delete before unlocking, so that no process opens a partly deleted directory. If that fails, the system
+        // cleans up the temporary directory.
         if isEphemeral { try? FileManager.default.removeItem(atPath: path) }
         FileBytes.close(descriptor)
     }
@@ -95,10 +96,10 @@ package final class DataDirectory: Sendable {
         for part in path.split(separator: "/") {
             made += "/" + part
             guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
-            // A directory above may forbid writing and exist all the same; what counts is the last.
+            // A parent directory may be read-only and exist all the same; only the last directory matters.
             let reason = errno
             guard FileStatus(made) != nil else {
-                throw .refused(by: reason, "the data directory \(path) can't be made")
+                throw .refused(by: reason, "the data directory \(path) can't be created")
             }
         }
         guard let status = FileStatus(path) else {
@@ -109,18 +110,18 @@ package final class DataDirectory: Sendable {
         }
         guard status.owner == geteuid() || geteuid() == 0 else {
             throw DataDirectoryError(
-                "the data directory \(path) belongs to user \(status.owner), and this host runs as \(geteuid())")
+                "the data directory \(path) belongs to user \(status.owner), and this host runs as user \(geteuid())")
         }
-        // Before anything of it is changed.
+        // Checked before anything is changed.
         try DataVersion(directory: path).refuseForeignFiles()
         if status.isOpenToOthers, chmod(path, 0o700) != 0 {
-            throw .refused(by: errno, "the data directory \(path) can't be closed to other users")
+            throw .refused(by: errno, "the permissions of the data directory \(path) can't be restricted to its owner")
         }
     }
 
     private static func takeLock(_ path: String) throws(DataDirectoryError) -> Int32 {
         let file = path + "/lock"
-        // Not inherited: a worker that outlives its host must not keep the directory.
+        // Not inherited: a worker that outlives its host must not keep the lock.
         let descriptor = FileBytes.open(file, O_RDWR | O_CREAT | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .refused(by: errno, "\(file) can't be opened") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -130,7 +131,7 @@ package final class DataDirectory: Sendable {
             guard reason == EWOULDBLOCK else { throw .refused(by: reason, "\(file) can't be locked") }
             let pid = holder.prefix { $0.isNumber }
             throw DataDirectoryError(
-                "another host\(pid.isEmpty ? "" : ", process \(pid),") has the data directory \(path); "
+                "another host\(pid.isEmpty ? "" : ", process \(pid),") uses the data directory \(path); "
                     + "stop it or name another directory")
         }
         do throws(DataDirectoryError) {

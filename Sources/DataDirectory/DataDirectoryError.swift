@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Why a data directory can't be used, as a sentence for the operator.
+/// The reason why a data directory can't be used. Its description is a sentence for the operator.
 package struct DataDirectoryError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String
 

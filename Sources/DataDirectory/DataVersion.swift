@@ -11,15 +11,15 @@
     import Foundation
 #endif
 
-/// The format of a data directory: a number in its file `version`.
+/// The format's number of a data directory, stored in its file `version`.
 struct DataVersion {
     let directory: String
 
-    /// Leaves the directory in the format that follows the last migration.
+    /// Migrates the directory to the current format.
     ///
-    /// - Throws: a sentence where the directory is of a newer format, isn't a data directory, or a step fails. Steps
-    ///   done before stay done; the next start goes on after them.
-    func bring(to migrations: [DataDirectory.Migration]) throws(DataDirectoryError) {
+    /// - Throws: an error whose description is a sentence for the operator if the format is newer, the directory is not
+    ///   a data directory, or a migration fails. Completed migrations stay; the next start continues after them.
+    func migrate(with migrations: [DataDirectory.Migration]) throws(DataDirectoryError) {
         let newest = migrations.count + 1
         guard let found = try read() else {
             try refuseForeignFiles()
@@ -27,8 +27,8 @@ struct DataVersion {
         }
         guard found <= newest else {
             throw DataDirectoryError(
-                "the data directory \(directory) is of format \(found), written by a newer functions-host; this one "
-                    + "knows format \(newest) and older")
+                "the data directory \(directory) has format \(found), written by a newer functions-host; "
+                    + "this one supports formats up to \(newest)")
         }
         for version in found..<newest {
             let migration = migrations[version - 1]
@@ -36,14 +36,14 @@ struct DataVersion {
                 try migration.run(directory)
             } catch {
                 throw DataDirectoryError(
-                    "the data directory \(directory) could not be brought to format \(version + 1) "
+                    "the data directory \(directory) could not be migrated to format \(version + 1) "
                         + "(\(migration.name)): \(error)")
             }
             try write(version + 1)
         }
     }
 
-    /// Nil where the directory is new.
+    /// The format's number; nil if the directory is new.
     private func read() throws(DataDirectoryError) -> Int? {
         let path = directory + "/version"
         let descriptor = FileBytes.open(path, O_RDONLY | O_NOFOLLOW)
@@ -55,7 +55,7 @@ struct DataVersion {
         var text = Substring(String(decoding: try FileBytes.read(descriptor), as: UTF8.self))
         if text.hasSuffix("\n") { text.removeLast() }
         guard let version = Int(text), version >= 1 else {
-            throw DataDirectoryError("\(path) holds no format number; restore the directory from a copy")
+            throw DataDirectoryError("\(path) contains no format number; restore the directory from a copy")
         }
         return version
     }
@@ -64,8 +64,9 @@ struct DataVersion {
         try FileBytes.replace("version", in: directory, with: Array("\(version)\n".utf8))
     }
 
-    /// A directory full of something else is a wrong path; hidden files and a disk's `lost+found` may be there.
-    /// - Throws: a sentence where the directory holds files and no version: it is somebody else's.
+    /// Rejects a directory of other files, which is a wrong path. Hidden files and a disk's `lost+found` are allowed.
+    /// - Throws: an error whose description is a sentence for the operator if the directory contains files and no
+    ///   version.
     func refuseForeignFiles() throws(DataDirectoryError) {
         let names: [String]
         do {
@@ -78,6 +79,6 @@ struct DataVersion {
         let foreign = names.filter { !$0.hasPrefix(".") && !expected.contains($0) }.sorted()
         guard let first = foreign.first else { return }
         throw DataDirectoryError(
-            "\(directory) is no data directory: it holds \"\(first)\" and no version; name an empty or new one")
+            "\(directory) is not a data directory: it contains \"\(first)\" and no version; name an empty or new one")
     }
 }

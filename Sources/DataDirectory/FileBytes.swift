@@ -6,9 +6,11 @@
     import Darwin
 #endif
 
-/// Small files written so that they are there whole, or not at all, after a power cut.
+/// Reads small files and writes them atomically, so that a power cut leaves the old or the new content.
 package enum FileBytes {
-    /// - Returns: the descriptor, never inherited by children; negative where `errno` says why not.
+    /// Opens a file whose descriptor child processes don't inherit.
+    ///
+    /// - Returns: the descriptor; negative if opening failed, with the reason in `errno`.
     package static func open(_ path: String, _ flags: Int32) -> Int32 {
         #if canImport(Glibc)
             Glibc.open(path, flags | O_CLOEXEC, 0o600)
@@ -29,7 +31,7 @@ package enum FileBytes {
         #endif
     }
 
-    /// The first 4 KiB from where the descriptor stands; small files have no more.
+    /// Reads the first 4 KiB of a file. Small files have no more.
     static func read(_ descriptor: Int32) throws(DataDirectoryError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = pread(descriptor, &bytes, bytes.count, 0)
@@ -49,12 +51,12 @@ package enum FileBytes {
         }
     }
 
-    /// Puts a file in its place by writing beside it, syncing, renaming over it and syncing the directory.
+    /// Replaces a file atomically: writes another file, syncs it, renames it and syncs the directory.
     package static func replace(_ name: String, in directory: String, with bytes: [UInt8]) throws(DataDirectoryError) {
         let path = directory + "/" + name
         let draft = path + ".new"
         try writeSynced(bytes, to: draft)
-        guard rename(draft, path) == 0 else { throw .refused(by: errno, "\(path) can't be put in place") }
+        guard rename(draft, path) == 0 else { throw .refused(by: errno, "\(path) can't be replaced") }
         let parent = open(directory, O_RDONLY | O_DIRECTORY)
         guard parent >= 0 else { throw .refused(by: errno, "\(directory) can't be opened") }
         defer { close(parent) }

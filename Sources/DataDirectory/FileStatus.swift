@@ -1,12 +1,12 @@
 import CFunctionsSystem
 
-/// What a path names, and whose it is.
+/// The type, owner and permissions of a file or directory.
 package struct FileStatus {
     private let mode: UInt32
-    /// The user's number.
+    /// The owner's user ID.
     package let owner: UInt32
 
-    /// Nil where nothing is there or it can't be looked at; `errno` tells which.
+    /// Nil if the path doesn't exist or can't be examined; `errno` has the reason.
     package init?(_ path: String) {
         var mode: UInt32 = 0
         var owner: UInt32 = 0
@@ -17,6 +17,6 @@ package struct FileStatus {
 
     package var isDirectory: Bool { mode & 0o170000 == 0o040000 }
 
-    /// Whether anybody but the owner may do anything with it.
+    /// Whether users other than the owner have any permission.
     package var isOpenToOthers: Bool { mode & 0o077 != 0 }
 }

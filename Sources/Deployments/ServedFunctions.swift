@@ -68,7 +68,7 @@ package actor ServedFunctionsMaker {
                 "the configuration sets what no bundle has",
                 metadata: ["key": "\(key)", "file": "\(configuration.places.file)"])
         }
-        if plan.entries.contains(where: { !$0.params.secrets.isEmpty }) { CoreDumps.forbid() }
+        if plan.entries.contains(where: { !$0.params.secrets.isEmpty }) { ProcessLimits.forbidCoreDumps() }
         var existing: [String: ServedFunction] = [:]
         for function in before?.functions ?? [] { existing[function.manifest.name] = function }
         let records = try await EventRecords.load(store)

@@ -68,7 +68,7 @@ package final class BundleServer: Sendable {
         self.parts = parts
         let secrets = bundle.manifest.params.filter { $0.type == .secret }.map(\.name)
         // Also those that no function which is served may read: they are in this process's environment.
-        if secrets.contains(where: { environment.variables[$0] != nil }) { CoreDumps.forbid() }
+        if secrets.contains(where: { environment.variables[$0] != nil }) { ProcessLimits.forbidCoreDumps() }
         functions = plan.functions.map { manifest in
             ServedFunction(
                 manifest: manifest,

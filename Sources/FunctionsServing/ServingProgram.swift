@@ -30,7 +30,7 @@ struct ServingProgram: Sendable {
             write("\(error)", isOnPlatform: ServingEnvironment.isOnPlatform(request.variables))
             exit(78)
         }
-        DescriptorLimit.raise()
+        ProcessLimits.raiseOpenFiles()
         let isOnPlatform = environment.isOnPlatform
         let writer =
             isOnPlatform

@@ -2,7 +2,7 @@ import DocumentModel
 import WorkerProtocol
 package import Logging
 
-/// One line of JSON a message, as Google's cloud takes them apart: severity, message, and metadata as labels.
+/// Logs in the JSON format of Google Cloud Logging, one line a message: severity, message, and metadata as labels.
 package struct CloudLogHandler: LogHandler {
     private let label: String
     private let writer: LogWriter
@@ -27,7 +27,7 @@ package struct CloudLogHandler: LogHandler {
                 event.level, "\(event.message)", all.mapValues { "\($0)" }, logger: label, time: Timestamp.now()))
     }
 
-    /// - Parameter logger: the part of the program that writes it, or the function.
+    /// - Parameter logger: the part of the program, or the function, that logs.
     static func line(
         _ level: Logger.Level, _ message: String, _ metadata: [String: String], logger: String, time: Timestamp
     ) -> String {
@@ -52,18 +52,18 @@ package struct CloudLogHandler: LogHandler {
         return String(decoding: text.bytes, as: UTF8.self)
     }
 
-    /// A line of its own by the host, for where there is no logger: before the start and where lines are lost.
+    /// Formats a line of the host for places without a logger: before the start, and the notice about dropped lines.
     package static func line(_ level: Logger.Level, _ message: String) -> String {
         line(level, message, [:], logger: "host", time: Timestamp.now())
     }
 
-    /// Cloud Logging takes 256 KiB, in which it counts what it adds itself. A line that is longer it cuts in two, and
-    /// neither is JSON.
+    /// Cloud Logging accepts 256 KiB per entry, including what it adds itself. It splits a longer line in two, of which
+    /// neither is valid JSON.
     private static let maxEntry = 240 * 1024
-    /// It takes no more.
+    /// The limit of Cloud Logging.
     private static let maxLabels = 64
 
-    /// The logger and as much of the metadata as may be, by the order of keys.
+    /// The logger's name and as much of the metadata as the limits allow, in the order of keys.
     private static func labels(
         _ metadata: [String: String], logger: String, within limit: Int
     ) -> [(key: String, value: String)] {
@@ -78,7 +78,7 @@ package struct CloudLogHandler: LogHandler {
         return labels
     }
 
-    /// Bytes of a label in JSON, with what stands around it.
+    /// The size of a label in JSON, with its quotes and punctuation.
     private static func length(_ key: String, _ value: String) -> Int {
         [key, value].reduce(6) { sum, text in
             text.utf8.reduce(sum) { sum, byte in

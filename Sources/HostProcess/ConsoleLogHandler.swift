@@ -1,7 +1,7 @@
 import DocumentModel
 package import Logging
 
-/// One line a message on standard error: time, level, part, message, metadata.
+/// Logs one line a message for people: time, level, label, message, metadata.
 package struct ConsoleLogHandler: LogHandler {
     private let label: String
     private let writer: LogWriter
@@ -21,7 +21,7 @@ package struct ConsoleLogHandler: LogHandler {
     package func log(event: LogEvent) {
         var all = metadata.merging(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { all["error"] = "\(error)" }
-        // To the millisecond, whatever the clock gives.
+        // Truncated to milliseconds.
         let now = Timestamp.now().microseconds
         let time = Timestamp(microseconds: now - now % 1000)
         var text = "\(time) \(event.level) \(label): \(Self.line("\(event.message)"))"
@@ -29,7 +29,7 @@ package struct ConsoleLogHandler: LogHandler {
         writer.write(text + "\n")
     }
 
-    /// Without line breaks or other control characters: what a function or a client says stays on its line.
+    /// Replaces line breaks and other control characters, so that a function or a client can't forge log lines.
     private static func line(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
         return String(

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// Writes log lines on a thread of its own, to standard error or wherever the log goes.
+/// Writes log lines to standard error, or another file, on a thread of its own.
 ///
-/// Whoever logs never waits for whoever reads the log: lines beyond the bound are dropped, and counted.
+/// Logging never blocks on a slow reader of the log: lines beyond the limit are dropped and counted.
 ///
-/// `@unchecked Sendable`: `condition` is held wherever the variables are touched.
+/// `@unchecked Sendable`: `condition` protects all variables.
 package final class LogWriter: @unchecked Sendable {
     private static let maxPendingBytes = 4 * 1024 * 1024
 
@@ -15,7 +15,7 @@ package final class LogWriter: @unchecked Sendable {
     private var dropped = 0
     private var isWriting = false
 
-    /// - Parameter notice: the line that says how many lines were dropped, in the form of the others.
+    /// - Parameter notice: formats the line that says how many lines were dropped.
     package init(
         to destination: FileHandle = .standardError,
         notice: @escaping @Sendable (_ dropped: Int) -> String = { "\(LogWriter.message(dropped: $0))\n" }
@@ -25,7 +25,7 @@ package final class LogWriter: @unchecked Sendable {
     }
 
     package static func message(dropped: Int) -> String {
-        "\(dropped) log lines were dropped: nobody reads them fast enough"
+        "\(dropped) log lines were dropped: the log is not read fast enough"
     }
 
     package func start() {
@@ -49,7 +49,7 @@ package final class LogWriter: @unchecked Sendable {
         condition.signal()
     }
 
-    /// Waits until everything is written, for a second at the most.
+    /// Waits until all lines are written, for at most a second.
     package func flush() {
         let deadline = Date(timeIntervalSinceNow: 1)
         condition.lock()
@@ -67,7 +67,7 @@ package final class LogWriter: @unchecked Sendable {
             pending = Data()
             isWriting = true
             condition.unlock()
-            // Where nobody reads it the log is lost, and nothing else.
+            // If the log can't be written, its lines are lost and the host goes on.
             try? destination.write(contentsOf: lines)
             condition.lock()
             isWriting = false

@@ -35,7 +35,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         // A closed output pipe must not end the process.
         signal(SIGPIPE, SIG_IGN)
-        DescriptorLimit.raise()
+        ProcessLimits.raiseOpenFiles()
         let writer = LogWriter()
         writer.start()
         defer { writer.flush() }

@@ -18,7 +18,7 @@ struct DataDirectoryTests {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func aNewDirectoryIsMadeForItsOwnerAlone() throws {
+    @Test func aNewDirectoryIsAccessibleOnlyToItsOwner() throws {
         let temporary = try TemporaryDirectory()
         let path = temporary.file("a/b")
         let directory = try DataDirectory.open(path)
@@ -27,7 +27,7 @@ struct DataDirectoryTests {
         #expect(try String(contentsOfFile: directory.file("version"), encoding: .utf8) == "1\n")
     }
 
-    @Test func anOpenDirectoryIsClosedToOthers() throws {
+    @Test func anExistingDirectoryIsRestrictedToItsOwner() throws {
         let temporary = try TemporaryDirectory()
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: temporary.path)
         let directory = try DataDirectory.open(temporary.path)
@@ -35,43 +35,43 @@ struct DataDirectoryTests {
         #expect(try permissions(temporary.path) == 0o700)
     }
 
-    @Test func aSecondHostIsRefusedUntilTheFirstCloses() throws {
+    @Test func aSecondHostIsRejectedUntilTheFirstCloses() throws {
         let temporary = try TemporaryDirectory()
         let first = try DataDirectory.open(temporary.path)
         let pid = ProcessInfo.processInfo.processIdentifier
         #expect(
             refusal(temporary.path)
-                == "another host, process \(pid), has the data directory \(temporary.path); "
+                == "another host, process \(pid), uses the data directory \(temporary.path); "
                 + "stop it or name another directory")
         first.close()
         first.close()
         #expect(refusal(temporary.path) == nil)
     }
 
-    @Test func aNewerFormatIsRefused() throws {
+    @Test func aNewerFormatIsRejected() throws {
         let temporary = try TemporaryDirectory()
         try temporary.write("version", "7\n")
         #expect(
             refusal(temporary.path)
-                == "the data directory \(temporary.path) is of format 7, written by a newer functions-host; this one "
-                + "knows format 1 and older")
+                == "the data directory \(temporary.path) has format 7, written by a newer functions-host; "
+                + "this one supports formats up to 1")
         #expect(try String(contentsOfFile: temporary.file("version"), encoding: .utf8) == "7\n")
     }
 
     @Test(arguments: ["", "x", "0", "-1", "1 2"])
-    func aVersionThatIsNoNumberIsRefused(text: String) throws {
+    func aVersionThatIsNotANumberIsRejected(text: String) throws {
         let temporary = try TemporaryDirectory()
         try temporary.write("version", text)
-        #expect(refusal(temporary.path)?.contains("holds no format number") == true)
+        #expect(refusal(temporary.path)?.contains("contains no format number") == true)
     }
 
-    @Test func anOlderFormatIsMigratedStepByStepAndGoesOnAfterAFailure() throws {
-        struct Refused: Error {}
+    @Test func migrationsRunInOrderAndContinueAfterAFailure() throws {
+        struct Failed: Error {}
         let temporary = try TemporaryDirectory()
         try DataDirectory.open(temporary.path).close()
         let steps = Mutex<[String]>([])
         let first = DataDirectory.Migration("first") { _ in steps.withLock { $0.append("first") } }
-        let failing = DataDirectory.Migration("second") { _ in throw Refused() }
+        let failing = DataDirectory.Migration("second") { _ in throw Failed() }
         let second = DataDirectory.Migration("second") { _ in steps.withLock { $0.append("second") } }
         #expect(refusal(temporary.path, migrations: [first, failing])?.contains("to format 3 (second)") == true)
         #expect(try String(contentsOfFile: temporary.file("version"), encoding: .utf8) == "2\n")
@@ -80,21 +80,21 @@ struct DataDirectoryTests {
         #expect(try String(contentsOfFile: temporary.file("version"), encoding: .utf8) == "3\n")
     }
 
-    @Test func aDirectoryOfSomethingElseIsRefused() throws {
+    @Test func aDirectoryOfOtherFilesIsRejected() throws {
         let temporary = try TemporaryDirectory()
         try temporary.write("holiday.jpg", "")
         try temporary.write(".gitignore", "*")
-        #expect(refusal(temporary.path)?.contains("it holds \"holiday.jpg\" and no version") == true)
+        #expect(refusal(temporary.path)?.contains("it contains \"holiday.jpg\" and no version") == true)
     }
 
-    @Test func aFileIsNoDataDirectory() throws {
+    @Test func aFileIsRejected() throws {
         let temporary = try TemporaryDirectory()
         let file = try temporary.write("data", "")
         #expect(refusal(file) == "\(file) is a file; name a directory for the data")
         #expect(refusal(file + "/below")?.hasSuffix("Not a directory") == true)
     }
 
-    @Test func aSymbolicLinkInPlaceOfTheLockIsNotFollowed() throws {
+    @Test func aSymbolicLinkInsteadOfTheLockIsNotFollowed() throws {
         let temporary = try TemporaryDirectory()
         let data = temporary.file("data")
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
@@ -104,7 +104,7 @@ struct DataDirectoryTests {
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
     }
 
-    @Test func anEphemeralDirectoryGoesWhenItIsClosed() throws {
+    @Test func anEphemeralDirectoryIsDeletedWhenItIsClosed() throws {
         let directory = try DataDirectory.ephemeral()
         #expect(try permissions(directory.path) == 0o700)
         try Data("x".utf8).write(to: URL(fileURLWithPath: directory.file("x")))

@@ -10,13 +10,13 @@ import Testing
         (Logger.Level.trace, "DEBUG"), (.info, "INFO"), (.notice, "NOTICE"), (.warning, "WARNING"), (.error, "ERROR"),
         (.critical, "CRITICAL"),
     ])
-    func severitiesAreTheClouds(level: Logger.Level, severity: String) throws {
+    func severitiesAreThoseOfCloudLogging(level: Logger.Level, severity: String) throws {
         let line = CloudLogHandler.line(level, "m", [:], logger: "host", time: Timestamp(microseconds: 0))
         let node = try JSONParser.parse(Array(line.utf8.dropLast()))
         #expect(node["severity"]?.text == severity)
     }
 
-    @Test func whatIsSaidStaysInItsLine() throws {
+    @Test func messagesAreEscapedToOneLine() throws {
         let line = CloudLogHandler.line(
             .info, "two\nlines \u{1} \"é\"", ["a.b": "\\", "logger": "its own"], logger: "host",
             time: Timestamp(microseconds: 1_500_000))
@@ -28,9 +28,9 @@ import Testing
         #expect(node["logging.googleapis.com/labels"]?["logger"]?.text == "its own")
     }
 
-    /// What is longer would be cut in two, and neither half be JSON.
+    /// Cloud Logging would split a longer line in two, of which neither is valid JSON.
     @Test(arguments: ["x", "\u{1}", "\"", "é"])
-    func anEntryIsWholeAndWithinTheCloudsBounds(character: String) throws {
+    func anEntryIsCompleteAndWithinTheLimits(character: String) throws {
         let text = String(repeating: character, count: 16_384)
         let metadata = Dictionary(uniqueKeysWithValues: (0..<100).map { ("key\($0)", $0 % 2 == 0 ? text : "short") })
         for metadata in [metadata, metadata.mapValues { _ in "short" }] {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func whatIsToldWithoutALoggerIsJSONToo() throws {
+    @Test func lineWithoutALoggerIsJSON() throws {
         let node = try JSONParser.parse(Array(CloudLogHandler.line(.warning, "lost").utf8.dropLast()))
         #expect(node["severity"]?.text == "WARNING")
         #expect(node["message"]?.text == "lost")

@@ -1,0 +1,30 @@
+import CFunctionsSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The operating system's limits of the host's process.
+package enum ProcessLimits {
+    /// Raises the limit of open files to the maximum that the system allows, so that it bounds neither connections nor
+    /// workers.
+    package static func raiseOpenFiles() {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(resource, &limit)
+    }
+
+    /// Disables core dumps of the host and of workers that it starts, because their memory contains secrets. Workers,
+    /// which run as the same user, can't read the host's memory and environment afterwards either.
+    package static func forbidCoreDumps() { functions_forbid_core_dumps() }
+}

@@ -49,7 +49,7 @@ package final class ControlServer: Service {
                     let application = Application(
                         responder: responder,
                         configuration: .init(address: .unixDomainSocket(path: address), serverName: nil),
-                        onServerRunning: { [socket] _ in socket.closeToOthers() },
+                        onServerRunning: { [socket] _ in socket.restrictToOwner() },
                         eventLoopGroupProvider: .shared(group), logger: libraryLogger)
                     try await withThrowingTaskGroup { tasks in
                         tasks.addTask { try await application.run() }

@@ -112,7 +112,7 @@ package struct DeliveryService: Sendable {
         _ filter: DeliveryFilter, after text: String?, limit: Int,
         where isWanted: (Delivery, DeliveryFilter.State) -> Bool
     ) async throws(DocumentError) -> (found: [Found], next: String?) {
-        var cursor = DeliveryCursor(areDead: !filter.includesLiving)
+        var cursor = DeliveryCursor(areDead: !filter.includesOpen)
         if let text { cursor = try DeliveryCursor(text) }
         let youngest = filter.olderThan.map { now().microseconds - Int64($0) * 1_000_000 } ?? .max
         var found: [Found] = []

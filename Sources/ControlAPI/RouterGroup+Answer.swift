@@ -15,7 +15,7 @@ extension RouterGroup where Context == BasicRequestContext {
             let status: HTTPResponse.Status
             let line: [UInt8]
             do {
-                line = try ControlAnswer.line(try await body(try ControlParameters(query: request.uri.query)))
+                line = try ControlResponse.line(try await body(try ControlParameters(query: request.uri.query)))
                 status = .ok
             } catch {
                 line = DataWire.line(error as? DocumentError ?? DocumentError(.internal, "it failed: \(error)"))

@@ -14,14 +14,14 @@ import Synchronization
     import Darwin
 #endif
 
-/// A command's connection to the host that has a data directory. One request each.
+/// A command's connection to the host that runs on a data directory, for one request.
 package struct ControlClient: Sendable {
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
     private let connection: Connection
 
-    /// - Returns: nil where no host listens there.
-    /// - Throws: where it can't be told.
+    /// Connects to the host; nil if no host runs on the directory.
+    /// - Throws: if it is unknown whether a host runs.
     package init?(directory: String) async throws {
         let connection = try await Self.connect(directory) { channel in
             try channel.pipeline.syncOperations.addHTTPClientHandlers()
@@ -31,7 +31,7 @@ package struct ControlClient: Sendable {
         self.connection = connection
     }
 
-    /// Whether a host listens there.
+    /// Whether a host runs on the directory.
     package static func isListening(_ directory: String) async throws -> Bool {
         guard let channel = try await connect(directory, { $0 }) else { return false }
         try? await channel.close()
@@ -51,22 +51,22 @@ package struct ControlClient: Sendable {
         } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
             return nil
         } catch let error as DataDirectoryError {
-            // No directory, no host.
+            // Without a directory there is no host.
             guard FileStatus(directory) != nil else { return nil }
             throw error
         }
     }
 
-    /// Sends a request and hands over the lines of its answer.
+    /// Sends a request and passes each line of the response to `onLine`.
     ///
     /// - Parameters:
-    ///   - path: below the version, with its query.
-    ///   - input: the request's body; nil for none.
-    /// - Throws: what `tell` throws, `unavailable` where the host breaks off, or `unimplemented` where it doesn't know the
-    ///   path.
+    ///   - path: the path below the version, with its query.
+    ///   - input: the request's body; nil if it has none.
+    /// - Throws: any error of `onLine`, `unavailable` if the connection is lost, or `unimplemented` if the host doesn't
+    ///   know the path.
     func exchange(
         _ path: String, input: (some AsyncSequence<[UInt8], any Error> & Sendable)?,
-        tell: ([UInt8]) async throws -> Void
+        onLine: ([UInt8]) async throws -> Void
     ) async throws {
         let head = HTTPRequestHead(
             version: .http1_1, method: .POST, uri: "/\(ControlRequest.version)/\(path)",
@@ -77,26 +77,26 @@ package struct ControlClient: Sendable {
         let failure = InputFailure()
         do {
             try await connection.executeThenClose { inbound, outbound in
-                // What is still to be sent is of no use once the answer is there.
+                // Sending is cancelled once the response is complete.
                 async let _ = Self.send(head, input, over: outbound) { error in
                     failure.error.withLock { $0 = error }
                     connection.channel.close(promise: nil)
                 }
-                try await Self.lines(of: inbound, tell)
+                try await Self.lines(of: inbound, onLine)
             }
         } catch {
             if let cause = failure.error.withLock({ $0 }) { throw cause }
             guard let error = error as? IOError else { throw error }
-            throw DocumentError(.unavailable, "the running host broke off: \(error)")
+            throw DocumentError(.unavailable, "the connection to the running host was lost: \(error)")
         }
     }
 
-    /// Has the host do something with the data.
+    /// Sends a data command to the host.
     ///
-    /// - Throws: `DocumentError` as the host says it, or as `unavailable` where the host ends or isn't understood.
+    /// - Throws: the host's `DocumentError`, or `unavailable` if the connection is lost.
     package func perform(
         _ request: DataRequest, input: some AsyncSequence<[UInt8], any Error> & Sendable,
-        tell: (DataEvent) async throws -> Void
+        onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         let sendsInput = if case .importDocuments = request { true } else { false }
         let isExport = if case .export = request { true } else { false }
@@ -108,18 +108,18 @@ package struct ControlClient: Sendable {
             case .outcome(let found): outcome = found
             case .event(let event):
                 if isExport { exported.note(line) }
-                try await tell(event)
+                try await onEvent(event)
             }
         }
         if isExport { outcome = exported.outcome }
-        guard let outcome else { throw Self.brokeOff }
+        guard let outcome else { throw Self.connectionLost }
         return outcome
     }
 
-    static let brokeOff = DocumentError(
-        .unavailable, "the running host broke off before it was done; look at its log")
+    static let connectionLost = DocumentError(
+        .unavailable, "the connection to the running host was lost before the command was done; see its log")
 
-    /// - Parameter failed: told where the input can't be read.
+    /// - Parameter failed: called if the input can't be read.
     private static func send(
         _ head: HTTPRequestHead, _ input: (some AsyncSequence<[UInt8], any Error> & Sendable)?,
         over outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>, failed: (any Error) -> Void
@@ -142,7 +142,7 @@ package struct ControlClient: Sendable {
     }
 
     private static func lines(
-        of inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, _ tell: ([UInt8]) async throws -> Void
+        of inbound: NIOAsyncChannelInboundStream<HTTPClientResponsePart>, _ onLine: ([UInt8]) async throws -> Void
     ) async throws {
         var lines = LineBuffer()
         for try await part in inbound {
@@ -150,24 +150,24 @@ package struct ControlClient: Sendable {
             case .head(let head):
                 guard head.status != .notFound else {
                     throw DocumentError(
-                        .unimplemented, "the running host is of another version, which doesn't know this command")
+                        .unimplemented, "the running host has another version, which doesn't know this command")
                 }
             case .body(let piece):
                 lines.append(piece.readableBytesView)
-                while let line = try lines.next() { try await tell(line) }
+                while let line = try lines.next() { try await onLine(line) }
             case .end: return
             }
         }
-        throw brokeOff
+        throw connectionLost
     }
 }
 
-/// Why what was to be sent could not be read.
+/// The error that reading the request's input failed with.
 private final class InputFailure: Sendable {
     let error = Mutex<(any Error)?>(nil)
 }
 
-/// Knows of an export's lines whether the last one has come.
+/// Detects the last line of an export.
 private struct ExportTail {
     private(set) var outcome: DataOutcome?
 

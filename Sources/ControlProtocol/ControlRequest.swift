@@ -1,8 +1,8 @@
 import TextFormats
 
-/// What a command asks the running host: a verb of a topic, with parameters.
+/// A command's request to the running host: a topic, a verb and parameters, such as `deliveries/list?state=dead`.
 package struct ControlRequest: Hashable, Sendable {
-    /// The first part of each path, so that a host and a command of versions that don't understand each other say so.
+    /// The first segment of each path. It lets a host and a command of incompatible versions detect each other.
     package static let version = "v1"
 
     package var topic: String
@@ -19,7 +19,7 @@ package struct ControlRequest: Hashable, Sendable {
         self.verb = verb
     }
 
-    /// Adds a parameter. One name may come more than once; nil adds nothing.
+    /// Adds a parameter. The same name can be added several times; nil adds nothing.
     package mutating func add(_ name: String, _ value: String?) {
         if let value { parameters.append(Parameter(name: name, value: value)) }
     }

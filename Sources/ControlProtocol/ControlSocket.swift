@@ -8,11 +8,11 @@ import DataDirectory
     import Darwin
 #endif
 
-/// The Unix socket in a data directory over which commands talk to the host that has it.
+/// The Unix socket in a data directory, over which commands talk to the host that runs on it.
 ///
-/// The directory is closed to everybody but its owner, and the socket is too.
+/// Only the owner of the directory can access it and the socket.
 package struct ControlSocket: Sendable {
-    /// What fits into a socket's address on all systems, with its end.
+    /// The length of a socket's path on all systems, without the terminating zero.
     private static let maxAddressBytes = 103
 
     package let directory: String
@@ -22,10 +22,11 @@ package struct ControlSocket: Sendable {
     }
     package var path: String { directory + "/control.sock" }
 
-    /// Runs the body with an address of the socket. One that is too long for an address is reached through the open
-    /// directory, which Linux gives a short name.
+    /// Runs the body with the socket's address. If the path is too long for an address, Linux reaches the socket
+    /// through `/proc/self/fd` and the open directory.
     ///
-    /// - Throws: a sentence where that isn't possible, or what the body throws.
+    /// - Throws: an error whose description is a sentence for the operator if the path is too long on this system, or
+    ///   any error of the body.
     package func withAddress<Result: Sendable>(_ body: (String) async throws -> Result) async throws -> Result {
         guard path.utf8.count > Self.maxAddressBytes else { return try await body(path) }
         #if os(Linux)
@@ -37,13 +38,13 @@ package struct ControlSocket: Sendable {
             return try await body("/proc/self/fd/\(descriptor)/control.sock")
         #else
             throw HostError(
-                "the path \(path) is longer than the \(Self.maxAddressBytes) bytes that a socket's can have; name a data "
-                    + "directory with a shorter path")
+                "the socket path \(path) is longer than \(Self.maxAddressBytes) bytes, the limit; "
+                    + "choose a data directory with a shorter path")
         #endif
     }
 
-    /// Removes what a host that was killed has left. Only for who has the directory's lock.
+    /// Removes the socket, also one that a killed host has left. The caller must have the directory's lock.
     package func remove() { unlink(path) }
 
-    package func closeToOthers() { chmod(path, 0o600) }
+    package func restrictToOwner() { chmod(path, 0o600) }
 }

@@ -1,27 +1,27 @@
 package import DocumentModel
 
-/// Something that is done with the data as a whole.
+/// An operation on all data, such as a backup.
 package enum DataRequest: Hashable, Sendable {
-    /// - Parameter file: absolute; written by whoever has the store open.
+    /// - Parameter file: an absolute path. The process that has the store open writes the file.
     case backUp(file: String, replacing: Bool)
     case export([CollectionPath])
-    /// - Parameter clearing: whether all documents go first.
+    /// - Parameter clearing: whether all documents are deleted first.
     case importDocuments(clearing: Bool)
     case check(repairing: Bool)
     case compact(whole: Bool)
     case clear
 }
 
-/// What is told while it is done.
+/// An event during a ``DataRequest``.
 package enum DataEvent: Hashable, Sendable {
     case progress(done: Int, total: Int?)
-    /// What a check found.
+    /// A problem that a check found.
     case problem(String)
-    /// Whole lines of an export.
+    /// Complete lines of an export.
     case lines([UInt8])
 }
 
-/// What came of it, by name.
+/// The result of a ``DataRequest``: numbers by name.
 package struct DataOutcome: Hashable, Sendable {
     package var numbers: [String: Int]
 

@@ -2,8 +2,8 @@ package import DocumentModel
 import HostJSON
 import TextFormats
 
-/// How the `data` commands are spoken over the control socket: the request as a path with its query, the answer as
-/// lines of JSON. What an export is made of goes as it is.
+/// The format of `data` commands on the control socket: the request is a path with a query, the response is lines of
+/// JSON. An export's lines are sent unchanged.
 package enum DataWire {
     // MARK: Requests
 
@@ -21,7 +21,7 @@ package enum DataWire {
         return "data/\(verb)" + (query.isEmpty ? "" : "?\(query)")
     }
 
-    /// - Throws: `invalidArgument` for what this host doesn't know.
+    /// - Throws: `invalidArgument` if this host doesn't know the request.
     package static func request(_ verb: String, query: String?) throws(DocumentError) -> DataRequest {
         let parameters = try ControlParameters(query: query)
         switch verb {
@@ -42,9 +42,9 @@ package enum DataWire {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// What a line says.
+    /// The content of a line.
     enum Line: Equatable {
         case event(DataEvent)
         case outcome(DataOutcome)
@@ -89,8 +89,8 @@ package enum DataWire {
         return text.bytes
     }
 
-    /// - Parameter isExport: then a line that isn't an error is the export's.
-    /// - Throws: `internal` for a line that no host of this version writes.
+    /// - Parameter isExport: whether each line that isn't an error belongs to an export.
+    /// - Throws: `internal` if no host of this version writes such a line.
     static func read(_ line: [UInt8], isExport: Bool) throws(DocumentError) -> Line {
         if let error = try error(line) { return .error(error) }
         if isExport { return .event(.lines(line + [UInt8(ascii: "\n")])) }
@@ -107,11 +107,11 @@ package enum DataWire {
             }
             throw root.problem("an unknown line")
         } catch {
-            throw DocumentError(.internal, "the host's answer can't be read: \(error.message)")
+            throw DocumentError(.internal, "the host's response can't be decoded: \(error.message)")
         }
     }
 
-    /// The error that a line tells; nil where it tells something else.
+    /// The error in a line; nil if the line contains something else.
     static func error(_ line: [UInt8]) throws(DocumentError) -> DocumentError? {
         guard line.starts(with: "{\"error\":".utf8) else { return nil }
         do throws(JSONProblem) {
@@ -120,7 +120,7 @@ package enum DataWire {
             let known = (0...UInt8.max).lazy.compactMap(StatusCode.init(rawValue:)).first { $0.wireName == status }
             return DocumentError(known ?? .unknown, try error?["message"]?.string() ?? "")
         } catch {
-            throw DocumentError(.internal, "the host's answer can't be read: \(error.message)")
+            throw DocumentError(.internal, "the host's response can't be decoded: \(error.message)")
         }
     }
 

@@ -1,23 +1,23 @@
 package import DocumentModel
 import DocumentStore
 
-/// Which deliveries an operator means.
+/// Selects deliveries for an operator's command.
 package struct DeliveryFilter: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
-        /// To be told at a time, or as soon as may be.
+        /// Due at some time, or as soon as possible.
         case pending
-        /// Behind an earlier change of the same document.
+        /// Waits until an earlier change of the same document was delivered.
         case waiting
-        /// A handler is at it.
+        /// A handler is running.
         case running
-        /// Given up, and kept.
+        /// Dead-lettered.
         case dead
     }
 
     package var function: String?
-    /// Nil for all.
+    /// Nil selects all states.
     package var states: Set<State>?
-    /// Since their events, in seconds.
+    /// The minimum time since the event, in seconds.
     package var olderThan: Int?
 
     package init(function: String? = nil, states: Set<State>? = nil, olderThan: Int? = nil) {
@@ -28,8 +28,8 @@ package struct DeliveryFilter: Hashable, Sendable {
 
     package func includes(_ state: State) -> Bool { states?.contains(state) ?? true }
 
-    /// Whether any state is meant but that of dead letters.
-    package var includesLiving: Bool { states.map { $0 != [.dead] } ?? true }
+    /// Whether the filter selects deliveries that are not dead letters.
+    package var includesOpen: Bool { states.map { $0 != [.dead] } ?? true }
 }
 
 extension DeliveryFilter {
@@ -39,13 +39,13 @@ extension DeliveryFilter {
         request.add("older-than", olderThan.map { "\($0)" })
     }
 
-    /// - Throws: `invalidArgument` for what this host doesn't know.
+    /// - Throws: `invalidArgument` if this host doesn't know a state.
     package init(_ parameters: ControlParameters) throws(DocumentError) {
         function = parameters["function"]
         var states: Set<State> = []
         for text in parameters.all("state") {
             guard let state = State(rawValue: text) else {
-                throw .invalidArgument("there is no state \(text) of a delivery")
+                throw .invalidArgument("a delivery has no state \(text)")
             }
             states.insert(state)
         }
@@ -54,10 +54,10 @@ extension DeliveryFilter {
     }
 }
 
-/// How far a walk through the outbox has come: through what is to be done first, and then through the dead letters.
+/// A position in a scan of the outbox, which covers the deliveries to be done first and then the dead letters.
 package struct DeliveryCursor: Hashable, Sendable {
     package var areDead: Bool
-    /// Nil at the beginning.
+    /// The last scanned delivery; nil at the beginning.
     package var last: DeliveryID?
 
     package var text: String {
@@ -70,16 +70,16 @@ package struct DeliveryCursor: Hashable, Sendable {
         self.last = last
     }
 
-    /// - Throws: `invalidArgument` for what no answer has held.
+    /// - Throws: `invalidArgument` if the text is not from a response's `next`.
     package init(_ text: String) throws(DocumentError) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let kind = parts.first, kind == "dead" || kind == "living" else {
-            throw .invalidArgument("\"\(text)\" is no place in the outbox")
+            throw .invalidArgument("\"\(text)\" is not a position in the outbox")
         }
         areDead = kind == "dead"
         guard parts.count > 1 else { return }
         guard parts.count == 3, let event = EventID(parts[2]) else {
-            throw .invalidArgument("\"\(text)\" is no place in the outbox")
+            throw .invalidArgument("\"\(text)\" is not a position in the outbox")
         }
         last = DeliveryID(event: event, function: String(parts[1]))
     }

@@ -1,6 +1,6 @@
 package import HostJSON
 
-/// What an operator is told of a delivery. Times are RFC 3339.
+/// A delivery as operators see it. Times are RFC 3339.
 package struct DeliveryReport: Codable, Hashable, Sendable {
     package var function: String
     /// The event's id.
@@ -11,11 +11,11 @@ package struct DeliveryReport: Codable, Hashable, Sendable {
     package var created: String
     /// Seconds since then.
     package var age: Int
-    /// When it is told next, or was to be; of a pending one.
+    /// When the next attempt is or was due, if the delivery is pending.
     package var due: String?
-    /// When it was given up; of a dead one.
+    /// When it was dead-lettered.
     package var died: String?
-    /// Failed tries: all, and those that a handler answered.
+    /// The number of failed attempts, and of those that reached a handler.
     package var tries: Int
     package var executions: Int
     package var firstTry: String?
@@ -48,7 +48,7 @@ package struct DeliveryReport: Codable, Hashable, Sendable {
 /// A page of deliveries.
 package struct DeliveryListing: Codable, Hashable, Sendable {
     package var deliveries: [DeliveryReport]
-    /// Where to go on; nil at the end.
+    /// The cursor of the next page; nil on the last one.
     package var next: String?
 
     package init(deliveries: [DeliveryReport] = [], next: String? = nil) {
@@ -57,7 +57,7 @@ package struct DeliveryListing: Codable, Hashable, Sendable {
     }
 }
 
-/// One delivery with all that its function is told.
+/// A delivery with its event.
 package struct DeliveryDetails: Codable, Hashable, Sendable {
     package var delivery: DeliveryReport
     package var event: EventReport
@@ -68,11 +68,11 @@ package struct DeliveryDetails: Codable, Hashable, Sendable {
     }
 }
 
-/// What a page of work by hand came to.
+/// The result of one page of a manual retry or drop.
 package struct DeliveryChange: Codable, Hashable, Sendable {
-    /// Deliveries that were changed, or that would be.
+    /// The number of deliveries that were changed, or would be.
     package var count: Int
-    /// Where to go on; nil at the end.
+    /// The cursor of the next page; nil on the last one.
     package var next: String?
 
     package init(count: Int = 0, next: String? = nil) {
@@ -81,7 +81,7 @@ package struct DeliveryChange: Codable, Hashable, Sendable {
     }
 }
 
-/// An event as it is shown.
+/// An event as operators see it.
 package struct EventReport: Codable, Hashable, Sendable {
     package struct Auth: Codable, Hashable, Sendable {
         package var type: String
@@ -90,7 +90,7 @@ package struct EventReport: Codable, Hashable, Sendable {
 
     package struct Document: Codable, Hashable, Sendable {
         package var path: String
-        /// As Firestore's JSON has a document; nil where there is none.
+        /// The document in Firestore's JSON; nil if it didn't exist.
         package var before: JSONTree?
         package var after: JSONTree?
     }
@@ -122,7 +122,7 @@ package struct EventReport: Codable, Hashable, Sendable {
         package var data: Payload
     }
 
-    /// Bytes: as text where they are one.
+    /// Bytes, as text if they are valid UTF-8.
     package struct Payload: Codable, Hashable, Sendable {
         package var text: String?
         package var base64: String?
@@ -131,9 +131,9 @@ package struct EventReport: Codable, Hashable, Sendable {
     package var id: String
     package var time: String
     package var auth: Auth
-    /// The functions whose handling of events led here, the first one first.
+    /// The functions whose event handling led to this event, in order.
     package var chain: [String]
-    // One of these.
+    // Exactly one of these is set.
     package var document: Document?
     package var schedule: Schedule?
     package var task: Task?

@@ -1,22 +1,22 @@
-/// How the deliveries of each function go. Numbers of handlers are those since the host started, and are nil where no
-/// host runs.
+/// Statistics of each function's deliveries. The counters of attempts start at the host's start and are nil if no host
+/// runs.
 package struct DeliveryStatistics: Codable, Hashable, Sendable {
     package struct Function: Codable, Hashable, Sendable {
         package var name: String
         /// Whether the running host serves it.
         package var isServed: Bool?
-        /// `paused`, `everythingPaused` or `budgetUsedUp`; nil where it goes.
+        /// `paused`, `everythingPaused` or `budgetUsedUp`; nil if the function isn't paused.
         package var paused: String?
         package var pending: Int
         package var dead: Int
-        /// Seconds since the oldest event that is pending.
+        /// The age of the oldest pending event, in seconds.
         package var oldestAge: Int?
         package var inFlight: Int?
         package var tries: Int?
         package var failures: Int?
         package var deadLetters: Int?
         package var dropped: Int?
-        /// Seconds from when a delivery was due to the start of its handler, no more than this.
+        /// Upper bounds of the seconds from when a delivery was due to the start of its handler.
         package var latencyP50: Double?
         package var latencyP99: Double?
 

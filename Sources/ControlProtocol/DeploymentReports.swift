@@ -1,14 +1,15 @@
-/// What a deployment would change, as a command is told it.
+/// What a deployment would change.
 package struct DeploymentPlan: Codable, Equatable, Sendable {
     package var bundle: String
     package var release: String
     package var checksum: String
     package var size: Int
-    /// The release that was deployed last; nil where none was.
+    /// The deployed release; nil if there is none.
     package var current: String?
-    /// What is served: `local…` as it is built, which `serve --local` prefers to what was deployed; nil where nothing is.
+    /// The served release; `local…` for a local build, which `serve --local` prefers to the deployed release; nil if
+    /// the bundle isn't served.
     package var served: String?
-    /// How many functions all bundles would have.
+    /// The number of functions that all bundles together would have.
     package var functions: Int
     package var difference: ReleaseDifference
 
@@ -28,22 +29,22 @@ package struct DeploymentPlan: Codable, Equatable, Sendable {
 
     package var isServedAlready: Bool { served == release }
 
-    /// What the release comes in place of, in words.
-    package var place: String {
+    /// The end of a sentence that says which release is replaced.
+    package var replacementText: String {
         guard let served else { return ", its first" }
-        return served == current ? " in place of \(served)" : " in place of what is built"
+        return served == current ? ", replaces \(served)" : ", replaces the local build"
     }
 }
 
-/// The releases of all bundles, and what happened to them.
+/// The releases of all bundles and the history of deployments.
 package struct ReleaseListing: Codable, Equatable, Sendable {
     package struct Bundle: Codable, Equatable, Sendable {
         package var name: String
-        /// The release that was deployed last; nil where the bundle is served as it is built.
+        /// The deployed release; nil if a local build is served.
         package var current: String?
-        /// What is served: `local…` as it is built, nil where nothing is.
+        /// The served release; `local…` for a local build; nil if the bundle isn't served.
         package var served: String?
-        /// Those that were served and are kept, the oldest first.
+        /// The kept releases that were ever served, the oldest first.
         package var releases: [Release]
 
         package init(name: String, current: String? = nil, served: String? = nil, releases: [Release]) {
@@ -80,7 +81,7 @@ package struct ReleaseListing: Codable, Equatable, Sendable {
     }
 
     package var bundles: [Bundle]
-    /// The latest last.
+    /// In order of time.
     package var history: [ReleaseEvent]
 
     package init(bundles: [Bundle], history: [ReleaseEvent]) {

@@ -40,7 +40,7 @@ extension JSONTree {
     init(_ document: Document, in database: DatabaseID) {
         var text = JSONText()
         text.document(document, in: database)
-        // What was just written is JSON.
+        // The text was just written, so it is valid JSON.
         self = (try? JSONParser.parse(text.bytes)).map { JSONTree($0) } ?? .null
     }
 }

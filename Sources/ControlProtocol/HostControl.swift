@@ -1,25 +1,25 @@
-/// The running host of a data directory, as its commands reach it.
+/// Sends commands to the host that runs on a data directory.
 package struct HostControl: Sendable {
     private let directory: String
 
     /// - Parameter directory: the data directory.
     package init(_ directory: String) { self.directory = directory }
 
-    /// Asks for one answer.
+    /// Sends a request that has a single result.
     ///
-    /// - Throws: ``NoRunningHost``, or `DocumentError` as the host says it.
+    /// - Throws: ``NoRunningHost``, or the host's `DocumentError`.
     package func ask<Answer: Decodable>(_ request: ControlRequest, as type: Answer.Type) async throws -> Answer {
         guard let client = try await ControlClient(directory: directory) else { throw NoRunningHost(directory) }
         var answer: Answer?
-        try await client.exchange(request.path, input: nil as EmptyPieces?) { line in
-            answer = try ControlAnswer.read(line, as: type)
+        try await client.exchange(request.path, input: nil as EmptyInput?) { line in
+            answer = try ControlResponse.read(line, as: type)
         }
-        guard let answer else { throw ControlClient.brokeOff }
+        guard let answer else { throw ControlClient.connectionLost }
         return answer
     }
 }
 
-/// That a command needs a running host, and none has the data directory.
+/// The error of a command that needs a running host if no host runs on the data directory.
 package struct NoRunningHost: Error, CustomStringConvertible {
     private let directory: String
 
@@ -31,8 +31,8 @@ package struct NoRunningHost: Error, CustomStringConvertible {
     }
 }
 
-/// The input of a request that has none.
-struct EmptyPieces: AsyncSequence, Sendable {
+/// The input of a request without a body.
+struct EmptyInput: AsyncSequence, Sendable {
     typealias Failure = any Error
 
     struct AsyncIterator: AsyncIteratorProtocol {

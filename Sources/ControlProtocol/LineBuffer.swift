@@ -1,13 +1,13 @@
 package import DocumentModel
 
-/// Cuts what comes in pieces into lines.
+/// Splits a stream of byte chunks into lines.
 package struct LineBuffer {
-    /// What the largest document can become as JSON, and more.
+    /// More than the largest document needs as JSON.
     package static let maxExportLineBytes = 64 * 1024 * 1024
 
     private var bytes: [UInt8] = []
     private var start = 0
-    /// Where the search for the next end goes on.
+    /// Where the search for the next line break continues.
     private var searched = 0
     private let maxLineBytes: Int
 
@@ -22,14 +22,14 @@ package struct LineBuffer {
         bytes += piece
     }
 
-    /// The next whole line, without its end; nil where more has to come.
+    /// The next complete line without its line break; nil if more bytes are needed.
     ///
-    /// - Throws: `invalidArgument` where a line is longer than any can be.
+    /// - Throws: `invalidArgument` if a line exceeds the limit.
     package mutating func next() throws(DocumentError) -> [UInt8]? {
         guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
             searched = bytes.count
             guard bytes.count - start <= maxLineBytes else {
-                throw .invalidArgument("a line has more than \(maxLineBytes) bytes; this is no export")
+                throw .invalidArgument("a line has more than \(maxLineBytes) bytes; this is not an export")
             }
             return nil
         }
@@ -40,6 +40,6 @@ package struct LineBuffer {
         return Array(bytes[start..<end])
     }
 
-    /// What came after the last end.
+    /// The bytes after the last line break.
     package var rest: ArraySlice<UInt8> { bytes[start...] }
 }

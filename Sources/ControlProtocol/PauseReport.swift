@@ -1,4 +1,4 @@
-/// That nothing of a function is started.
+/// A paused function.
 package struct PauseReport: Codable, Hashable, Sendable {
     package var function: String
     /// `paused`, `everythingPaused` or `budgetUsedUp`.
@@ -13,7 +13,7 @@ package struct PauseReport: Codable, Hashable, Sendable {
 }
 
 package struct PauseListing: Codable, Hashable, Sendable {
-    /// Since when everything is paused; nil where it isn't.
+    /// The start of a pause of all functions; nil if there is none.
     package var everythingSince: String?
     package var functions: [PauseReport]
 

@@ -3,20 +3,20 @@ package import FunctionManifest
 import HostJSON
 import Foundation
 
-/// What a release changes of the functions that are served.
+/// The difference between a release and the release that is served.
 package struct ReleaseDifference: Codable, Equatable, Sendable {
     package struct Change: Codable, Equatable, Sendable {
-        /// What of the function: `timeoutSeconds`, `trigger.schedule.timeZone`.
+        /// The path in the manifest, such as `timeoutSeconds` or `trigger.schedule.timeZone`.
         package var option: String
-        /// Nil where it wasn't, or isn't any more.
+        /// Nil if the option is added or removed.
         package var before: String?
         package var after: String?
     }
 
-    /// A param or a secret that comes, goes or is another one than it was.
+    /// A param or secret that is added, removed or changed.
     package struct Param: Codable, Equatable, Sendable {
         package var name: String
-        /// What it is, in words; nil where it wasn't, or isn't any more.
+        /// A description; nil if the param is added or removed.
         package var before: String?
         package var after: String?
     }
@@ -24,7 +24,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
     package struct Function: Codable, Equatable, Sendable {
         package var name: String
         package var changes: [Change]
-        /// What follows for what waits for the function, in words.
+        /// Sentences for the operator about the effects on deliveries and callers.
         package var consequences: [String]
 
         init(name: String, changes: [Change] = [], consequences: [String] = []) {
@@ -34,7 +34,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         }
     }
 
-    /// By name.
+    /// Each list is sorted by name.
     package var added: [Function] = []
     package var changed: [Function] = []
     package var removed: [Function] = []
@@ -43,8 +43,8 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
     package var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty && params.isEmpty }
 
     /// - Parameters:
-    ///   - before: nil where nothing is served.
-    ///   - pending: how many deliveries wait for a function.
+    ///   - before: the served manifest; nil if the bundle isn't served.
+    ///   - pending: the number of a function's pending deliveries.
     package init(from before: Manifest?, to after: Manifest, pending: (String) -> Int) {
         params = Self.params(from: before?.params ?? [], to: after.params)
         let old = Dictionary((before?.functions ?? []).map { ($0.name, $0) }) { first, _ in first }
@@ -62,7 +62,8 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
                 consequences = Self.consequences(ofRemoving: other, waiting)
             } else if waiting > 0, Self.kind(of: other) != Self.kind(of: function) {
                 consequences = [
-                    "\(Self.deliveries(waiting)) for it that its new trigger doesn't understand: drop them, or their tries fail"
+                    "it has \(Self.deliveries(waiting)) that its new trigger can't handle: drop them, "
+                        + "or their attempts fail"
                 ]
             }
             changed.append(Function(name: name, changes: changes, consequences: consequences))
@@ -87,22 +88,22 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         if waiting > 0 {
             let days = Int(DeliveryAge.whereGone / 86_400)
             consequences.append(
-                "\(deliveries(waiting)) for it: kept for \(days) days in case it comes back, then dead letters")
+                "it has \(deliveries(waiting)), kept for \(days) days in case it is deployed again, then dead-lettered")
         }
         switch function.trigger {
-        case .schedule: consequences.append("its schedule makes no more runs")
-        case .task: consequences.append("its queue takes no more tasks: enqueueing is refused")
-        case .document, .event: consequences.append("what happens from now on is not told to it")
-        case .callable, .http: consequences.append("calls of it are answered NOT_FOUND")
+        case .schedule: consequences.append("its schedule starts no more runs")
+        case .task: consequences.append("its queue accepts no more tasks: enqueueing fails")
+        case .document, .event: consequences.append("new events are not delivered to it")
+        case .callable, .http: consequences.append("calls to it fail with NOT_FOUND")
         }
         return consequences
     }
 
     private static func deliveries(_ count: Int) -> String {
-        "\(count) \(count == 1 ? "delivery waits" : "deliveries wait")"
+        "\(count) pending \(count == 1 ? "delivery" : "deliveries")"
     }
 
-    /// What of a trigger an event must fit.
+    /// The kind of trigger, which must match that of a pending event.
     private static func kind(of function: FunctionManifest) -> String {
         switch function.trigger {
         case .callable: "callable"
@@ -121,23 +122,23 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
         }
     }
 
-    /// A manifest's values by their place in it.
+    /// A manifest's values by their path.
     private static func options(_ manifest: FunctionManifest) -> [String: String] {
         guard let data = try? JSONEncoder().encode(manifest), let root = try? JSONParser.parse(Array(data)) else {
             return [:]
         }
         var options: [String: String] = [:]
-        func add(_ node: JSONNode, _ place: String) {
+        func add(_ node: JSONNode, _ path: String) {
             switch node.kind {
             case .object(let members):
-                // An enum's value stands under `_0`, which means nothing to people.
+                // An enum's associated value is encoded under `_0`, which means nothing to people.
                 for member in members {
                     add(
-                        member.value, member.key == "_0" ? place : place.isEmpty ? member.key : "\(place).\(member.key)"
+                        member.value, member.key == "_0" ? path : path.isEmpty ? member.key : "\(path).\(member.key)"
                     )
                 }
-            case .array(let elements): options[place] = "[\(elements.map(\.summary).joined(separator: ", "))]"
-            default: options[place] = node.summary
+            case .array(let elements): options[path] = "[\(elements.map(\.summary).joined(separator: ", "))]"
+            default: options[path] = node.summary
             }
         }
         add(root, "")
@@ -146,7 +147,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
 }
 
 extension ParamManifest {
-    /// Its type, and what it is where nobody gives one.
+    /// The type and the default value.
     fileprivate var words: String {
         guard let defaultValue else { return type.words }
         let value =

@@ -1,4 +1,4 @@
-/// Something that happened to what a bundle serves.
+/// A change of the release that a bundle serves.
 package struct ReleaseEvent: Codable, Equatable, Sendable {
     package enum Action: String, Codable, Sendable {
         case deploy, rollback, promote, remove
@@ -6,9 +6,9 @@ package struct ReleaseEvent: Codable, Equatable, Sendable {
 
     package var action: Action
     package var bundle: String
-    /// What is served from then on; nil where nothing is.
+    /// The new release; nil if the bundle was removed or serves a local build.
     package var release: String?
-    /// What was served before; nil where it was none of the releases kept.
+    /// The release that was served before; nil if it wasn't a deployed one.
     package var before: String?
     /// RFC 3339.
     package var time: String

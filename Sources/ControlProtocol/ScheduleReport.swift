@@ -1,11 +1,11 @@
-/// What an operator is told of a job. Times are RFC 3339 in the job's zone.
+/// A scheduled job as operators see it. Times are RFC 3339 in the job's time zone.
 package struct ScheduleReport: Codable, Hashable, Sendable {
     package struct Run: Codable, Hashable, Sendable {
-        /// The time it was for, and when its delivery was made.
+        /// The scheduled time, and when its delivery was created.
         package var due: String
         package var made: String
         package var isManual: Bool
-        /// `succeeded`, `failed` or `dead`; nil where it goes on, or isn't known.
+        /// `succeeded`, `failed` or `dead`; nil if the run goes on or its outcome is unknown.
         package var outcome: String?
         package var ended: String?
 
@@ -22,9 +22,9 @@ package struct ScheduleReport: Codable, Hashable, Sendable {
         /// The delivery's event.
         package var id: String
         package var made: String
-        /// Failed tries.
+        /// The number of failed attempts.
         package var tries: Int
-        /// When it is tried next, or was.
+        /// When the next attempt is or was due.
         package var due: String?
         package var lastError: String?
 
@@ -40,15 +40,14 @@ package struct ScheduleReport: Codable, Hashable, Sendable {
     package var name: String
     package var schedule: String
     package var timeZone: String
-    /// The next runs. Of an interval that counts from the end of the run before only the first one is known, and none
-    /// while that goes on.
+    /// The next runs. An interval that counts from the end of the previous run has only one, and none during a run.
     package var next: [String]
-    /// Since when a run is due that may not begin yet.
+    /// The due time of a run that a pause or the previous run holds back; nil if there is none.
     package var heldSince: String?
     package var lastRun: Run?
     package var openRun: OpenRun?
     package var isPaused: Bool
-    /// `once`, `skip`, or `all:` with their bound.
+    /// `once`, `skip`, or `all:` with the limit.
     package var missedRuns: String
     package var overlaps: Bool
 
@@ -69,7 +68,7 @@ package struct ScheduleReport: Codable, Hashable, Sendable {
     }
 }
 
-/// What `schedules list` is answered.
+/// The result of `schedules list`.
 package struct ScheduleListing: Codable, Hashable, Sendable {
     package var schedules: [ScheduleReport]
 
@@ -78,12 +77,12 @@ package struct ScheduleListing: Codable, Hashable, Sendable {
     }
 }
 
-/// What `schedules run` is answered.
+/// The result of `schedules run`.
 package struct ManualRunReport: Codable, Hashable, Sendable {
     package var name: String
     /// The delivery's event.
     package var id: String
-    /// `succeeded`, `failed` or `dead`; nil where nobody waited for it.
+    /// `succeeded`, `failed` or `dead`; nil if the command didn't wait for the run.
     package var outcome: String?
     package var error: String?
 

@@ -57,7 +57,7 @@ struct Deployment {
 
 enum DeploymentText {
     static func lines(_ plan: DeploymentPlan) -> [String] {
-        var lines = ["\(plan.bundle): release \(plan.release), \(CommandReport.size(plan.size))\(plan.place)"]
+        var lines = ["\(plan.bundle): release \(plan.release), \(CommandReport.size(plan.size))\(plan.replacementText)"]
         let difference = plan.difference
         for function in difference.added { lines.append("  + \(function.name)") }
         for function in difference.changed {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import ControlProtocol
 
-/// What commands ask the host, and how both of them write it.
+/// The encoding and decoding of commands' requests.
 @Suite struct ControlRequestTests {
-    @Test func parametersArriveAsTheyWereAdded() throws {
+    @Test func parametersRoundTrip() throws {
         var request = ControlRequest("deliveries", "list")
         request.add("function", "a&b=c d%é")
         request.add("state", "dead")
@@ -20,7 +20,7 @@ import Testing
         #expect(ControlRequest("pauses", "list").path == "pauses/list")
     }
 
-    @Test func whatNoCommandWritesIsRefused() throws {
+    @Test func malformedParametersAreRejected() throws {
         #expect(throws: DocumentError.self) { try ControlParameters(query: "a=%zz") }
         let parameters = try ControlParameters(query: "count=7&wait=true")
         #expect(try parameters.integer("count", in: 1...10) == 7)
@@ -28,11 +28,11 @@ import Testing
         #expect(parameters.has("wait"))
         let error = #expect(throws: DocumentError.self) { try parameters.integer("count", in: 8...10) }
         #expect(error?.code == .invalidArgument)
-        #expect(error?.message == "count is 7; it is 8 to 10")
+        #expect(error?.message == "count is 7; it must be 8 to 10")
         #expect(throws: DocumentError.self) { try parameters.required("name") }
     }
 
-    @Test func aFilterOfDeliveriesSurvivesTheWay() throws {
+    @Test func deliveryFiltersRoundTrip() throws {
         let filter = DeliveryFilter(function: "recordSale", states: [.dead, .waiting], olderThan: 60)
         var request = ControlRequest("deliveries", "list")
         filter.add(to: &request)
@@ -44,7 +44,7 @@ import Testing
     @Test(arguments: [
         DataRequest.backUp(file: "/tmp/a b.sqlite", replacing: true), .export([]), .importDocuments(clearing: true),
         .importDocuments(clearing: false), .check(repairing: true), .compact(whole: false), .clear,
-    ]) func aRequestForDataSurvivesTheWay(request: DataRequest) throws {
+    ]) func dataRequestsRoundTrip(request: DataRequest) throws {
         let parts = DataWire.path(request).split(separator: "?", maxSplits: 1)
         let verb = String(parts[0].dropFirst("data/".count))
         #expect(try DataWire.request(verb, query: parts.count > 1 ? String(parts[1]) : nil) == request)

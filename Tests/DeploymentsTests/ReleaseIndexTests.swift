@@ -83,13 +83,13 @@ import Testing
             ])
         #expect(difference.removed.map(\.name) == ["gone"])
         #expect(
-            difference.removed.first?.consequences.first?.hasPrefix("3 deliveries wait for it: kept for 7 days") == true
+            difference.removed.first?.consequences.first?.hasPrefix("it has 3 pending deliveries, kept for 7 days") == true
         )
         let other = ReleaseDifference(
             from: Manifest(functions: [gone]), to: Manifest(functions: [.test("gone", .task(.init()))]),
             pending: { _ in 1 })
         #expect(
-            other.changed.first?.consequences.first?.hasPrefix("1 delivery waits for it that its new trigger") == true)
+            other.changed.first?.consequences.first?.hasPrefix("it has 1 pending delivery that its new trigger") == true)
         before = after
         #expect(
             ReleaseDifference(

@@ -6,7 +6,7 @@ import StorageEngine
 import Logging
 package import TestSupport
 
-/// A store with a clock that a test sets, and what works on the runs in it.
+/// A store with scheduled functions and a clock that tests set.
 package final class ScheduleFixtures: Sendable {
     package let engine: any StorageEngine
     package let clock: ManualClock

@@ -29,7 +29,7 @@ package struct DataPlace: Sendable {
         tell: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
         if let client = try await ControlClient(directory: directory) {
-            return try await client.perform(request, input: input, tell: tell)
+            return try await client.perform(request, input: input, onEvent: tell)
         }
         let mayBeNew = if case .importDocuments = request { true } else { false }
         guard mayBeNew || FileStatus(directory + "/version") != nil else {
@@ -45,7 +45,7 @@ package struct DataPlace: Sendable {
         let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: bounds)
         try store.start()
         do {
-            let outcome = try await DataService(store, database: database).perform(request, input: input, tell: tell)
+            let outcome = try await DataService(store, database: database).perform(request, input: input, onEvent: tell)
             await store.shutdown()
             try engine.close()
             return outcome

@@ -46,7 +46,7 @@ import Testing
             #expect(try await host.command(["pause", "recordSale"]).status == 0)
             try await host.set("users/u/orders/o")
             let removal = try await host.deploy(small, as: "shop", "--dry-run")
-            for words in ["- recordSale", "1 delivery waits for it: kept for 7 days", "- expireCarts", "+ stamp"] {
+            for words in ["- recordSale", "it has 1 pending delivery, kept for 7 days", "- expireCarts", "+ stamp"] {
                 #expect(removal.output.contains(words), "\(removal.output)\(removal.errors)")
             }
         }
@@ -185,7 +185,7 @@ import Testing
             let local = try await RunningHost.start(in: host.directory, arguments: ["--local"])
             #expect(try await local.releases().first?["served"]?.text == "local")
             let run = try await local.deploy(bundle, as: "fixture")
-            #expect(run.status == 0 && run.output.contains("in place of what is built"), "\(run.output)\(run.errors)")
+            #expect(run.status == 0 && run.output.contains("replaces the local build"), "\(run.output)\(run.errors)")
             #expect(try await local.releases().first?["served"]?.text == deployed)
             #expect(try await local.deploy(bundle, as: "fixture").output.contains("already"))
             try await local.kill()

@@ -3,30 +3,30 @@ import Testing
 
 @testable import ControlProtocol
 
-/// What the host answers commands, and how both of them read it.
-@Suite struct ControlAnswerTests {
-    @Test func anAnswerSurvivesTheWay() throws {
+/// The encoding and decoding of the host's responses to commands.
+@Suite struct ControlResponseTests {
+    @Test func responsesRoundTrip() throws {
         let listing = PauseListing(
             everythingSince: nil, functions: [PauseReport(function: "purchase", reason: "paused", since: nil)])
-        let line = try ControlAnswer.line(listing)
+        let line = try ControlResponse.line(listing)
         #expect(line.last == UInt8(ascii: "\n"))
-        #expect(try ControlAnswer.read(line, as: PauseListing.self) == listing)
+        #expect(try ControlResponse.read(line, as: PauseListing.self) == listing)
     }
 
-    @Test func anErrorIsThrownAsTheHostSaysIt() {
+    @Test func theHostsErrorIsThrown() {
         let line = DataWire.line(DocumentError(.notFound, "there is no \"x\""))
-        let error = #expect(throws: DocumentError.self) { try ControlAnswer.read(line, as: PauseListing.self) }
+        let error = #expect(throws: DocumentError.self) { try ControlResponse.read(line, as: PauseListing.self) }
         #expect(error == DocumentError(.notFound, "there is no \"x\""))
     }
 
-    @Test(arguments: ["", "{", "[]", "{\"answer\":7}"]) func aLineOfAnotherHostIsInternal(line: String) {
+    @Test(arguments: ["", "{", "[]", "{\"answer\":7}"]) func anUnknownLineIsAnInternalError(line: String) {
         let error = #expect(throws: DocumentError.self) {
-            try ControlAnswer.read(Array(line.utf8), as: PauseListing.self)
+            try ControlResponse.read(Array(line.utf8), as: PauseListing.self)
         }
         #expect(error?.code == .internal)
     }
 
-    @Test func linesOfDataSurviveTheWay() throws {
+    @Test func linesOfDataCommandsRoundTrip() throws {
         let events: [DataEvent] = [.progress(done: 3, total: nil), .progress(done: 3, total: 9), .problem("a \"b\"")]
         for event in events { #expect(try DataWire.read(DataWire.line(event), isExport: false) == .event(event)) }
         let outcome = DataOutcome(["documents": 12, "bytes": 7])
@@ -36,7 +36,7 @@ import Testing
         #expect(try DataWire.read(DataWire.line(error), isExport: true) == .error(error))
     }
 
-    @Test func linesAreCutWhereverThePiecesEnd() throws {
+    @Test func linesAreSplitWhereverTheChunksEnd() throws {
         let text = Array("one\ntwo\n\nthree".utf8)
         for size in 1...text.count {
             var buffer = LineBuffer()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aLineThatNeverEndsIsRefused() throws {
+    @Test func aLineBeyondTheLimitIsRejected() throws {
         var buffer = LineBuffer(maxLineBytes: 4)
         buffer.append(Array("1234".utf8))
         #expect(try buffer.next() == nil)
@@ -58,7 +58,7 @@ import Testing
         #expect(throws: DocumentError.self) { try buffer.next() }
     }
 
-    @Test func aCursorSurvivesTheWay() throws {
+    @Test func cursorsRoundTrip() throws {
         let cursors = [DeliveryCursor(areDead: false), DeliveryCursor(areDead: true)]
         for cursor in cursors { #expect(try DeliveryCursor(cursor.text) == cursor) }
         for text in ["", "alive", "dead/f", "dead/f/not-an-id"] {

@@ -16,16 +16,16 @@ import NIOPosix
     import Darwin
 #endif
 
-/// Asks a bundle's executable what functions it has.
+/// Runs a bundle's executable to get its manifest.
 struct BundleInspector: Sendable {
-    /// A bundle tells its functions in milliseconds; one that takes this long hangs.
+    /// A bundle writes its manifest within milliseconds; one that takes this long hangs.
     var timeout: Duration = .seconds(10)
     private static let maxManifest = 4 * 1024 * 1024
     private static let maxOutput = 4096
 
     init(timeout: Duration = .seconds(10)) { self.timeout = timeout }
 
-    /// - Throws: ``BundleError``: what the executable did instead of telling.
+    /// - Throws: ``BundleError`` if the executable writes no valid manifest; it says what the executable did instead.
     func manifest(of executable: String, environment: [String: String]) async throws -> Manifest {
         try await NIOThreadPool.singleton.runIfActive {
             try inspect(executable, environment)
@@ -61,16 +61,16 @@ struct BundleInspector: Sendable {
         if !isComplete { ProcessSpawn.killGroup(pid) }
         let status = reap(pid)
         let (manifest, printed) = (collected.bytes[0], collected.bytes[1])
-        let words = printed.isEmpty ? "It printed nothing." : "It printed: \(Self.excerpt(printed))"
+        let output = printed.isEmpty ? "It printed nothing." : "It printed: \(Self.excerpt(printed))"
         guard isComplete else {
             throw failure(
-                "it didn't tell its functions within \(timeout.components.seconds) s and was killed. \(words)")
+                "it wrote no manifest within \(timeout.components.seconds) s and was killed. \(output)")
         }
         guard case .exited(0) = status.outcome else {
-            throw failure("it ended with \(status) instead of telling its functions. \(words)")
+            throw failure("it ended with \(status) instead of writing a manifest. \(output)")
         }
         guard !manifest.isEmpty else {
-            throw failure("it told no functions; it must be an executable whose @main is a FunctionBundle. \(words)")
+            throw failure("it wrote no manifest; it must be an executable whose @main is a FunctionBundle. \(output)")
         }
         return try decode(manifest, failure)
     }
@@ -83,21 +83,21 @@ struct BundleInspector: Sendable {
             version != Int(Frame.protocolVersion)
         {
             throw failure(
-                "it speaks version \(version) of the host's protocol, this host speaks \(Frame.protocolVersion); "
-                    + "build both with the same release of FunctionsRuntime")
+                "it uses version \(version) of the worker protocol, and this host uses "
+                    + "\(Frame.protocolVersion); build both with the same release of FunctionsRuntime")
         }
         let manifest: Manifest
         do {
             manifest = try decoder.decode(Manifest.self, from: data)
         } catch {
-            throw failure("what it told isn't a manifest: \(Self.excerpt(bytes))")
+            throw failure("it wrote an invalid manifest: \(Self.excerpt(bytes))")
         }
         let problems = manifest.problems
         guard problems.isEmpty else { throw failure(problems.map(\.description).joined(separator: "; ")) }
         return manifest
     }
 
-    /// Waits for a process whose end is certain: its output is closed or it was killed.
+    /// Reaps a process that has closed its output or was killed.
     private func reap(_ pid: pid_t) -> ProcessStatus {
         let deadline = ContinuousClock.now + .seconds(2)
         while true {
@@ -113,7 +113,7 @@ struct BundleInspector: Sendable {
     }
 }
 
-/// Why a bundle can't be served.
+/// The reason why a bundle can't be served.
 struct BundleError: Error, Equatable, CustomStringConvertible {
     var executable: String
     var reason: String
@@ -133,7 +133,7 @@ private struct PipeCollector {
         bytes = descriptors.map { _ in [] }
     }
 
-    /// - Returns: whether all were closed in time.
+    /// - Returns: whether all pipes were closed before the deadline.
     mutating func collect(until deadline: ContinuousClock.Instant) -> Bool {
         var open = Set(descriptors.indices)
         var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -7,22 +7,22 @@ import HostConfiguration
 #endif
 
 extension HostConfiguration.Bundle {
-    /// Where the executable stands, as a host in that directory finds it; nil where it isn't built.
+    /// The path of the bundle's executable as a host in this directory finds it; nil if it isn't built.
     package func executable(in hostDirectory: String) -> String? {
         try? BundleLocator(hostDirectory: hostDirectory).executable(of: self)
     }
 }
 
-/// Finds the executable that a bundle's entry in the configuration means.
+/// Finds the executable of a bundle of the configuration.
 package struct BundleLocator {
-    /// The directory of the running host: a product built with it stands beside it.
+    /// The directory of the running host's executable. Products built together with the host are next to it.
     package var hostDirectory: String
 
     package init(hostDirectory: String) {
         self.hostDirectory = hostDirectory
     }
 
-    /// - Throws: ``BundleError`` that says where it was looked for.
+    /// - Throws: ``BundleError`` with the searched paths if the executable doesn't exist.
     func executable(of bundle: HostConfiguration.Bundle) throws(BundleError) -> String {
         switch bundle.source {
         case .executable(let path):
@@ -36,7 +36,7 @@ package struct BundleLocator {
             guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
                 throw BundleError(
                     executable: product,
-                    reason: "it isn't built; run swift build --product \(product) in \(package). Looked for "
+                    reason: "it isn't built; run swift build --product \(product) in \(package). Searched for "
                         + candidates.joined(separator: ", "))
             }
             return found

@@ -8,9 +8,9 @@ package import Logging
 import Semaphore
 import ServiceLifecycle
 
-/// Deploys releases and takes them back on the running host, one at a time.
+/// Deploys, rolls back and removes releases on the running host, one operation at a time.
 package actor DeploymentService: Service {
-    /// What it needs of the host.
+    /// The host's parts that deployments use.
     package struct Parts: Sendable {
         package var configuration: HostConfiguration
         package var locator: BundleLocator
@@ -38,7 +38,7 @@ package actor DeploymentService: Service {
 
     private let parts: Parts
     private let maker: ServedFunctionsMaker
-    /// Held by the deployment under way.
+    /// Held by the operation in progress.
     private let turn = AsyncSemaphore(1)
     private var isStopping = false
 
@@ -47,7 +47,8 @@ package actor DeploymentService: Service {
         self.maker = maker
     }
 
-    /// Waits for the host's end. Then a deployment under way ends before what it works with does.
+    /// Waits for the host's shutdown, and then for a deployment in progress, so that it ends before the parts that it
+    /// uses.
     package func run() async {
         try? await gracefulShutdown()
         isStopping = true
@@ -58,20 +59,21 @@ package actor DeploymentService: Service {
 
     // MARK: Deploying
 
-    /// Copies an executable into the data directory as a release, and checks that it could be served. Nothing else
-    /// changes.
+    /// Copies an executable into the data directory as a release and checks that it can be served. What is served
+    /// doesn't change.
     ///
     /// - Parameters:
-    ///   - executable: a bundle's program.
-    ///   - release: its id and checksum, where it is a release of another data directory; nil for a new one.
-    /// - Returns: what would change.
+    ///   - executable: the bundle's executable.
+    ///   - release: the id and checksum of a release that is promoted from another data directory; nil for a new
+    ///     release.
+    /// - Returns: what activating the release would change.
     package func prepare(
         bundle: String, executable: String, source: String, user: String, as release: (id: String, checksum: String)?
     ) async throws -> DeploymentPlan {
-        try await alone {
+        try await exclusively {
             guard ConfigurationReader.isName(bundle) else {
                 throw ReleaseError(
-                    "\"\(bundle)\" is no bundle's name; it begins with a letter and goes on with letters, digits, _ and -"
+                    "\"\(bundle)\" is not a bundle name; use letters, digits, _ and -, and begin with a letter"
                 )
             }
             let environment = WorkerLaunch.environment(parts.configuration, function: nil, release: bundle)
@@ -83,34 +85,34 @@ package actor DeploymentService: Service {
                 from: executable, at: time
             ) { copy in try await BundleInspector().manifest(of: copy, environment: environment) }
             if let release, release.checksum != record.checksum {
-                throw ReleaseError("the executable isn't the release \(release.id): the checksums differ")
+                throw ReleaseError("the executable is not that of the release \(release.id): the checksums differ")
             }
             return try await plan(for: record)
         }
     }
 
-    /// Serves a release from now on, that was prepared or was served before.
+    /// Switches to a release that was prepared, or that was served before.
     ///
-    /// - Parameter before: the release that was served when this was decided; nil for none that is kept.
+    /// - Parameter before: the deployed release that the operator's decision was based on; nil if none was deployed.
     package func activate(
         bundle: String, _ id: String, replacing before: String?, as action: ReleaseEvent.Action, user: String
     ) async throws -> ReleaseEvent {
-        try await alone {
+        try await exclusively {
             let index = try parts.releases.index()
             guard index.current[bundle] == before else {
                 throw ReleaseError(
-                    "the bundle \(bundle) serves \(index.current[bundle] ?? "no release") by now; look at what would change "
-                        + "once more")
+                    "the bundle \(bundle) meanwhile serves \(index.current[bundle] ?? "no release"); "
+                        + "review what would change and try again")
             }
             return try await replace(bundle, with: try await parts.releases.verified(bundle, id), index, action, user)
         }
     }
 
-    /// Goes back to a release that was served before.
+    /// Switches back to a release that was served before.
     ///
-    /// - Parameter id: nil for the one before that which is served.
+    /// - Parameter id: the release; nil for the one before the current one.
     package func rollback(bundle: String?, to id: String?, user: String) async throws -> ReleaseEvent {
-        try await alone {
+        try await exclusively {
             let index = try parts.releases.index()
             let (bundle, target) = try index.rollback(of: bundle, to: id)
             return try await replace(
@@ -118,18 +120,19 @@ package actor DeploymentService: Service {
         }
     }
 
-    /// Removes what was prepared and is not to be served.
+    /// Deletes a release that was prepared and never served.
     package func discard(bundle: String, _ id: String) throws {
         guard turn.available > 0, try !parts.releases.index().served(of: bundle).contains(id) else { return }
         parts.releases.remove(bundle, id)
     }
 
-    /// Serves no release of a bundle any more: what `functions.json` names is served as it is built, else nothing of it.
+    /// Stops serving a bundle's deployed release. If `functions.json` names the bundle, its local build is served
+    /// instead.
     package func remove(bundle: String, user: String) async throws -> ReleaseEvent {
-        try await alone {
+        try await exclusively {
             let index = try parts.releases.index()
             guard index.current[bundle] != nil else {
-                throw ReleaseError("no release of a bundle \(bundle) is served; \(index.words)")
+                throw ReleaseError("the bundle \(bundle) has no deployed release; \(index.summary)")
             }
             var local: Release?
             if let configured = parts.configuration.bundles.first(where: { $0.name == bundle }) {
@@ -139,11 +142,11 @@ package actor DeploymentService: Service {
         }
     }
 
-    /// Serves a bundle of the configuration as it is built by now.
+    /// Serves the current local build of a bundle of the configuration.
     ///
-    /// - Parameter id: unlike that of any release before.
+    /// - Parameter id: the new build's id, which no build before had.
     package func reload(bundle name: String, id: String) async throws {
-        try await alone {
+        try await exclusively {
             guard let configured = parts.configuration.bundles.first(where: { $0.name == name }) else {
                 throw ReleaseError("functions.json has no bundle \(name)")
             }
@@ -152,15 +155,15 @@ package actor DeploymentService: Service {
         }
     }
 
-    /// Serves what is served as it was built anew, with the params that it is given by now.
+    /// Switches the served local builds to new copies of them, which have the current values of params.
     ///
     /// - Parameters:
-    ///   - configuration: `functions.json` as it is by now. Only what it says of params is taken from it.
-    ///   - id: unlike that of any release before.
-    /// - Returns: the bundles that were deployed, whose params are their releases'.
-    package func reread(_ configuration: HostConfiguration, id: String) async throws -> [String] {
-        try await alone {
-            await maker.take(paramsOf: configuration)
+    ///   - configuration: the current content of `functions.json`. Only params and secrets are taken from it.
+    ///   - id: the new builds' id, which no build before had.
+    /// - Returns: the bundles that serve a deployed release; their params don't change.
+    package func reloadParams(_ configuration: HostConfiguration, id: String) async throws -> [String] {
+        try await exclusively {
+            await maker.replaceParams(with: configuration)
             let current = parts.served.current
             var releases: [Release] = []
             for release in current.releases {
@@ -175,7 +178,7 @@ package actor DeploymentService: Service {
         let before = parts.served.current.releases
         try await parts.served.probe(next)
         try await parts.served.serve(next)
-        // Those before may have calls left to do, and workers to start for them.
+        // The replaced builds may still have calls, for which workers are started.
         parts.copies.remove(allBut: before + next.releases)
     }
 
@@ -194,7 +197,7 @@ package actor DeploymentService: Service {
             before: index.current[bundle], time: parts.now().rfc3339, user: user)
         changed.note(event)
         do {
-            // First what a restart goes by: whoever is answered can rely on it.
+            // The index is written first: once the command succeeds, a restart serves the same release.
             try parts.releases.write(changed)
             try await parts.served.serve(next)
         } catch {
@@ -203,7 +206,7 @@ package actor DeploymentService: Service {
             throw error
         }
         parts.logger.notice(
-            "another release is served",
+            "switched to another release",
             metadata: [
                 "bundle": "\(bundle)", "release": "\(release?.id ?? "none")", "action": "\(action.rawValue)",
                 "user": "\(user)",
@@ -223,7 +226,7 @@ package actor DeploymentService: Service {
         return try await maker.make(releases, after: current)
     }
 
-    // MARK: Looking
+    // MARK: Reports
 
     func plan(for record: ReleaseRecord) async throws -> DeploymentPlan {
         let release = try parts.releases.release(of: record.bundle, record.id)
@@ -258,10 +261,11 @@ package actor DeploymentService: Service {
         return ReleaseListing(bundles: bundles, history: index.history)
     }
 
-    // MARK: Parts
+    // MARK: Mutual exclusion
 
-    /// One at a time; a second one is told so and doesn't wait, since what it was decided on changes under it.
-    private func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
+    /// Runs one operation at a time. A second one fails instead of waiting, because the first one changes what the
+    /// operator based it on.
+    private func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
         guard !isStopping else { throw ReleaseError.stopping }
         guard turn.tryAcquire() else {
             throw ReleaseError("another deployment is under way; try again when it is done")
@@ -272,48 +276,54 @@ package actor DeploymentService: Service {
 }
 
 extension ReleaseIndex {
-    /// What a rollback leads to.
+    /// The release that a rollback switches to.
     ///
-    /// - Throws: ``ReleaseError`` that says what there is.
+    /// - Throws: ``ReleaseError`` with the possible choices if there is no such release.
     func rollback(of bundle: String?, to id: String?) throws(ReleaseError) -> (bundle: String, release: String) {
         guard let name = bundle ?? (current.count == 1 ? current.keys.first : nil) else {
-            throw ReleaseError("name the bundle to roll back; \(words)")
+            throw ReleaseError("name the bundle to roll back; \(summary)")
         }
         let served = served(of: name)
-        guard !served.isEmpty else { throw ReleaseError("no release of a bundle \(name) was ever served; \(words)") }
+        guard !served.isEmpty else {
+            throw ReleaseError(
+                "no release of the bundle \(name) was ever served; \(summary)")
+        }
         if let id {
             guard served.contains(id) else {
                 throw ReleaseError(
-                    "no release \(id) of \(name) was ever served; there are \(served.joined(separator: ", "))")
+                    "the release \(id) of \(name) was never served; the served ones are "
+                        + "\(served.joined(separator: ", "))")
             }
             guard current[name] != id else {
-                throw ReleaseError("the release \(id) of \(name) is the one that is served")
+                throw ReleaseError("the release \(id) of \(name) is already served")
             }
             return (name, id)
         }
-        guard let target = way(of: name).dropLast().last ?? nil else {
-            throw ReleaseError("before the release that \(name) serves there was none")
+        guard let target = servedSequence(of: name).dropLast().last ?? nil else {
+            throw ReleaseError("\(name) has no release before the current one")
         }
         return (name, target)
     }
 
-    /// The releases that led to the present one, which is the last; nil where none was served. A rollback takes back what
-    /// came after the release that it leads to, so that one after the other leads further back, and not to and fro.
-    private func way(of bundle: String) -> [String?] {
-        var way: [String?] = []
+    /// The releases that led to the current one, which is last; nil stands for a time without a release. A rollback
+    /// removes the releases after its target, so that repeated rollbacks go further back instead of alternating between
+    /// two releases.
+    private func servedSequence(of bundle: String) -> [String?] {
+        var sequence: [String?] = []
         for event in history where event.bundle == bundle {
-            if event.action == .rollback, let position = way.lastIndex(of: event.release) {
-                way.removeSubrange((position + 1)...)
+            if event.action == .rollback, let position = sequence.lastIndex(of: event.release) {
+                sequence.removeSubrange((position + 1)...)
             } else {
-                way.append(event.release)
+                sequence.append(event.release)
             }
         }
-        return way
+        return sequence
     }
 
-    var words: String {
+    /// A sentence for the operator that lists the deployed bundles.
+    var summary: String {
         current.isEmpty
-            ? "nothing was deployed to this data directory"
-            : "deployed are \(current.keys.sorted().joined(separator: ", "))"
+            ? "this data directory has no deployed bundle"
+            : "the deployed bundles are \(current.keys.sorted().joined(separator: ", "))"
     }
 }

@@ -1,8 +1,8 @@
 package import DataDirectory
 import Foundation
 
-/// Copies of bundles as they were built, in the directory `local` of the data: the next build replaces the file from which
-/// a worker may be started at any time.
+/// Copies of local builds, in `local` of the data directory. Workers are started from the copy, because the next build
+/// replaces the built file at any time.
 package struct LocalCopies: Sendable {
     private let directory: String
 
@@ -14,8 +14,8 @@ package struct LocalCopies: Sendable {
         copy.id = id
         copy.executable = place + "/bundle"
         let (source, target) = (release.executable, copy.executable)
-        try await ReleaseStore.aside {
-            // Of an earlier run of the host.
+        try await ReleaseStore.runBlocking {
+            // An earlier run of the host may have left one.
             try? FileManager.default.removeItem(atPath: place)
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
             let program = (source as NSString).resolvingSymlinksInPath
@@ -24,7 +24,7 @@ package struct LocalCopies: Sendable {
         return copy
     }
 
-    /// Those that aren't served any more. What still runs of them has its file nevertheless.
+    /// Deletes the copies of all other builds. Workers that still run keep their open file.
     func remove(allBut releases: [Release]) {
         let kept = Set(releases.map { "\($0.bundle)-\($0.id)" })
         for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where !kept.contains(name) {

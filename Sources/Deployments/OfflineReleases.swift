@@ -3,15 +3,16 @@ import DataDirectory
 import DocumentModel
 package import HostConfiguration
 
-/// The releases of a data directory that no host has.
+/// The releases of a data directory while no host runs on it.
 package struct OfflineReleases: Sendable {
     private let data: String
 
     package init(_ configuration: HostConfiguration) { data = configuration.data }
 
-    /// Goes back to a release that was served before, from the next start on.
+    /// Rolls back to a release that was served before. The next start of the host serves it.
     ///
-    /// - Throws: a sentence where a host has the directory, or there is nothing to go back to.
+    /// - Throws: an error whose description is a sentence for the operator, if a host runs on the directory or there is
+    ///   no release to roll back to.
     package func rollback(bundle: String?, to id: String?, user: String) async throws -> ReleaseEvent {
         let directory = try DataDirectory.open(data)
         defer { directory.close() }
@@ -27,9 +28,10 @@ package struct OfflineReleases: Sendable {
         return event
     }
 
-    /// The release that a bundle serves there, to be taken elsewhere. A host may have the directory: releases never change.
+    /// The release that a bundle serves, to be promoted to another data directory. A host may run on this directory,
+    /// because releases never change.
     ///
-    /// - Parameter bundle: nil for the only one.
+    /// - Parameter bundle: the bundle; nil if only one is deployed.
     package func current(of bundle: String?) throws -> PromotedRelease {
         let store = ReleaseStore(data: data)
         let index = try store.index()
@@ -37,8 +39,8 @@ package struct OfflineReleases: Sendable {
             let id = index.current[name]
         else {
             throw ReleaseError(
-                bundle.map { "no release of the bundle \($0) is served in \(data)" }
-                    ?? "name the bundle; \(index.words)")
+                bundle.map { "the bundle \($0) has no deployed release in \(data)" }
+                    ?? "name the bundle; \(index.summary)")
         }
         let record = try store.record(of: name, id)
         return PromotedRelease(
@@ -47,7 +49,7 @@ package struct OfflineReleases: Sendable {
     }
 }
 
-/// A release of one data directory that another one is to serve too.
+/// A release of one data directory that is promoted to another one.
 package struct PromotedRelease: Sendable {
     package var bundle: String
     package var id: String

@@ -1,11 +1,11 @@
 import FunctionManifest
 import HostJSON
 
-/// The values of one bundle's params, or why there are none: from what the manifest says and what was read, and nothing
-/// else.
+/// Resolves the values of one bundle's params from its manifest and the given sources, or reports why one has no value.
+/// Reads no files.
 struct ParamResolution {
     struct Problem: Equatable {
-        /// The key of `functions.json` that is wrong, or where it would be right.
+        /// The key of `functions.json` to change or to add.
         var key: String
         var message: String
     }
@@ -26,7 +26,7 @@ struct ParamResolution {
         }
     }
 
-    /// What one of the functions may read.
+    /// The values that one of the functions may read.
     func values(for function: FunctionManifest) -> ParamValues {
         ParamValues(of: function, values: values, secrets: secrets)
     }
@@ -38,15 +38,15 @@ struct ParamResolution {
             guard value.type == param.type else {
                 return report(
                     param, "params.\(param.name)",
-                    "it is \(param.type.words), and \(value.type.words) is given; write \(param.type.example)")
+                    "it is \(param.type.words), and its value is \(value.type.words); write \(param.type.example)")
             }
             return accept(param, value)
         }
-        if let (entry, file) = sources.variables.last(having: param.name) {
+        if let (entry, file) = sources.variables.lastEntry(named: param.name) {
             guard let value = param.type.value(of: entry.value) else {
                 return report(
                     param, "",
-                    "it is \(param.type.words), and \(file.path):\(entry.line) gives something else; write "
+                    "it is \(param.type.words), and its value in \(file.path):\(entry.line) is not; write "
                         + "\(param.name)=\(param.type.example)")
             }
             return accept(param, value)
@@ -57,7 +57,7 @@ struct ParamResolution {
         }
         let place =
             sources.secrets.contains { $0.entries[param.name] != nil }
-            ? "it is no secret, and stands in a file of secrets; move it" : "nobody gives it"
+            ? "it is not a secret, but it is in a file of secrets; move it" : "it has no value"
         report(
             param, "params",
             "\(place). Write \"params\": { \"\(param.name)\": \(param.type.example) } in functions.json, or "
@@ -75,21 +75,23 @@ struct ParamResolution {
         if sources.configured[secret.name] != nil {
             return report(
                 secret, "params.\(secret.name)",
-                "it is a secret, which functions.json is no place for; write it in .secrets beside it, mode 600")
+                "it is a secret and must not be in functions.json; write it in .secrets beside it, mode 600")
         }
-        if let (entry, file) = sources.variables.last(having: secret.name) {
+        if let (entry, file) = sources.variables.lastEntry(named: secret.name) {
             return report(
-                secret, "", "it is a secret, which \(file.path):\(entry.line) is no place for; move it to .secrets")
+                secret, "", "it is a secret and must not be in \(file.path):\(entry.line); move it to .secrets")
         }
-        guard let (entry, file) = sources.secrets.last(having: secret.name) else {
+        guard let (entry, file) = sources.secrets.lastEntry(named: secret.name) else {
             return report(
-                secret, "", "nobody gives it. Write \(secret.name)=… in .secrets beside functions.json, mode 600")
+                secret, "", "it has no value. Write \(secret.name)=… in .secrets beside functions.json, mode 600")
         }
-        guard !entry.value.isEmpty else { return report(secret, "", "\(file.path):\(entry.line) gives it empty") }
+        guard !entry.value.isEmpty else {
+            return report(secret, "", "its value in \(file.path):\(entry.line) is empty")
+        }
         guard entry.value.utf8.count <= ParamManifest.maxValue else {
             return report(
                 secret, "",
-                "\(file.path):\(entry.line) gives it with \(entry.value.utf8.count) bytes; the limit is "
+                "its value in \(file.path):\(entry.line) has \(entry.value.utf8.count) bytes; the limit is "
                     + "\(ParamManifest.maxValue)")
         }
         secrets[secret.name] = entry.value
@@ -113,7 +115,7 @@ struct ParamResolution {
 }
 
 extension [VariableFile] {
-    /// The entry that counts.
+    /// The entry of the last file that has this name. Later files override earlier ones.
     fileprivate func last(having name: String) -> (VariableFile.Entry, VariableFile)? {
         for file in reversed() { if let entry = file.entries[name] { return (entry, file) } }
         return nil

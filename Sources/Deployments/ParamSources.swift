@@ -10,22 +10,22 @@ import HostConfiguration
     import Darwin
 #endif
 
-/// Where values of params come from, read and not yet asked for.
+/// The sources of params' values: the configuration and the files beside it.
 struct ParamSources: Equatable, Sendable {
-    /// `params` of `functions.json`, with what the environment changes in them.
+    /// `params` of `functions.json`, with the environment's overrides.
     var configured: [String: ParamValue] = [:]
-    /// The later of them win.
+    /// Later files override earlier ones.
     var variables: [VariableFile] = []
-    /// The later of them win.
+    /// Later files override earlier ones.
     var secrets: [VariableFile] = []
 
-    /// Reads `.env` and `.env.PROJECT` beside `functions.json`, and the files of secrets: the one that it names, else
-    /// `.secrets` and `.secrets.PROJECT`. What isn't there is empty.
+    /// Reads `.env` and `.env.PROJECT` beside `functions.json`, and the files of secrets: the one that `functions.json`
+    /// names, else `.secrets` and `.secrets.PROJECT`. Missing files are skipped.
     ///
     /// - Parameters:
-    ///   - manifest: the bundle that is to be given params. Files that have none for it aren't opened.
-    ///   - user: whom the host runs as.
-    /// - Throws: what is wrong with the first file that isn't right.
+    ///   - manifest: the bundle's manifest. Files that it needs no values from aren't opened.
+    ///   - user: the user that the host runs as.
+    /// - Throws: the problems of the first file that has any.
     static func load(
         _ configuration: HostConfiguration, for manifest: Manifest, user: UInt32 = geteuid()
     ) throws(ConfigurationError) -> ParamSources {
@@ -60,7 +60,7 @@ struct ParamSources: Equatable, Sendable {
         return try VariableFile(path: path, bytes: try ConfigurationFile.read(path))
     }
 
-    /// A file of secrets belongs to the host's user, or to root who may read it anyway, and is nobody else's.
+    /// A file of secrets must belong to the host's user, or to root, and must not be accessible to other users.
     private static func check(_ path: String, _ user: UInt32) throws(ConfigurationError) {
         guard let status = FileStatus(path) else { return }
         var message: String?
@@ -69,7 +69,7 @@ struct ParamSources: Equatable, Sendable {
                 "this file of secrets belongs to the user \(status.owner), and the host runs as the user \(user); run: "
                 + "chown \(user) \(path)"
         } else if status.isOpenToOthers {
-            message = "others than its owner may use this file of secrets; run: chmod 600 \(path)"
+            message = "this file of secrets is accessible to other users; run: chmod 600 \(path)"
         }
         guard let message else { return }
         throw ConfigurationError(file: path, problems: [.init(place: nil, key: "", message: message)])
@@ -77,6 +77,6 @@ struct ParamSources: Equatable, Sendable {
 }
 
 extension HostConfiguration {
-    /// The files beside `functions.json` that params come from. They need not be there.
+    /// The files beside `functions.json` that params come from. They don't have to exist.
     package var paramFiles: [String] { ParamSources.variableFiles(self) + ParamSources.secretFiles(self) }
 }

@@ -3,14 +3,14 @@ import FunctionManifest
 package import HostConfiguration
 import Workers
 
-/// One immutable version of a bundle: its executable and what it told of its functions.
+/// One immutable version of a bundle: its executable and its manifest.
 package struct Release: Sendable {
     var bundle: String
     var id: String
     var executable: String
     var manifest: Manifest
 
-    /// The id of what is served as it was built, without having been deployed.
+    /// The id of a local build, which is served without having been deployed.
     static let localID = "local"
 
     var isLocal: Bool { id.hasPrefix(Self.localID) }
@@ -22,9 +22,9 @@ package struct Release: Sendable {
         self.manifest = manifest
     }
 
-    /// What a bundle of the configuration is as it is built by now.
+    /// The current local build of a bundle of the configuration.
     ///
-    /// - Throws: ``BundleError`` where it can't be had.
+    /// - Throws: ``BundleError`` if it isn't built or has no valid manifest.
     static func local(
         _ bundle: HostConfiguration.Bundle, _ configuration: HostConfiguration, _ locator: BundleLocator
     ) async throws -> Release {
@@ -34,13 +34,14 @@ package struct Release: Sendable {
         return Release(bundle: bundle.name, id: localID, executable: executable, manifest: manifest)
     }
 
-    /// What the host begins with: of each bundle the release that was deployed last, else what the configuration names
-    /// as it is built.
+    /// The releases that the host serves at its start: of each bundle the current release, or the local build if none
+    /// was deployed.
     ///
     /// - Parameters:
-    ///   - isLocal: whether releases are left aside.
-    ///   - copies: where what is built is copied to before it is served; nil where it is served from its place.
-    package static func first(
+    ///   - isLocal: whether to serve local builds only, and no deployed releases.
+    ///   - copies: where local builds are copied to before they are served; nil to serve them from where they were
+    ///     built.
+    package static func initial(
         _ configuration: HostConfiguration, _ locator: BundleLocator, _ store: ReleaseStore, isLocal: Bool,
         copies: LocalCopies?
     ) async throws -> [Release] {
@@ -55,34 +56,35 @@ package struct Release: Sendable {
                 releases.append(try store.release(of: bundle, id))
             } catch {
                 throw ReleaseError(
-                    "\(error). Go back to an earlier one with \"functions-host rollback \(bundle)\", or begin with what "
-                        + "is built with \"functions-host serve --local\"")
+                    "\(error). Roll back to an earlier one with \"functions-host rollback \(bundle)\", "
+                        + "or serve the local builds with \"functions-host serve --local\"")
             }
         }
         return releases
     }
 }
 
-/// The functions of all releases with what the operator sets for them.
+/// The functions of all releases, with the operator's overrides applied.
 struct FunctionPlan: Sendable {
     struct Entry: Sendable {
         var release: Release
         var manifest: FunctionManifest
-        /// What it may read; of a bundle that is kept nothing, as its workers have it.
+        /// The params that the function may read; empty for a kept bundle, whose workers already have them.
         var params: ParamValues
     }
 
     private(set) var entries: [Entry] = []
-    /// Keys of the configuration for functions and params that no bundle has: `functions.purchas`.
-    private(set) var unknown: [String] = []
+    /// Keys of the configuration for functions and params that no bundle has, such as `functions.purchas`.
+    private(set) var unknownKeys: [String] = []
 
     /// - Parameters:
-    ///   - kept: the bundles that are served already. They have their params: what is wrong with these by now is no reason
-    ///     not to serve another bundle.
-    ///   - sources: where the values of a bundle's params come from.
-    /// - Throws: ``ConfigurationError`` where two bundles have a function of one name, where what the configuration sets
-    ///   is impossible for a function, where a param has no value, or where the configuration names a function or a param
-    ///   that none has. That is no reason not to serve a release that was deployed: it may have left it out since.
+    ///   - kept: the bundles that are served already. Their params aren't resolved again, so that a problem with them
+    ///     doesn't block another bundle.
+    ///   - sources: loads the sources of a bundle's params.
+    /// - Throws: ``ConfigurationError`` if two bundles have a function of the same name, if an override is invalid for
+    ///   its function, if a param has no value, or if the configuration names an unknown function or param. If a
+    ///   deployed release is served, unknown names are only collected in ``unknownKeys``: the release may have removed
+    ///   them.
     init(
         _ releases: [Release], keeping kept: Set<String> = [], configuration: HostConfiguration,
         sources: (Manifest) throws(ConfigurationError) -> ParamSources
@@ -114,25 +116,25 @@ struct FunctionPlan: Sendable {
                 entries.append(Entry(release: release, manifest: manifest, params: params.values(for: manifest)))
             }
         }
-        let mayBeGone = !releases.allSatisfy(\.isLocal)
+        let allowsUnknown = !releases.allSatisfy(\.isLocal)
         for name in configuration.functions.keys.sorted() where owners[name] == nil {
-            guard !mayBeGone else {
-                unknown.append("functions.\(name)")
+            guard !allowsUnknown else {
+                unknownKeys.append("functions.\(name)")
                 continue
             }
             let known = owners.keys.sorted().joined(separator: ", ")
-            report("functions.\(name)", "no bundle has a function \"\(name)\"; there are \(known)")
+            report("functions.\(name)", "no bundle has a function \"\(name)\"; the functions are \(known)")
         }
         let params = Set(releases.flatMap { $0.manifest.params.map(\.name) })
         for name in configuration.params.keys.sorted() where !params.contains(name) {
-            guard !mayBeGone else {
-                unknown.append("params.\(name)")
+            guard !allowsUnknown else {
+                unknownKeys.append("params.\(name)")
                 continue
             }
             let known = params.sorted().joined(separator: ", ")
             report(
                 "params.\(name)",
-                "no bundle has a param \"\(name)\"; there \(known.isEmpty ? "is none" : "are \(known)")")
+                "no bundle has a param \"\(name)\"; \(known.isEmpty ? "there are none" : "the params are \(known)")")
         }
         if !problems.isEmpty {
             throw ConfigurationError(file: configuration.places.file, problems: problems)
@@ -141,7 +143,7 @@ struct FunctionPlan: Sendable {
 }
 
 extension FunctionManifest {
-    /// What the operator sets wins over what the author chose.
+    /// Applies the operator's overrides to the author's options.
     mutating func apply(_ overrides: HostConfiguration.FunctionOverrides) {
         if let region = overrides.region { regions = [region] }
         if let memory = overrides.memory { memoryMiB = memory.mebibytes }

@@ -1,37 +1,37 @@
 import ControlProtocol
 import FunctionManifest
 
-/// What is kept of a release beside its executable, in `release.json`. It never changes.
+/// The metadata of a release, stored beside its executable in `release.json`. It never changes.
 struct ReleaseRecord: Codable, Equatable, Sendable {
     var format = 1
     var bundle: String
-    /// When it was made and what it is: `20261121-201530-6f53034a`.
+    /// The creation time and the first digits of the checksum: `20261121-201530-6f53034a`.
     var id: String
-    /// SHA-256 of its files with their names, in hexadecimal digits.
+    /// SHA-256 of the release's files and their names, in hexadecimal.
     var checksum: String
-    /// Bytes of the executable.
+    /// The size of the executable in bytes.
     var size: Int
     /// RFC 3339.
     var created: String
-    /// The system's user who deployed it.
+    /// The operating system's user who deployed it.
     var creator: String
-    /// Where the executable was taken from.
+    /// The path that the executable was copied from.
     var source: String
     var manifest: Manifest
 }
 
-/// Which releases are served, and how it came to that: `index.json`.
+/// The current releases and the history of deployments, stored in `index.json`.
 struct ReleaseIndex: Codable, Equatable, Sendable {
     var format = 1
-    /// The release that is served, by bundle.
+    /// The current release of each bundle, by its name.
     var current: [String: String] = [:]
-    /// The latest at the end.
+    /// In order of time.
     var history: [ReleaseEvent] = []
 
-    /// Events of one bundle that are kept.
+    /// The number of events kept per bundle.
     static let maxHistory = 1000
 
-    /// Those of a bundle that were ever served, the latest last, each once.
+    /// The releases of a bundle that were ever served, without duplicates, the most recent last.
     func served(of bundle: String) -> [String] {
         var ids: [String] = []
         for case let event in history where event.bundle == bundle {

@@ -11,37 +11,37 @@ import NIOPosix
     import Musl
 #endif
 
-/// The releases of a data directory: `releases/BUNDLE/ID/` with the executable, what it needs beside it and
-/// `release.json`, and `releases/index.json` that says which are served.
+/// The releases of a data directory: `releases/BUNDLE/ID/` has the executable, its resources and `release.json`, and
+/// `releases/index.json` has the current release of each bundle and the history.
 ///
-/// A release is there whole or not at all: it is made under another name, synced, and renamed. One that was never served
-/// is a draft; the next start removes it. One task at a time works with it.
+/// A release is added atomically: it is written under another name, synced, and renamed. A release that was never
+/// served is a draft; the next start deletes it. Only one task at a time may use the store.
 package struct ReleaseStore: Sendable {
     let directory: String
 
     package init(in data: DataDirectory) { directory = data.file("releases") }
 
-    /// Of a data directory that no host has.
+    /// Opens the releases without the data directory's lock.
     init(data: String) { directory = data + "/releases" }
 
     private var files: FileManager { .default }
 
     // MARK: The index
 
-    /// - Throws: ``ReleaseError`` where it can't be read; it isn't guessed then what is served.
+    /// - Throws: ``ReleaseError`` if the index can't be read. The host must not guess what to serve then.
     func index() throws(ReleaseError) -> ReleaseIndex {
         let path = directory + "/index.json"
         guard files.fileExists(atPath: path) else { return ReleaseIndex() }
         do {
             let index = try JSONDecoder().decode(ReleaseIndex.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
             guard index.format == 1 else {
-                throw ReleaseError("it is of format \(index.format), which a newer functions-host wrote")
+                throw ReleaseError("it has format \(index.format), written by a newer functions-host")
             }
             return index
         } catch {
             throw ReleaseError(
-                "\(path), which says what is served, can't be read (\(error)); put it back from a copy, or remove it to "
-                    + "serve the bundles of functions.json as they are built")
+                "\(path), the index of served releases, can't be read (\(error)); restore it from a copy, "
+                    + "or delete it to serve the local builds of functions.json")
         }
     }
 
@@ -52,7 +52,7 @@ package struct ReleaseStore: Sendable {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             try FileBytes.replace("index.json", in: directory, with: Array(try encoder.encode(index)))
         } catch {
-            throw ReleaseError("what is served can't be written down: \(error)")
+            throw ReleaseError("the index of served releases can't be written: \(error)")
         }
     }
 
@@ -65,15 +65,15 @@ package struct ReleaseStore: Sendable {
 
     func executable(of bundle: String, _ id: String) -> String { path(bundle, id) + "/" + Self.program }
 
-    /// All of a bundle that are whole, the oldest first.
+    /// The complete releases of a bundle, the oldest first.
     func releases(of bundle: String) -> [ReleaseRecord] {
         let names = (try? files.contentsOfDirectory(atPath: "\(directory)/\(bundle)")) ?? []
         return names.sorted().compactMap { try? record(of: bundle, $0) }
     }
 
     func record(of bundle: String, _ id: String) throws(ReleaseError) -> ReleaseRecord {
-        guard Self.areNames(bundle, id) else {
-            throw ReleaseError("\(bundle) and \(id) are no names of a bundle and a release")
+        guard Self.areValidNames(bundle, id) else {
+            throw ReleaseError("\(bundle) and \(id) are not valid names of a bundle and a release")
         }
         let path = path(bundle, id)
         guard files.fileExists(atPath: path) else {
@@ -84,16 +84,17 @@ package struct ReleaseStore: Sendable {
             let version = try JSONDecoder().decode(Version.self, from: data).manifest.protocolVersion
             guard version == Int(Frame.protocolVersion) else {
                 throw ReleaseError(
-                    "it speaks version \(version) of the host's protocol, this host speaks \(Frame.protocolVersion); build "
-                        + "it with this FunctionsRuntime and deploy it again")
+                    "it uses version \(version) of the worker protocol, "
+                        + "and this host uses \(Frame.protocolVersion); "
+                        + "build it with this FunctionsRuntime and deploy it again")
             }
             let record = try JSONDecoder().decode(ReleaseRecord.self, from: data)
             guard record.format == 1, record.id == id, record.bundle == bundle else {
-                throw ReleaseError("release.json speaks of another release")
+                throw ReleaseError("release.json describes another release")
             }
             let size = try files.attributesOfItem(atPath: executable(of: bundle, id))[.size] as? Int
             guard size == record.size else {
-                throw ReleaseError("its executable has \(size ?? 0) bytes in place of \(record.size)")
+                throw ReleaseError("its executable has \(size ?? 0) bytes instead of \(record.size)")
             }
             return record
         } catch {
@@ -101,7 +102,7 @@ package struct ReleaseStore: Sendable {
         }
     }
 
-    /// What is read of a record of any version.
+    /// The part of a record that each version of the protocol has.
     private struct Version: Decodable {
         struct Manifest: Decodable {
             var protocolVersion: Int
@@ -109,7 +110,8 @@ package struct ReleaseStore: Sendable {
         var manifest: Manifest
     }
 
-    /// - Throws: ``ReleaseError`` where the release isn't there whole. Its files' contents aren't looked at.
+    /// - Throws: ``ReleaseError`` if the release doesn't exist or is incomplete. The contents of its files aren't
+    ///   checked.
     func release(of bundle: String, _ id: String) throws(ReleaseError) -> Release {
         release(try record(of: bundle, id))
     }
@@ -120,13 +122,14 @@ package struct ReleaseStore: Sendable {
             manifest: record.manifest)
     }
 
-    /// - Throws: ``ReleaseError`` where the release isn't there whole, or its files aren't those that were deployed.
+    /// - Throws: ``ReleaseError`` if the release doesn't exist, is incomplete, or its files have changed since it was
+    ///   deployed.
     func verified(_ bundle: String, _ id: String) async throws(ReleaseError) -> Release {
         let record = try record(of: bundle, id)
         let path = path(bundle, id)
         do {
-            guard try await Self.aside({ try Self.digest(of: path) }) == record.checksum else {
-                throw ReleaseError("its files aren't what was deployed: the checksums differ")
+            guard try await Self.runBlocking({ try Self.digest(of: path) }) == record.checksum else {
+                throw ReleaseError("its files have changed since it was deployed: the checksums differ")
             }
         } catch {
             throw ReleaseError("the release \(id) of the bundle \(bundle) is damaged: \(error)")
@@ -134,12 +137,13 @@ package struct ReleaseStore: Sendable {
         return release(record)
     }
 
-    /// Copies an executable, and what stands beside it for it, as a draft.
+    /// Copies an executable and its resources as a draft.
     ///
     /// - Parameters:
-    ///   - record: what is known of it; its checksum and size come from the copy. An empty id is made here.
-    ///   - inspect: asks the copy what functions it has.
-    /// - Returns: the record as it is kept; where the bundle has a release with the same checksum, that one's.
+    ///   - record: the release's metadata; its checksum, size and manifest come from the copy. An empty id is replaced
+    ///     by a new one.
+    ///   - inspect: gets the copy's manifest.
+    /// - Returns: the stored record. If the bundle already has a release with the same checksum, its record.
     func add(
         _ record: ReleaseRecord, from executable: String, at time: String,
         inspect: (_ copy: String) async throws -> Manifest
@@ -151,8 +155,8 @@ package struct ReleaseStore: Sendable {
         try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
         defer { try? files.removeItem(atPath: draft) }
         let copy = draft + "/" + Self.program
-        (record.checksum, record.size) = try await Self.aside {
-            // A link would be what others make of it.
+        (record.checksum, record.size) = try await Self.runBlocking {
+            // The file is copied and not a link to it, whose target others could change.
             let executable = (executable as NSString).resolvingSymlinksInPath
             try files.copyItem(atPath: executable, toPath: copy)
             try copyResources(beside: executable, to: draft)
@@ -173,7 +177,7 @@ package struct ReleaseStore: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let (place, text) = (path(record.bundle, record.id), Array(try encoder.encode(record)))
-        try await Self.aside {
+        try await Self.runBlocking {
             try FileBytes.replace(Self.recordName, in: draft, with: text)
             try Self.sync(copy)
             try files.moveItem(atPath: draft, toPath: place)
@@ -182,7 +186,7 @@ package struct ReleaseStore: Sendable {
         return record
     }
 
-    /// Directories such as `Package_Product.resources`, in which the package manager puts a product's resources.
+    /// Copies directories such as `Package_Product.resources`, where the package manager puts a product's resources.
     private func copyResources(beside executable: String, to draft: String) throws {
         let place = (executable as NSString).deletingLastPathComponent
         for name in try files.contentsOfDirectory(atPath: place) where name.hasSuffix(".resources") {
@@ -191,20 +195,21 @@ package struct ReleaseStore: Sendable {
     }
 
     func remove(_ bundle: String, _ id: String) {
-        if Self.areNames(bundle, id) { try? files.removeItem(atPath: path(bundle, id)) }
+        if Self.areValidNames(bundle, id) { try? files.removeItem(atPath: path(bundle, id)) }
     }
 
-    /// Whether they name a directory here, and none elsewhere.
-    private static func areNames(_ bundle: String, _ id: String) -> Bool {
+    /// Whether the names can't lead out of the store's directory.
+    private static func areValidNames(_ bundle: String, _ id: String) -> Bool {
         [bundle, id].allSatisfy { !$0.isEmpty && !$0.contains("/") && $0 != "." && $0 != ".." }
     }
 
-    /// Removes served releases but the latest ones.
+    /// Deletes releases that were served, except for the most recent ones.
     ///
-    /// - Parameter drafts: whether what was never served goes too, as at a start; somebody may be asked about it else.
+    /// - Parameter drafts: whether to delete drafts too. Only the host's start may do so: later, an operator may be
+    ///   about to confirm one.
     package func clean(keeping count: Int, drafts: Bool) throws(ReleaseError) {
         let index = try index()
-        // An index that somebody has taken away is no reason to take the releases away too.
+        // The releases must survive if only the index was deleted.
         guard !index.history.isEmpty else { return }
         for bundle in (try? files.contentsOfDirectory(atPath: directory)) ?? [] {
             let served = index.served(of: bundle)
@@ -215,15 +220,15 @@ package struct ReleaseStore: Sendable {
         }
     }
 
-    // MARK: Parts
+    // MARK: Files
 
-    /// The time to the second, then the first digits of the checksum: `20261121-201530-6f53034a`.
+    /// Makes an id from the time in seconds and the first digits of the checksum: `20261121-201530-6f53034a`.
     private static func id(at time: String, _ checksum: String) -> String {
         let digits = time.prefix(19).filter(\.isNumber)
         return "\(digits.prefix(8))-\(digits.dropFirst(8))-\(checksum.prefix(8))"
     }
 
-    /// Of all files of a release but its record, with their names.
+    /// The checksum of a release's files and their names, without its record.
     private static func digest(of directory: String) throws -> String {
         var hash = SHA256()
         for name in try FileManager.default.subpathsOfDirectory(atPath: directory).sorted() where name != recordName {
@@ -243,12 +248,13 @@ package struct ReleaseStore: Sendable {
         }.joined()
     }
 
-    /// Works with files on a thread that may wait for the disk: tasks have as few as there are processors.
-    static func aside<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+    /// Runs blocking file operations on a thread pool, because tasks share only as many threads as there are
+    /// processors.
+    static func runBlocking<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await NIOThreadPool.singleton.runIfActive(work)
     }
 
-    /// Returns once the file or directory is on disk.
+    /// Syncs a file or directory to disk.
     private static func sync(_ path: String) throws {
         let descriptor = FileBytes.open(path, O_RDONLY)
         guard descriptor >= 0 else { throw ReleaseError("\(path) can't be opened") }

@@ -6,18 +6,18 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Serves one set of functions after the other, so that no call is lost between two.
+/// Switches from one set of functions to the next without losing calls.
 ///
-/// What was routed to a function's release before the switch ends there, however long it takes; what comes afterwards goes
-/// to the new one. Whoever calls ``serve(_:)`` sees to it that one switch follows another.
+/// Invocations that were routed before the switch end in the replaced release, however long they take; later ones go to
+/// the new release. The caller of ``serve(_:)`` must not start two switches at the same time.
 package final class ReleaseSwitch: Sendable {
     private struct State {
         var current: ServedFunctions
-        /// Of all that was ever begun or probed. A pool is there as long as it has a process, or a call that may need one:
-        /// also one that another release has taken over from.
+        /// The pools of all functions that were ever started or probed. A pool lives as long as it has a process or a
+        /// call that may need one, even after its release was replaced.
         var pools: [WeakPool] = []
         var probing: [WorkerPool] = []
-        /// Whether the host ends, and nothing else is to be served.
+        /// Whether the host is stopping; no other release may be served then.
         var isStopping = false
 
         mutating func note(_ functions: [ServedFunction]) {
@@ -35,7 +35,7 @@ package final class ReleaseSwitch: Sendable {
     private let schedules: ScheduleRunner
     private let loops: [GatewayLoop]
 
-    /// New workers are started so many at a time, so that those that serve hardly notice.
+    /// How many workers are started at the same time. The bound protects the workers that serve calls.
     private static let probesAtOnce = 4
 
     package init(_ first: ServedFunctions, events: EventService, schedules: ScheduleRunner, loops: [GatewayLoop]) {
@@ -47,7 +47,7 @@ package final class ReleaseSwitch: Sendable {
 
     package var current: ServedFunctions { state.withLock { $0.current } }
 
-    /// Starts what shall be kept warm.
+    /// Starts the workers that `minInstances` requires.
     package func begin() {
         let functions = state.withLock { state in
             state.note(state.current.functions)
@@ -58,10 +58,10 @@ package final class ReleaseSwitch: Sendable {
 
     // MARK: The switch
 
-    /// Starts workers of each function that `next` doesn't share with what is served: one, to see that it starts, and for a
-    /// function at work as many as it has now.
+    /// Starts workers of each function of `next` whose release is new: one, to check that it starts, and for a function
+    /// that has workers now as many as are ready.
     ///
-    /// - Throws: ``ReleaseError`` where one doesn't become ready; its workers are ended then.
+    /// - Throws: ``ReleaseError`` if a worker doesn't become ready. All new workers are stopped then.
     func probe(_ next: ServedFunctions) async throws(ReleaseError) {
         let new = Self.functions(of: next, notIn: current)
         let isStopping = state.withLock { state in
@@ -80,11 +80,11 @@ package final class ReleaseSwitch: Sendable {
                 for function in functions { group.addTask { await Self.failure(of: function, 1) } }
                 return await group.reduce(into: [String]()) { if let failure = $1 { $0.append(failure) } }
             }
-            // Where nobody is at work there is no worker to take over from, and no need for one.
+            // A function that has no workers now doesn't need the probe's worker either.
             for function in functions where served[function.manifest.name]?.isEmpty ?? true { function.pool.cool() }
         }
-        // Who takes over from several begins with as many: fewer would have to refuse calls. One function after the other,
-        // and of each as many at a time as are ever started.
+        // A function with several ready workers starts as many in the new release: fewer would reject calls. The
+        // functions are started one after the other.
         for function in new where failures.isEmpty {
             let count = served[function.manifest.name]?.readyWorkers ?? 0
             if count > 1, let failure = await Self.failure(of: function, count) { failures.append(failure) }
@@ -94,18 +94,18 @@ package final class ReleaseSwitch: Sendable {
             guard !state.withLock(\.isStopping) else { throw .stopping }
             throw ReleaseError(
                 "a worker of the release doesn't become ready (\(failures.sorted().joined(separator: "; "))); "
-                    + "the host's log has what it printed")
+                    + "see its output in the host's log")
         }
     }
 
-    /// Ends the workers of what was made and is not to be served.
+    /// Stops the workers of functions that were prepared and won't be served.
     func discard(_ next: ServedFunctions) {
         for function in Self.functions(of: next, notIn: current) { function.pool.drain() }
     }
 
-    /// Serves these functions from now on.
+    /// Switches to these functions.
     ///
-    /// - Throws: where a function's event pattern or schedule can't be served; then all is as it was.
+    /// - Throws: if a function's event pattern or schedule can't be served. Nothing has changed then.
     func serve(_ next: ServedFunctions) async throws {
         let before = current
         try schedules.serve(next.manifests)
@@ -121,7 +121,7 @@ package final class ReleaseSwitch: Sendable {
         let replaced = Self.functions(of: before, notIn: next)
         let warm = Set(replaced.filter { !$0.pool.isEmpty }.map(\.manifest.name))
         for function in replaced { function.pool.drain() }
-        // A probe is kept where a worker was there before; else the memory of all would be taken for nothing.
+        // The probe's worker is kept only for functions that had a worker before; the others would only use memory.
         for function in Self.functions(of: next, notIn: before) where !warm.contains(function.manifest.name) {
             function.pool.cool()
         }
@@ -136,9 +136,9 @@ package final class ReleaseSwitch: Sendable {
         return set.functions.filter { !pools.contains(ObjectIdentifier($0.pool)) }
     }
 
-    // MARK: The host's end
+    // MARK: Shutdown
 
-    /// Lets no release take over any more; the workers of one that is being probed are ended.
+    /// Prevents further switches and kills the workers of a release that is being probed.
     func close() async {
         let probing = state.withLock { state in
             state.isStopping = true
@@ -148,16 +148,16 @@ package final class ReleaseSwitch: Sendable {
         for pool in probing { await pool.kill() }
     }
 
-    /// Takes no more work; workers end as soon as they have nothing to do.
+    /// Stops accepting work; workers exit as soon as they are idle.
     package func stop() { for pool in pools { pool.stop() } }
 
-    /// Ends what is left, and returns when no process is.
+    /// Kills the remaining workers and returns when no process is left.
     package func kill() async { for pool in pools { await pool.kill() } }
 
     private var pools: [WorkerPool] { state.withLock { $0.pools.compactMap(\.pool) } }
 }
 
-/// Why a release isn't served.
+/// The reason why a release isn't served.
 package struct ReleaseError: Error, Equatable, CustomStringConvertible {
     package let description: String
 

@@ -10,7 +10,7 @@ package import Workers
 package import Logging
 import NIOCore
 
-/// What is served at one time: the releases, one of each bundle, and their functions with workers and routes.
+/// The functions that are served at the same time: one release of each bundle, with its functions' workers and routes.
 package struct ServedFunctions: Sendable {
     let releases: [Release]
     let functions: [ServedFunction]
@@ -20,7 +20,7 @@ package struct ServedFunctions: Sendable {
 
     func release(of bundle: String) -> Release? { releases.first { $0.bundle == bundle } }
 
-    /// As the dispatcher takes them.
+    /// The functions in the form that the dispatcher needs.
     package func eventFunctions(on loops: [InvocationLoop]) -> [EventService.Function] {
         functions.map { function in
             EventService.Function(
@@ -32,13 +32,13 @@ package struct ServedFunctions: Sendable {
     }
 }
 
-/// Makes what is served of releases.
+/// Builds the served functions of a set of releases.
 package actor ServedFunctionsMaker {
     private var configuration: HostConfiguration
     private let store: DocumentStore
     private let serving: ServingParts
     private let logger: Logger
-    /// They outlive releases: a pause and what is used of a budget are the function's.
+    /// Gates outlive releases: a pause and the used budget belong to the function.
     private var gates: [String: FunctionGate] = [:]
 
     package init(_ configuration: HostConfiguration, store: DocumentStore, serving: ServingParts, logger: Logger) {
@@ -48,24 +48,24 @@ package actor ServedFunctionsMaker {
         self.logger = logger
     }
 
-    /// From now on params have the values that this configuration gives them.
-    func take(paramsOf other: HostConfiguration) {
+    /// Takes over the params and secrets of another configuration.
+    func replaceParams(with other: HostConfiguration) {
         configuration.params = other.params
         configuration.secrets = other.secrets
     }
 
-    /// - Parameter before: what is served already; of releases that stay the workers do too.
-    /// - Throws: ``ConfigurationError`` where the releases don't go together or don't fit the configuration;
-    ///   `DocumentError` where the store can't be read.
+    /// - Parameter before: the functions served so far. Releases that stay keep their workers.
+    /// - Throws: ``ConfigurationError`` if the releases conflict with each other or with the configuration;
+    ///   `DocumentError` if the store can't be read.
     package func make(_ releases: [Release], after before: ServedFunctions? = nil) async throws -> ServedFunctions {
         let kept = Set(releases.filter { before?.release(of: $0.bundle)?.id == $0.id }.map(\.bundle))
         let configuration = configuration
         let plan = try FunctionPlan(releases, keeping: kept, configuration: configuration) {
             manifest throws(ConfigurationError) in try ParamSources.load(configuration, for: manifest)
         }
-        for key in plan.unknown {
+        for key in plan.unknownKeys {
             logger.warning(
-                "the configuration sets what no bundle has",
+                "the configuration has a key that no bundle uses",
                 metadata: ["key": "\(key)", "file": "\(configuration.places.file)"])
         }
         if plan.entries.contains(where: { !$0.params.secrets.isEmpty }) { ProcessLimits.forbidCoreDumps() }

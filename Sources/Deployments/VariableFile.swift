@@ -1,10 +1,10 @@
 import FunctionManifest
 import HostConfiguration
 
-/// A file of variables, `NAME=value` line by line, as Firebase's tools read `.env`.
+/// A file of variables, one `NAME=value` a line, in the syntax that Firebase's tools accept in `.env`.
 ///
-/// A value stands as it is, up to a `#` and without the space around it; in single quotes it may hold anything, in double
-/// quotes `\n`, `\r`, `\t`, `\v`, `\\`, `\'` and `\"` as well; a quoted value may go over several lines.
+/// An unquoted value ends at a `#`; white space around it is removed. Single quotes keep everything as it is, double
+/// quotes also interpret `\n`, `\r`, `\t`, `\v`, `\\`, `\'` and `\"`. A quoted value may span several lines.
 struct VariableFile: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
         var value: String
@@ -19,7 +19,8 @@ struct VariableFile: Equatable, Sendable {
         self.entries = entries
     }
 
-    /// - Throws: all lines that can't be read. Their text isn't told: it may be secret.
+    /// - Throws: the numbers of all lines that failed to parse. The error doesn't contain their text, which may be
+    ///   secret.
     init(path: String, bytes: [UInt8]) throws(ConfigurationError) {
         self.init(path: path)
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -27,29 +28,29 @@ struct VariableFile: Equatable, Sendable {
         }
         var scanner = VariableScanner(text)
         while let item = scanner.next() {
-            // As in Firebase's tools, the last one counts.
+            // The last one wins, as in Firebase's tools.
             entries[item.name] = Entry(value: item.value, line: item.line)
         }
-        guard scanner.wrong.isEmpty else {
+        guard scanner.invalidLines.isEmpty else {
             throw ConfigurationError(
                 file: path,
-                problems: scanner.wrong.map {
+                problems: scanner.invalidLines.map {
                     .init(
                         place: .init(line: $0, column: 1), key: "",
                         message:
-                            "this is no variable; write NAME=value, with capital letters, digits and _ in the name, "
-                            + "and a quote at the value's end where there is one at its start")
+                            "this line is not a variable; write NAME=value, with capital letters, "
+                            + "digits and _ in the name, and close a quoted value with the same quote")
                 })
         }
     }
 }
 
-/// Goes through the text of a file of variables.
+/// Scans the text of a file of variables.
 private struct VariableScanner {
     private var rest: Substring.UnicodeScalarView
     private var line = 1
-    /// The lines that are none.
-    private(set) var wrong: [Int] = []
+    /// The numbers of lines that failed to parse.
+    private(set) var invalidLines: [Int] = []
 
     init(_ text: String) {
         var scalars = Substring(text).unicodeScalars
@@ -65,14 +66,14 @@ private struct VariableScanner {
             rest = start
             line = startLine
             let text = rest.prefix { !Self.isNewline($0) }
-            if let first = text.first(where: { !Self.isSpace($0) }), first != "#" { wrong.append(line) }
+            if let first = text.first(where: { !Self.isSpace($0) }), first != "#" { invalidLines.append(line) }
             rest = rest[text.endIndex...]
             endLine()
         }
         return nil
     }
 
-    /// A whole line of a variable, or the lines that its value goes over.
+    /// Scans a variable to the end of its line, or of the last line of its value.
     private mutating func variable() -> (name: String, value: String)? {
         skipSpace()
         let name = String(
@@ -125,13 +126,13 @@ private struct VariableScanner {
         "n": "\n", "r": "\r", "t": "\t", "v": "\u{0B}", "\\": "\\", "'": "'", "\"": "\"",
     ]
 
-    private mutating func take(_ isMeant: (Unicode.Scalar) -> Bool) -> Substring.UnicodeScalarView {
-        let taken = rest.prefix(while: isMeant)
+    private mutating func take(while matches: (Unicode.Scalar) -> Bool) -> Substring.UnicodeScalarView {
+        let taken = rest.prefix(while: matches)
         rest = rest[taken.endIndex...]
         return taken
     }
 
-    private mutating func skipSpace() { _ = take(Self.isSpace) }
+    private mutating func skipSpace() { _ = take(while: Self.isSpace) }
 
     private mutating func endLine() {
         if rest.first == "\r" { rest.removeFirst() }

@@ -10,7 +10,7 @@ import Workers
 #endif
 
 extension WorkerLaunch {
-    /// What a worker sees of the world: nothing of the host's own environment but what programs need to run at all.
+    /// A worker's environment variables. Of the host's own environment it contains only what programs need to run.
     static func environment(
         _ configuration: HostConfiguration, function: String?, release: String
     ) -> [String: String] {

@@ -77,7 +77,7 @@ package final class HostServer: Sendable {
             let maker = ServedFunctionsMaker(
                 configuration, store: parts.store, serving: parts.serving, logger: logger)
             let first = try await maker.make(
-                try await Release.first(
+                try await Release.initial(
                     configuration, locator, releases, isLocal: isLocal,
                     copies: isWatched ? LocalCopies(in: parts.directory) : nil))
             let records = try await EventRecords.load(parts.store)
@@ -177,8 +177,8 @@ package final class HostServer: Sendable {
     ///   - id: unlike that of any build before.
     /// - Returns: the bundles that were deployed, whose params stay what they were.
     /// - Throws: an error whose description is a sentence; what was served goes on then.
-    package func reread(_ configuration: HostConfiguration, id: String) async throws -> [String] {
-        try await deployments.reread(configuration, id: id)
+    package func reloadParams(_ configuration: HostConfiguration, id: String) async throws -> [String] {
+        try await deployments.reloadParams(configuration, id: id)
     }
 
     /// A line on each function, for people.

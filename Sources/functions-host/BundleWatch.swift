@@ -120,7 +120,7 @@ struct BundleWatch: Sendable {
                     "\(file): \(fixed.joined(separator: ", ")) changed; restart the host to apply this")
             }
             configuration = next
-            let deployed = try await host.reread(next, id: id)
+            let deployed = try await host.reloadParams(next, id: id)
             tell(
                 "reloaded params"
                     + (deployed.isEmpty

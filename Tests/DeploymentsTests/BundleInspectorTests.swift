@@ -27,7 +27,7 @@ import Testing
         "isTransactional":false,"trigger":{"http":{"_0":{"cors":{"off":{}}}}}}
         """
 
-    @Test func manifestComesOverTheLinkWhateverIsPrinted() async throws {
+    @Test func theManifestComesOverTheLinkAndNotFromTheOutput() async throws {
         let manifest =
             "{\"protocolVersion\":\(Frame.protocolVersion),\"params\":[],\"functions\":[\(Self.function)]}"
         #expect(try await inspect("echo starting up; echo '\(manifest)' >&3; echo bye >&2") == "hello")
@@ -36,25 +36,25 @@ import Testing
     @Test(arguments: [
         (
             "echo garbage",
-            "it told no functions; it must be an executable whose @main is a FunctionBundle. It printed: «garbage»"
+            "it wrote no manifest; it must be an executable whose @main is a FunctionBundle. It printed: «garbage»"
         ),
-        ("echo garbage >&3", "what it told isn't a manifest: «garbage»"),
-        ("exit 3", "it ended with exit status 3 instead of telling its functions. It printed nothing."),
-        ("kill -9 $$", "it ended with signal 9 instead of telling its functions. It printed nothing."),
-        ("echo '{\"protocolVersion\":99,\"functions\":[]}' >&3", "it speaks version 99 of the host's protocol"),
+        ("echo garbage >&3", "it wrote an invalid manifest: «garbage»"),
+        ("exit 3", "it ended with exit status 3 instead of writing a manifest. It printed nothing."),
+        ("kill -9 $$", "it ended with signal 9 instead of writing a manifest. It printed nothing."),
+        ("echo '{\"protocolVersion\":99,\"functions\":[]}' >&3", "it uses version 99 of the worker protocol"),
     ])
-    func whatIsNoBundleIsToldAsSuch(script: String, expected: String) async throws {
+    func anExecutableThatIsNotABundleIsReported(script: String, expected: String) async throws {
         #expect(try await inspect(script).hasPrefix(expected))
     }
 
-    @Test func impossibleFunctionIsNamed() async throws {
+    @Test func theErrorNamesAnInvalidFunction() async throws {
         let bad = Self.function.replacingOccurrences(of: "\"memoryMiB\":256", with: "\"memoryMiB\":300")
         let reason = try await inspect(
             "echo '{\"protocolVersion\":\(Frame.protocolVersion),\"params\":[],\"functions\":[\(bad)]}' >&3")
         #expect(reason.hasPrefix("function \"hello\": memory is 300 MiB"))
     }
 
-    @Test func hangingBundleIsKilled() async throws {
+    @Test func aHangingBundleIsKilled() async throws {
         let reason = try await inspect("echo waiting; sleep 1000", timeout: .milliseconds(200))
         #expect(reason.contains("was killed. It printed: «waiting»"))
     }
@@ -65,7 +65,7 @@ import Testing
         #expect(reason.utf8.count < 2000)
     }
 
-    @Test func missingExecutableIsTold() async throws {
+    @Test func aMissingExecutableIsReported() async throws {
         await #expect { try await BundleInspector().manifest(of: "/nowhere/bundle", environment: [:]) } throws: {
             "\($0)".contains("/nowhere/bundle can't be started: No such file or directory")
         }

@@ -14,7 +14,7 @@ import Testing
             manifest: Manifest(functions: [.created("of" + bundle)], params: params))
     }
 
-    @Test func anotherBundleIsNotHeldUpByParamsOfOneThatIsServedAlready() throws {
+    @Test func invalidParamsOfAServedBundleDoNotBlockAnotherBundle() throws {
         let releases = [release("a", [.init("A", .int)]), release("b", [.init("B", .secret)])]
         var asked: [String] = []
         func plan(keeping kept: Set<String>) throws(ConfigurationError) -> FunctionPlan {

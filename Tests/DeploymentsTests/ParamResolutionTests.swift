@@ -33,7 +33,7 @@ import Testing
         (.boolean, "false", .boolean(false)), (.list, #"["a","b"]"#, .list(["a", "b"])), (.list, "[]", .list([])),
         (.string, "", .string("")),
     ])
-    func textsAreReadByType(type: ParamType, text: String, value: ParamValue) throws {
+    func valuesAreParsedByType(type: ParamType, text: String, value: ParamValue) throws {
         let resolution = resolution(
             [.init("A", type)], from: ParamSources(variables: [try file("A='\(text)'")]))
         #expect(resolution.problems.isEmpty)
@@ -41,19 +41,19 @@ import Testing
     }
 
     @Test(arguments: [(ParamType.int, "7.5"), (.int, ""), (.boolean, "yes"), (.list, "a,b"), (.list, "[1]")])
-    func textsOfAnotherTypeAreProblems(type: ParamType, text: String) throws {
+    func valuesOfAnotherTypeAreRejected(type: ParamType, text: String) throws {
         let problems = resolution(
             [.init("A", type)], [function("f")], from: ParamSources(variables: [try file("\nA='\(text)'")])
         ).problems
         #expect(problems.count == 1)
         #expect(
             problems.first?.message.hasPrefix(
-                "the param A, which the bundle shop (f) needs: it is \(type.words), and /app/.env:2 gives something else"
+                "the param A, which the bundle shop (f) needs: it is \(type.words), and its value in /app/.env:2 is not"
             )
                 == true)
     }
 
-    @Test func theConfigurationWinsThenTheLastFileThenTheDefault() throws {
+    @Test func theConfigurationOverridesTheLastFileWhichOverridesTheDefault() throws {
         let params = ["A", "B", "C", "D"].map { ParamManifest($0, .string, defaultValue: .string("default")) }
         let sources = ParamSources(
             configured: ["A": .string("configured")],
@@ -64,7 +64,7 @@ import Testing
             ])
     }
 
-    @Test func aSecretIsForThoseThatDeclareItAndOnlyFromItsFile() throws {
+    @Test func aSecretComesFromItsFileForFunctionsThatDeclareIt() throws {
         let params = [ParamManifest("KEY", .secret), ParamManifest("A", .string)]
         let functions = [function("pays", secrets: ["KEY"]), function("other")]
         let given = resolution(
@@ -78,10 +78,10 @@ import Testing
         #expect(!"\(given.values(for: functions[0]))".contains("sesame"))
 
         let places: [(ParamSources, String)] = [
-            (ParamSources(), "nobody gives it. Write KEY=… in .secrets beside functions.json, mode 600"),
-            (ParamSources(variables: [try file("KEY=sesame")]), "/app/.env:1 is no place for; move it to .secrets"),
-            (ParamSources(configured: ["KEY": .string("sesame")]), "functions.json is no place for"),
-            (ParamSources(secrets: [try file("KEY=")]), "/app/.env:1 gives it empty"),
+            (ParamSources(), "it has no value. Write KEY=… in .secrets beside functions.json, mode 600"),
+            (ParamSources(variables: [try file("KEY=sesame")]), "must not be in /app/.env:1; move it to .secrets"),
+            (ParamSources(configured: ["KEY": .string("sesame")]), "must not be in functions.json"),
+            (ParamSources(secrets: [try file("KEY=")]), "its value in /app/.env:1 is empty"),
         ]
         for (sources, words) in places {
             let problems = resolution([params[0]], functions, from: sources).problems
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func valuesPassTheLinkUnchanged() throws {
+    @Test func valuesRoundTripOverTheLink() throws {
         let values = ParamValues(
             function: "f",
             values: ["A": .string("ü"), "B": .int(-1), "C": .boolean(true), "D": .list(["x", ""]), "E": .list([])],
@@ -103,7 +103,7 @@ import Testing
         #expect(buffer.readableBytes == 0)
     }
 
-    @Test func aFileOfSecretsIsItsOwnersAlone() throws {
+    @Test func aFileOfSecretsMustBelongToItsOwnerOnly() throws {
         let directory = try TemporaryDirectory()
         let configuration = HostConfiguration(
             project: "demo-shop", mode: .development, data: directory.file("data"),
@@ -118,14 +118,15 @@ import Testing
             }
             #expect(error?.description.hasSuffix("run: chmod 600 \(path)") == true)
         }
-        // A bundle that has no secrets isn't held up by the file.
+        // The file doesn't matter to a bundle without secrets.
         let others = Manifest(functions: [], params: [ParamManifest("A", .string)])
         #expect(try ParamSources.load(configuration, for: others) == ParamSources())
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         #expect(
             try ParamSources.load(configuration, for: manifest).secrets.first?.entries["KEY"]?.value == "sesame")
 
-        // Another user's: where this one may give files away, it is given away.
+        // A file of another user. If this user may change owners, the file gets another owner; else the test passes
+        // another user.
         let isGiven = chown(path, 4711, gid_t.max) == 0
         let user = isGiven ? geteuid() : geteuid() + 1
         let owner = isGiven ? 4711 : geteuid()
@@ -143,7 +144,7 @@ import Testing
         ("line two o", "●●●"), ("a longer door of line two of it h", "a longer ●●●"), ("no key", "no key"), ("", ""),
         ("sesame-opensesame-ope", "●●●●●●"), ("in sesame-openly", "in ●●●ly"),
     ])
-    func noFirstPartOfASecretIsLeftWhereATextIsCut(text: String, filtered: String) {
+    func aTruncatedTextDoesNotEndWithPartOfASecret(text: String, filtered: String) {
         let filter = SecretFilter(
             ParamValues(
                 function: "f",
@@ -157,7 +158,7 @@ import Testing
         ("the key is sesame-open!", "the key is ●●●!"), ("sesame-opensesame-open", "●●●●●●"), ("sesame", "sesame"),
         ("line two of it", "●●●"), ("", ""),
     ])
-    func secretsAreTakenOutOfWhatIsWritten(text: String, filtered: String) {
+    func secretsAreRedactedInOutput(text: String, filtered: String) {
         let filter = SecretFilter(
             ParamValues(
                 function: "f", secrets: ["A": "sesame-open", "B": "line one\nline two of it", "C": "short"]))

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func oneRollbackAfterTheOtherLeadsBackFurther() {
+    @Test func repeatedRollbacksGoFurtherBack() {
         #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"))) == "b")
         #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.rollback, "b"))) == "a")
         #expect(target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "a"))) == "b")
@@ -33,19 +33,19 @@ import Testing
             target(index((.deploy, "a"), (.deploy, "b"), (.deploy, "c"), (.deploy, "b"), (.rollback, "c"))) == "b")
         #expect(
             target(index((.deploy, "a"), (.deploy, "b"), (.rollback, "a")))
-                == "before the release that shop serves there was none")
+                == "shop has no release before the current one")
     }
 
-    @Test func aReleaseIsNamedAmongThoseServed() {
+    @Test func aRollbackAcceptsOnlyServedReleases() {
         let index = index((.deploy, "a"), (.deploy, "b"))
         #expect(target(index, "shop", to: "a") == "a")
-        #expect(target(index, "shop", to: "b") == "the release b of shop is the one that is served")
-        #expect(target(index, "shop", to: "x") == "no release x of shop was ever served; there are a, b")
-        #expect(target(index, "cart") == "no release of a bundle cart was ever served; deployed are shop")
-        #expect(target(ReleaseIndex()) == "name the bundle to roll back; nothing was deployed to this data directory")
+        #expect(target(index, "shop", to: "b") == "the release b of shop is already served")
+        #expect(target(index, "shop", to: "x") == "the release x of shop was never served; the served ones are a, b")
+        #expect(target(index, "cart") == "no release of the bundle cart was ever served; the deployed bundles are shop")
+        #expect(target(ReleaseIndex()) == "name the bundle to roll back; this data directory has no deployed bundle")
     }
 
-    @Test func theHistoryIsBoundedForEachBundle() {
+    @Test func theHistoryHasABoundPerBundle() {
         var index = index((.deploy, "a"))
         index.note(ReleaseEvent(action: .deploy, bundle: "cart", release: "c", before: nil, time: "", user: ""))
         index.history.removeFirst()
@@ -60,7 +60,7 @@ import Testing
 }
 
 @Suite struct ReleaseDifferenceTests {
-    @Test func addedRemovedAndChangedOptionsAreTold() {
+    @Test func addedRemovedAndChangedFunctionsAreListed() {
         var before = FunctionManifest.test("job", .schedule(.test("every day 03:00")))
         var after = before
         after.memoryMiB = 512
@@ -83,13 +83,16 @@ import Testing
             ])
         #expect(difference.removed.map(\.name) == ["gone"])
         #expect(
-            difference.removed.first?.consequences.first?.hasPrefix("it has 3 pending deliveries, kept for 7 days") == true
+            difference.removed.first?.consequences.first?.hasPrefix("it has 3 pending deliveries, kept for 7 days")
+                == true
         )
         let other = ReleaseDifference(
             from: Manifest(functions: [gone]), to: Manifest(functions: [.test("gone", .task(.init()))]),
             pending: { _ in 1 })
         #expect(
-            other.changed.first?.consequences.first?.hasPrefix("it has 1 pending delivery that its new trigger") == true)
+            other.changed.first?.consequences.first?.hasPrefix(
+                "it has 1 pending delivery "
+                    + "that its new trigger") == true)
         before = after
         #expect(
             ReleaseDifference(
@@ -97,7 +100,7 @@ import Testing
             ).isEmpty)
     }
 
-    @Test func paramsAndSecretsThatComeGoOrChangeAreTold() {
+    @Test func addedRemovedAndChangedParamsAreListed() {
         let before = Manifest(
             functions: [], params: [.init("A", .int), .init("B", .secret), .init("SAME", .list)])
         let after = Manifest(

@@ -15,11 +15,11 @@ import Testing
         ("A=first\nA=last", "last"), ("# A=b\n\n\tA=c\n", "c"), ("\u{FEFF}A=b", "b"), ("A=b\u{0B}", "b"),
         ("A=ü 東京", "ü 東京"),
     ])
-    func valuesAreReadAsFirebasesToolsDo(text: String, value: String) throws {
+    func valuesAreParsedAsByFirebaseTools(text: String, value: String) throws {
         #expect(try values(text) == ["A": value])
     }
 
-    @Test func linesAreCounted() throws {
+    @Test func entriesHaveTheirLineNumbers() throws {
         let file = try VariableFile(path: ".env", bytes: Array("# a\r\nA=1\r\nB=\"x\ny\"\n\nC=2".utf8))
         #expect(file.entries.mapValues(\.line) == ["A": 2, "B": 3, "C": 6])
     }
@@ -28,7 +28,7 @@ import Testing
         ("just words", [1]), ("a=b", [1]), ("1A=b", [1]), ("A=b\nB\nC=\"open\nD=d", [2, 3]), ("=b", [1]),
         ("A=\"b\" c", [1]), ("export A=b", [1]),
     ])
-    func whatIsNoVariableIsToldByItsLineAlone(text: String, lines: [Int]) {
+    func anInvalidLineIsReportedByNumberWithoutItsText(text: String, lines: [Int]) {
         let error = #expect(throws: ConfigurationError.self) { try values(text) }
         #expect(error?.problems.compactMap(\.place?.line) == lines)
         #expect(error?.description.contains("words") == false)

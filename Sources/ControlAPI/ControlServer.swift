@@ -7,14 +7,15 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// What one part of the host lets its owner's commands do. Paths stand below the version of what is spoken.
+/// A group of commands that the control socket accepts, such as `deliveries`. Its routes are below the protocol's
+/// version.
 package protocol ControlTopic: Sendable {
     func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer)
 }
 
-/// The host's side of the control socket. Whoever can reach it owns the data directory, and may do everything.
+/// The host's end of the control socket. Only the data directory's owner can connect to it, and may do everything.
 package final class ControlServer: Service {
-    /// For how long the host's end waits for work that waits for a reader.
+    /// How long a shutdown waits for responses whose client reads slowly.
     private static let grace: Duration = .seconds(3)
 
     private let socket: ControlSocket
@@ -34,7 +35,7 @@ package final class ControlServer: Service {
         self.libraryLogger = libraryLogger
     }
 
-    /// Whether the host is to end; long work asks for this between two steps.
+    /// Whether the host is stopping. Long operations check this between two steps.
     var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
     package func run() async throws {
@@ -66,9 +67,10 @@ package final class ControlServer: Service {
             }
             socket.remove()
         } catch {
-            // The host serves without it; commands tell that it can't be reached.
+            // The host serves without the socket; commands report that they can't reach it.
             logger.warning(
-                "commands can't reach this host", metadata: ["socket": "\(socket.path)", "error": "\(error)"])
+                "the control socket failed; commands can't reach this host",
+                metadata: ["socket": "\(socket.path)", "error": "\(error)"])
             try await gracefulShutdown()
         }
     }

@@ -19,14 +19,14 @@ package struct DataTopic: ControlTopic {
     package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
         routes.post("data/:verb") { request, context in
             let verb = context.parameters.get("verb") ?? ""
-            let asked: DataRequest
+            let dataRequest: DataRequest
             do throws(DocumentError) {
-                asked = try DataWire.request(verb, query: request.uri.query)
+                dataRequest = try DataWire.request(verb, query: request.uri.query)
             } catch {
                 return Response(
                     status: .badRequest, body: .init(byteBuffer: ByteBuffer(bytes: DataWire.line(error))))
             }
-            let pieces = RequestPieces(body: request.body)
+            let chunks = RequestChunks(body: request.body)
             return Response(
                 status: .ok, headers: [.contentType: "application/x-ndjson"],
                 body: ResponseBody { writer in
@@ -34,14 +34,14 @@ package struct DataTopic: ControlTopic {
                     let cancellation = BlockingWork.Cancellation()
                     do {
                         let outcome = try await withGracefulShutdownHandler {
-                            try await service.perform(asked, input: pieces, until: cancellation) { event in
+                            try await service.perform(dataRequest, input: chunks, until: cancellation) { event in
                                 guard !control.isStopping else { throw shutDown }
                                 try await writer.write(ByteBuffer(bytes: DataWire.line(event)))
                             }
                         } onGracefulShutdown: {
                             cancellation.cancel()
                         }
-                        if case .export = asked {
+                        if case .export = dataRequest {
                         } else {
                             try await writer.write(ByteBuffer(bytes: DataWire.line(outcome)))
                         }
@@ -56,8 +56,8 @@ package struct DataTopic: ControlTopic {
     }
 }
 
-/// A request's body as it comes.
-private struct RequestPieces: AsyncSequence, Sendable {
+/// A request's body, chunk by chunk.
+private struct RequestChunks: AsyncSequence, Sendable {
     let body: RequestBody
 
     struct AsyncIterator: AsyncIteratorProtocol {

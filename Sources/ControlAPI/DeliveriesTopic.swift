@@ -26,12 +26,12 @@ package struct DeliveriesTopic: ControlTopic {
         routes.answer("deliveries/show") { parameters in
             try await deliveries.show(try DeliveryID(parameters))
         }
-        for act in DeliveryService.Act.allCases {
-            routes.answer("deliveries/\(act.rawValue)") { parameters in
+        for action in DeliveryService.Action.allCases {
+            routes.answer("deliveries/\(action.rawValue)") { parameters in
                 if parameters["event"] != nil {
-                    return try await deliveries.perform(act, try DeliveryID(parameters))
+                    return try await deliveries.perform(action, try DeliveryID(parameters))
                 }
-                return try await deliveries.perform(act, try DeliveryFilter(parameters), after: parameters["after"])
+                return try await deliveries.perform(action, try DeliveryFilter(parameters), after: parameters["after"])
             }
         }
         routes.answer("deliveries/stats") { _ in
@@ -41,11 +41,11 @@ package struct DeliveriesTopic: ControlTopic {
 }
 
 extension DeliveryID {
-    /// - Throws: `invalidArgument` where the event is none.
+    /// - Throws: `invalidArgument` if the parameter is not an event ID.
     init(_ parameters: ControlParameters) throws(DocumentError) {
         let text = try parameters.required("event")
         guard let event = EventID(text) else {
-            throw .invalidArgument("\"\(text)\" is no event's id; \"deliveries list\" tells them")
+            throw .invalidArgument("\"\(text)\" is not an event ID; see \"deliveries list\"")
         }
         self.init(event: event, function: try parameters.required("function"))
     }

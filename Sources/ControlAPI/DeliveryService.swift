@@ -2,11 +2,12 @@ import ControlProtocol
 package import DocumentModel
 package import DocumentStore
 
-/// What an operator sees of the outbox and does to it, a bounded piece at a time: whoever asks goes on where the answer
-/// says, so that any number of deliveries neither holds the store up nor needs memory.
+/// Lists, retries and drops deliveries for an operator, a bounded number per request. A response has a cursor for the
+/// next request, so that a large outbox neither blocks the store nor fills the memory.
 package struct DeliveryService: Sendable {
-    /// Deliveries that one request looks at, and that are read at once.
-    private static let bound = 5000
+    /// The number of deliveries that one request scans.
+    private static let maxScanned = 5000
+    /// The number of deliveries per read of the store.
     private static let page = 500
 
     private let store: DocumentStore
@@ -14,7 +15,7 @@ package struct DeliveryService: Sendable {
     private let isRunning: @Sendable (DeliveryID) -> Bool
     private let now: @Sendable () -> Timestamp
 
-    /// - Parameter isRunning: whether a handler is at a delivery.
+    /// - Parameter isRunning: whether a handler of a delivery is running.
     package init(
         _ store: DocumentStore, database: DatabaseID, now: @escaping @Sendable () -> Timestamp,
         isRunning: @escaping @Sendable (DeliveryID) -> Bool = { _ in false }
@@ -26,16 +27,16 @@ package struct DeliveryService: Sendable {
     }
 
     /// - Parameters:
-    ///   - cursor: where the answer before says to go on.
-    ///   - limit: how many at most; fewer come where the request has looked at enough.
+    ///   - cursor: the `next` of the previous page; nil for the first page.
+    ///   - limit: the maximum number of deliveries; fewer are returned if the request has scanned enough.
     func list(
         _ filter: DeliveryFilter, after cursor: String?, limit: Int
     ) async throws(DocumentError) -> DeliveryListing {
-        let (found, next) = try await walk(filter, after: cursor, limit: limit) { _, _ in true }
+        let (found, next) = try await scan(filter, after: cursor, limit: limit) { _, _ in true }
         return DeliveryListing(deliveries: found.map { report($0.delivery, $0.state) }, next: next)
     }
 
-    /// - Throws: `notFound` where there is none.
+    /// - Throws: `notFound` if it doesn't exist.
     func show(_ id: DeliveryID) async throws(DocumentError) -> DeliveryDetails {
         guard let stored = try await store.delivery(id) else { throw missing(id) }
         do {
@@ -43,34 +44,36 @@ package struct DeliveryService: Sendable {
             return DeliveryDetails(
                 delivery: report(stored.delivery, state(of: stored.delivery)), event: EventReport(event, of: database))
         } catch {
-            throw DocumentError(.dataLoss, "the event \(id.event) can't be read: \(error.reason); see \"data check\"")
+            throw DocumentError(
+                .dataLoss,
+                "the event \(id.event) can\'t be decoded: \(error.reason); run \"data check\"")
         }
     }
 
-    /// Something that is done to deliveries by hand.
-    enum Act: String, Sendable, CaseIterable {
-        /// Nothing but counting those that `drop` would drop.
+    /// A manual operation on deliveries. All but reading need a running host.
+    package enum Action: String, Sendable, CaseIterable {
+        /// Counts the deliveries that `drop` would delete.
         case count
         case retry
         case drop
     }
 
-    /// Does something to those that the filter means and that nobody works on.
+    /// Applies an action to the deliveries that match the filter and whose handler isn't running.
     ///
-    /// What has never been tried is not retried: it waits for its time, or for its turn.
+    /// `retry` skips deliveries without a failed attempt: they wait for their due time or for an earlier delivery.
     func perform(
-        _ act: Act, _ filter: DeliveryFilter, after cursor: String?
+        _ action: Action, _ filter: DeliveryFilter, after cursor: String?
     ) async throws(DocumentError) -> DeliveryChange {
-        let (found, next) = try await walk(filter, after: cursor, limit: Self.bound) { delivery, state in
+        let (found, next) = try await scan(filter, after: cursor, limit: Self.maxScanned) { delivery, state in
             switch state {
             case .running: false
             case .dead: true
-            case .pending, .waiting: act != .retry || (state == .pending && delivery.tries > 0)
+            case .pending, .waiting: action != .retry || (state == .pending && delivery.tries > 0)
             }
         }
         let ids = found.map(\.delivery.id)
         let count =
-            switch act {
+            switch action {
             case .count: ids.count
             case .retry: try await store.retry(ids)
             case .drop: try await store.drop(ids)
@@ -78,37 +81,37 @@ package struct DeliveryService: Sendable {
         return DeliveryChange(count: count, next: next)
     }
 
-    /// Does something to one delivery.
+    /// Applies an action to one delivery.
     ///
-    /// - Throws: `notFound` where there is none, `failedPrecondition` where a handler is at it.
-    func perform(_ act: Act, _ id: DeliveryID) async throws(DocumentError) -> DeliveryChange {
+    /// - Throws: `notFound` if it doesn't exist, `failedPrecondition` if its handler is running.
+    func perform(_ action: Action, _ id: DeliveryID) async throws(DocumentError) -> DeliveryChange {
         guard let stored = try await store.delivery(id) else { throw missing(id) }
-        if act == .retry, case .waiting = stored.delivery.state {
+        if action == .retry, case .waiting = stored.delivery.state {
             throw DocumentError(
                 .failedPrecondition,
-                "\(id.event) waits for an earlier change of its document, which \(id.function) is told first")
+                "\(id.event) waits for an earlier change of its document, which is delivered to \(id.function) first")
         }
         let count =
-            switch act {
+            switch action {
             case .count: 1
             case .retry: try await store.retry([id])
             case .drop: try await store.drop([id])
             }
         guard count == 1 else {
             throw DocumentError(
-                .failedPrecondition, "a handler is at \(id.event) of \(id.function) now; try again once it has ended")
+                .failedPrecondition, "\(id.function) is handling \(id.event) now; try again when it has ended")
         }
         return DeliveryChange(count: 1)
     }
 
-    /// How much each function has in the outbox.
+    /// The number of each function's deliveries in the outbox.
     func counts() async throws(DocumentError) -> [DocumentStore.DeliveryCounts] { try await store.deliveryCounts() }
 
-    // MARK: Walking
+    // MARK: Scanning
 
     private typealias Found = (delivery: Delivery, state: DeliveryFilter.State)
 
-    private func walk(
+    private func scan(
         _ filter: DeliveryFilter, after text: String?, limit: Int,
         where isWanted: (Delivery, DeliveryFilter.State) -> Bool
     ) async throws(DocumentError) -> (found: [Found], next: String?) {
@@ -116,15 +119,15 @@ package struct DeliveryService: Sendable {
         if let text { cursor = try DeliveryCursor(text) }
         let youngest = filter.olderThan.map { now().microseconds - Int64($0) * 1_000_000 } ?? .max
         var found: [Found] = []
-        var looked = 0
-        while looked < Self.bound {
+        var scanned = 0
+        while scanned < Self.maxScanned {
             let page = try await store.deliveries(
                 areDead: cursor.areDead, function: filter.function, after: cursor.last, limit: Self.page)
             var isTooYoung = false
             for delivery in page {
-                looked += 1
+                scanned += 1
                 if delivery.created.microseconds > youngest {
-                    // They come in the order of their events: all that follow of this function are younger still.
+                    // Deliveries are ordered by event: all further ones of this function are younger.
                     let end = EventID(version: .max, ordinal: .max)
                     cursor.last = DeliveryID(event: end, function: delivery.id.function)
                     isTooYoung = true
@@ -164,6 +167,6 @@ package struct DeliveryService: Sendable {
     }
 
     private func missing(_ id: DeliveryID) -> DocumentError {
-        DocumentError(.notFound, "\(id.function) has no delivery of the event \(id.event), or has it no longer")
+        DocumentError(.notFound, "\(id.function) has no delivery of the event \(id.event), or it has already ended")
     }
 }

@@ -4,7 +4,8 @@ package import EventsAPI
 import GoogleREST
 package import Hummingbird
 
-/// The host's metrics over the control socket: for the command `metrics`, and for whoever scrapes the socket itself.
+/// The host's metrics over the control socket: for the command `metrics`, and at `/v1/metrics` for scrapers that can
+/// read from a Unix socket.
 package struct MetricsTopic: ControlTopic {
     package let text: MetricsSource
 

@@ -12,14 +12,14 @@ package struct ReleasesTopic: ControlTopic {
     }
 
     package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
-        routes.answer("releases/list") { _ in try await told { try await deployments.listing() } }
+        routes.answer("releases/list") { _ in try await convertingErrors { try await deployments.listing() } }
         routes.answer("releases/prepare") { parameters in
             let bundle = try parameters.required("bundle")
             let executable = try parameters.required("executable")
             let source = try parameters.required("source")
             let user = try parameters.required("user")
             let release = parameters["release"].flatMap { id in parameters["checksum"].map { (id: id, checksum: $0) } }
-            return try await told {
+            return try await convertingErrors {
                 try await deployments.prepare(
                     bundle: bundle, executable: executable, source: source, user: user, as: release)
             }
@@ -29,9 +29,9 @@ package struct ReleasesTopic: ControlTopic {
             let release = try parameters.required("release")
             let user = try parameters.required("user")
             guard let action = ReleaseEvent.Action(rawValue: try parameters.required("action")) else {
-                throw DocumentError.invalidArgument("the action is unknown")
+                throw DocumentError.invalidArgument("unknown action")
             }
-            return try await told {
+            return try await convertingErrors {
                 try await deployments.activate(
                     bundle: bundle, release, replacing: parameters["replacing"], as: action, user: user)
             }
@@ -39,26 +39,26 @@ package struct ReleasesTopic: ControlTopic {
         routes.answer("releases/discard") { parameters in
             let bundle = try parameters.required("bundle")
             let release = try parameters.required("release")
-            return try await told {
+            return try await convertingErrors {
                 try await deployments.discard(bundle: bundle, release)
                 return true
             }
         }
         routes.answer("releases/rollback") { parameters in
             let user = try parameters.required("user")
-            return try await told {
+            return try await convertingErrors {
                 try await deployments.rollback(bundle: parameters["bundle"], to: parameters["release"], user: user)
             }
         }
         routes.answer("releases/remove") { parameters in
             let bundle = try parameters.required("bundle")
             let user = try parameters.required("user")
-            return try await told { try await deployments.remove(bundle: bundle, user: user) }
+            return try await convertingErrors { try await deployments.remove(bundle: bundle, user: user) }
         }
     }
 
-    /// What went wrong is told in its own words.
-    private func told<Answer>(_ body: () async throws -> Answer) async throws(DocumentError) -> Answer {
+    /// Turns other errors into `failedPrecondition` with their description as message.
+    private func convertingErrors<Answer>(_ body: () async throws -> Answer) async throws(DocumentError) -> Answer {
         do {
             return try await body()
         } catch let error as DocumentError {

@@ -5,9 +5,10 @@ import Hummingbird
 import NIOCore
 
 extension RouterGroup where Context == BasicRequestContext {
-    /// Answers a verb of a topic, such as `schedules/list`.
+    /// Adds the route of a verb, such as `schedules/list`.
     ///
-    /// - Parameter body: what it throws is told to the command: a `DocumentError` as it is.
+    /// - Parameter body: returns the result. A `DocumentError` that it throws is sent to the command unchanged, any
+    ///   other error as `internal`.
     func answer<Answer: Encodable & Sendable>(
         _ path: RouterPath, _ body: @escaping @Sendable (ControlParameters) async throws -> Answer
     ) {
@@ -18,7 +19,8 @@ extension RouterGroup where Context == BasicRequestContext {
                 line = try ControlResponse.line(try await body(try ControlParameters(query: request.uri.query)))
                 status = .ok
             } catch {
-                line = DataWire.line(error as? DocumentError ?? DocumentError(.internal, "it failed: \(error)"))
+                line = DataWire.line(
+                    error as? DocumentError ?? DocumentError(.internal, "the command failed: \(error)"))
                 status = .badRequest
             }
             return Response(

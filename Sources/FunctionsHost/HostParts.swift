@@ -11,13 +11,13 @@ import TokenVerification
 import Workers
 import Logging
 
-/// The host's long-lived parts below its servers, opened in the order in which they rest on each other.
+/// The host's long-lived parts that its servers use, opened in the order of their dependencies.
 package struct HostParts: Sendable {
     let directory: DataDirectory
     let database: DatabaseID
     let engine: SQLiteEngine
     package let store: DocumentStore
-    /// Nil in production, where only Google's tokens count.
+    /// Nil in production, which accepts only Google's tokens.
     let signIn: LocalSignIn?
     package let serving: ServingParts
 
@@ -27,7 +27,7 @@ package struct HostParts: Sendable {
         database = DatabaseID(project: configuration.project)
         do {
             signIn = configuration.mode == .development ? try LocalSignIn(directory: directory.file("auth")) : nil
-            engine = try SQLiteEngine(file: directory.file(DataPlace.file))
+            engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
         } catch {
             directory.close()
             throw error
@@ -55,7 +55,7 @@ package struct HostParts: Sendable {
             limits: configuration.limits, logger: logger)
     }
 
-    /// Closes everything. What was acknowledged is on disk already.
+    /// Closes all parts. Acknowledged writes are already on disk.
     func close() async {
         await store.shutdown()
         try? engine.close()
@@ -65,7 +65,7 @@ package struct HostParts: Sendable {
     }
 }
 
-/// What anonymous sign-in on this host rests on.
+/// The signing key and the users of this host's own sign-in.
 struct LocalSignIn: Sendable {
     let key: SigningKey
     let users: UserStore

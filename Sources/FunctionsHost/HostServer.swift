@@ -30,16 +30,16 @@ import Synchronization
     import Darwin
 #endif
 
-/// The whole host, built from its configuration. All wiring stands here, for the command line and for tests.
+/// The complete host, built from its configuration. It contains all wiring, for the command line and for tests.
 package final class HostServer: Sendable {
-    /// Where the host listens.
+    /// The address and ports that the host listens on.
     package struct Addresses: Sendable, Equatable {
         package var host: String
         package var functions: Int
         package var firestore: Int
         /// Nil in production, which has no sign-in of its own.
         package var auth: Int?
-        /// Nil in production, where functions alone enqueue and publish.
+        /// Nil in production, where only functions enqueue tasks and publish events.
         package var events: Int?
     }
 
@@ -49,19 +49,19 @@ package final class HostServer: Sendable {
     private let deployments: DeploymentService
     private let gateway: Gateway
     private let events: EventService
-    /// Nil where the operator wants no alerts.
+    /// Nil if no webhook is configured.
     private let webhook: WebhookSink?
     private let schedules: ScheduleRunner
     private let logger: Logger
 
-    /// Opens the data directory, asks the bundles for their functions and takes the functions port.
+    /// Opens the data directory, loads the bundles' manifests and binds the functions port.
     ///
     /// - Parameters:
-    ///   - hostDirectory: where the running program stands, and products built with it.
-    ///   - isEphemeral: whether the data go when the host ends, in place of `configuration.data`.
-    ///   - isLocal: whether bundles are served as they are built, whatever releases were deployed.
-    ///   - isWatched: whether bundles are built anew meanwhile, so that what is served must not be the file that is built.
-    /// - Throws: an error whose description is a sentence for the operator. Nothing is left open then.
+    ///   - hostDirectory: the directory of the running executable, and of products built together with it.
+    ///   - isEphemeral: whether to use a temporary data directory instead of `configuration.data`.
+    ///   - isLocal: whether to serve local builds only, and no deployed releases.
+    ///   - isWatched: whether bundles are rebuilt while the host runs, so that it must serve copies of the built files.
+    /// - Throws: an error whose description is a sentence for the operator. All parts are closed then.
     package init(
         _ configuration: HostConfiguration, hostDirectory: String, isEphemeral: Bool = false, isLocal: Bool = false,
         isWatched: Bool = false, logger: Logger
@@ -81,7 +81,8 @@ package final class HostServer: Sendable {
                     configuration, locator, releases, isLocal: isLocal,
                     copies: isWatched ? LocalCopies(in: parts.directory) : nil))
             let records = try await EventRecords.load(parts.store)
-            // Before anybody can write: from then on functions are told.
+            // Must happen before anything can write: the event service registers the triggers that commits create
+            // deliveries for.
             webhook = configuration.alerts.webhook.map { address in
                 let client = WebhookClient(address: address)
                 return WebhookSink(project: configuration.project, logger: logger) { body throws(WebhookError) in
@@ -112,20 +113,20 @@ package final class HostServer: Sendable {
         }
     }
 
-    /// Serves until a graceful shutdown is over.
+    /// Serves until a graceful shutdown has ended.
     ///
     /// - Parameters:
-    ///   - gracefulShutdownSignals: which signals begin the shutdown.
-    ///   - onReady: called once all ports answer.
+    ///   - gracefulShutdownSignals: the signals that start the shutdown.
+    ///   - onReady: called once all ports accept connections.
     /// - Throws: an error whose description is a sentence for the operator.
     package func run(
         gracefulShutdownSignals: [UnixSignal] = [], onReady: @escaping @Sendable (Addresses) -> Void
     ) async throws {
         let listen = configuration.listen
         let functionsPort = gateway.port
-        let isOpenToPrograms = configuration.mode == .development
+        let servesEventsAPI = configuration.mode == .development
         let logCgroups = parts.serving.logCgroups
-        let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (isOpenToPrograms ? 1 : 0)) { ports in
+        let readiness = Readiness(servers: 1 + (parts.signIn == nil ? 0 : 1) + (servesEventsAPI ? 1 : 0)) { ports in
             logCgroups()
             onReady(
                 Addresses(
@@ -134,14 +135,15 @@ package final class HostServer: Sendable {
         }
         if let rules = configuration.rules {
             logger.notice(
-                "rules are not evaluated yet; clients may do what the sample shop's rules say",
+                "security rules are not evaluated yet; clients have the permissions of the sample shop's rules",
                 metadata: ["rules": "\(rules)"])
         }
         var services: [any Service] = parts.serving.keyCaches
         if let webhook { services.append(webhook) }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
-        if isOpenToPrograms { services.append(eventServer(readiness)) }
-        // Deployments end first, then the dispatcher, so that nothing is started while what runs gets the time to end.
+        if servesEventsAPI { services.append(eventServer(readiness)) }
+        // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
+        // running invocations end.
         services += [firestoreServer(readiness), gateway, schedules, controlServer(), events, deployments]
         served.begin()
         let group = ServiceGroup(
@@ -162,26 +164,26 @@ package final class HostServer: Sendable {
         try result.get()
     }
 
-    /// Serves a bundle of the configuration as it is built by now.
+    /// Serves the current local build of a bundle of the configuration.
     ///
-    /// - Parameter id: unlike that of any build before.
-    /// - Throws: an error whose description is a sentence; what was served goes on then.
+    /// - Parameter id: the new build's id, which no build before had.
+    /// - Throws: an error whose description is a sentence for the operator. The previous build is still served then.
     package func reload(_ bundle: String, id: String) async throws {
         try await deployments.reload(bundle: bundle, id: id)
     }
 
-    /// Serves bundles as they were built with the params that they are given by now.
+    /// Switches the served local builds to new copies of them, which have the current values of params.
     ///
     /// - Parameters:
-    ///   - configuration: `functions.json` as it is by now; only what it says of params is taken from it.
-    ///   - id: unlike that of any build before.
-    /// - Returns: the bundles that were deployed, whose params stay what they were.
-    /// - Throws: an error whose description is a sentence; what was served goes on then.
+    ///   - configuration: the current content of `functions.json`. Only params and secrets are taken from it.
+    ///   - id: the new builds' id, which no build before had.
+    /// - Returns: the bundles that serve a deployed release; their params don't change.
+    /// - Throws: an error whose description is a sentence for the operator. The previous build is still served then.
     package func reloadParams(_ configuration: HostConfiguration, id: String) async throws -> [String] {
         try await deployments.reloadParams(configuration, id: id)
     }
 
-    /// A line on each function, for people.
+    /// One line about each function, for the operator.
     package var functionSummaries: [String] {
         served.current.manifests.map { function in
             let urls = function.regions.map { "/\(configuration.project)/\($0)/\(function.name)" }
@@ -212,7 +214,7 @@ package final class HostServer: Sendable {
                 return ClientIdentity(uid: token.subject)
             case .invalid(let rejection): throw rejection
             case .needsKeys, .unavailable:
-                throw DocumentError(.unavailable, "the keys to verify tokens can't be had at the moment")
+                throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
             }
         }
         let responder = DocumentREST(
@@ -230,7 +232,7 @@ package final class HostServer: Sendable {
         return server(responder, port: configuration.listen.events, name: "events", readiness)
     }
 
-    /// The host's metrics as Prometheus reads them.
+    /// The host's metrics in Prometheus' text format.
     private func metricsText() async throws(DocumentError) -> String {
         try await events.metricsText() + parts.serving.supervisor.metrics.text
     }
@@ -257,8 +259,8 @@ package final class HostServer: Sendable {
         return server(router.buildResponder(), port: configuration.listen.auth, name: "auth", readiness)
     }
 
-    /// For the libraries underneath. What they log of their starts and ends tells an operator nothing, and where one
-    /// fails the host ends with a sentence of its own; only `--verbose` shows theirs.
+    /// The logger for libraries. Their messages about starts and stops don't help operators, and the host reports their
+    /// failures itself; only `--verbose` shows them.
     private var libraryLogger: Logger {
         guard logger.logLevel > .debug else { return logger }
         var quiet = logger
@@ -271,7 +273,7 @@ package final class HostServer: Sendable {
     ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let application = Application(
             responder: responder,
-            // Half-sent requests and idle connections end as they do on the functions port.
+            // Incomplete requests and idle connections time out as on the functions port.
             server: .http1(configuration: .init(idleTimeout: .seconds(75))),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,
@@ -283,7 +285,7 @@ package final class HostServer: Sendable {
     }
 }
 
-/// Calls back once every server listens.
+/// Calls back once all servers listen.
 private final class Readiness: Sendable {
     private let missing: Mutex<(count: Int, ports: [String: Int])>
     private let onReady: @Sendable ([String: Int]) -> Void
@@ -303,7 +305,7 @@ private final class Readiness: Sendable {
     }
 }
 
-/// A server on a port, whose failure to get it is told as a sentence.
+/// A server on a port, which reports a failure to bind it in a sentence for the operator.
 private struct PortService<Application: ApplicationProtocol>: Service {
     let application: Application
     let port: Int
@@ -320,7 +322,7 @@ private struct PortService<Application: ApplicationProtocol>: Service {
 }
 
 extension [FunctionManifest] {
-    /// The regions of each that takes tasks.
+    /// The regions of each task queue, by name.
     fileprivate var taskQueues: [String: [String]] {
         var queues: [String: [String]] = [:]
         for function in self {
@@ -338,7 +340,7 @@ extension HostError {
         let change = "change listen.\(name) in \(configuration.places.file)"
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE:
-            return HostError("the \(name) address \(place) is taken by another program; end it, or \(change)")
+            return HostError("the \(name) address \(place) is used by another program; stop it, or \(change)")
         case EACCES:
             return HostError("this user may not listen on \(place); use a port above 1023: \(change)")
         case EADDRNOTAVAIL:

@@ -4,18 +4,19 @@ import HostConfiguration
 import Logging
 
 extension DocumentStore {
-    /// Takes on what a project's file of indexes says. The host doesn't wait for it: it serves without them, slower.
+    /// Applies a project's index file. The host doesn't wait for the builds: until they are done, queries run without
+    /// the new indexes.
     func configure(_ file: IndexFile, logger: Logger) {
         if !file.expiring.isEmpty {
             logger.warning(
-                "documents don't expire on this host: the ttl of these fields has no effect",
+                "this host doesn't delete expired documents; the ttl of these fields has no effect",
                 metadata: ["indexes.ttl": .array(file.expiring.map { "\($0)" })])
         }
         for skipped in file.skipped { logger.warning("\(skipped)") }
         configureIndexes(file.configuration) { result in
             guard case .failure(let error) = result else { return }
             logger.error(
-                "the indexes can't be changed; those of the last start are used",
+                "the indexes can't be changed; the previous ones are used",
                 metadata: ["error": "\(error.message)"])
         }
     }
@@ -29,21 +30,21 @@ extension IndexEvent {
         case .dropping(let index): logger.info("index is being dropped", metadata: index.logMetadata)
         case .dropped(let index): logger.info("index is dropped", metadata: index.logMetadata)
         case .changingFields(let id):
-            logger.info("fields' own indexes are being changed", metadata: ["index.collection": "\(id)"])
+            logger.info("single-field indexes are being changed", metadata: ["index.collection": "\(id)"])
         case .changedFields(let id):
-            logger.info("fields' own indexes are changed", metadata: ["index.collection": "\(id)"])
-        case .rebuilding: logger.info("all indexes are being made anew")
-        case .rebuilt: logger.info("all indexes are made anew")
+            logger.info("single-field indexes are changed", metadata: ["index.collection": "\(id)"])
+        case .rebuilding: logger.info("all indexes are being rebuilt")
+        case .rebuilt: logger.info("all indexes are rebuilt")
         case .progress(let id, let documents):
             logger.info(
-                "indexes are being worked on",
+                "index work in progress",
                 metadata: ["index.collection": "\(id ?? "*")", "index.documents": "\(documents)"])
         case .skipped(let error):
             logger.error(
-                "a document can't be read, and is left out of indexes; check the store",
+                "a document can't be decoded and isn't indexed; run data check",
                 metadata: ["error": "\(error.message)"])
         case .failed(let error):
-            logger.error("the work on indexes stopped, and is tried again", metadata: ["error": "\(error.message)"])
+            logger.error("index work failed and is retried", metadata: ["error": "\(error.message)"])
         }
     }
 }

@@ -38,7 +38,7 @@ struct DataOptions: ParsableArguments {
     ///   data.
     func run(
         resultToErrors: Bool = false,
-        _ work: (DataPlace, CommandReport) async throws -> Void
+        _ work: (DataAccess, CommandReport) async throws -> Void
     ) async throws {
         // If the reader of the output exits, writing must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
@@ -46,7 +46,7 @@ struct DataOptions: ParsableArguments {
         do {
             var configuration = try HostConfiguration.load(config, environment: env)
             if let data { configuration.data = URL(fileURLWithPath: data).path }
-            try await work(DataPlace(configuration), report)
+            try await work(DataAccess(configuration), report)
         } catch let exit as ExitCode {
             throw exit
         } catch {

@@ -15,7 +15,7 @@ final class ExportOutput {
     private var draft: String { (path ?? "") + ".unfinished" }
 
     /// - Parameter file: `-` for standard output.
-    init(_ file: String, replacing: Bool, beside place: DataPlace) throws {
+    init(_ file: String, replacing: Bool, beside place: DataAccess) throws {
         self.replacing = replacing
         guard file != "-" else {
             path = nil
@@ -23,7 +23,7 @@ final class ExportOutput {
             return
         }
         let path = absolutePath(file)
-        try place.checkIsElsewhere(path)
+        try place.checkIsOutsideStore(path)
         guard replacing || !StoreFile.exists(path) else { throw Self.isThere(path) }
         let descriptor = try StoreFile.openEmpty(path + ".unfinished")
         self.path = path

@@ -77,7 +77,7 @@ struct DeliveriesListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let place = DeliveryPlace(configuration)
+            let place = DeliveryAccess(configuration)
             var listing = DeliveryListing()
             repeat {
                 let page = try await place.list(
@@ -122,7 +122,7 @@ struct DeliveriesShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let details = try await DeliveryPlace(configuration).show(function: function, event: event)
+            let details = try await DeliveryAccess(configuration).show(function: function, event: event)
             report.answer(DeliveryLines.lines(details), details)
         }
     }
@@ -137,7 +137,7 @@ struct DeliveriesStatsCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let statistics = try await DeliveryPlace(configuration).statistics()
+            let statistics = try await DeliveryAccess(configuration).statistics()
             report.answer(Self.lines(statistics), statistics)
         }
     }

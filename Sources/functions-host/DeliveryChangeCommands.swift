@@ -25,7 +25,7 @@ struct ChangedDeliveries: ParsableArguments {
 
     /// Changes all matching deliveries, in batches.
     func perform(
-        _ act: DeliveryPlace.Act, in place: DeliveryPlace, _ told: (Int) -> Void = { _ in }
+        _ act: DeliveryService.Action, in place: DeliveryAccess, _ told: (Int) -> Void = { _ in }
     ) async throws -> Int {
         if one.count == 2 { return try await place.perform(act, function: one[0], event: one[1]).count }
         var change = DeliveryChange()
@@ -54,7 +54,7 @@ struct DeliveriesRetryCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let count = try await deliveries.perform(.retry, in: DeliveryPlace(configuration)) {
+            let count = try await deliveries.perform(.retry, in: DeliveryAccess(configuration)) {
                 report.progress("retried", done: $0, total: nil)
             }
             report.result("\(ChangedDeliveries.words(count)) will be retried", ["retried": count])
@@ -78,7 +78,7 @@ struct DeliveriesDropCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withConfiguration { configuration, report in
-            let place = DeliveryPlace(configuration)
+            let place = DeliveryAccess(configuration)
             if !yes, deliveries.one.isEmpty {
                 let count = try await deliveries.perform(.count, in: place)
                 guard count <= 1 else {

@@ -11,7 +11,7 @@ import Testing
 struct DataServiceTests {
     private struct Stopped: Error {}
 
-    /// Pieces that are there already.
+    /// Chunks of bytes that are available at once.
     private struct Pieces: AsyncSequence, Sendable {
         typealias Failure = any Error
         var pieces: [[UInt8]] = []
@@ -53,27 +53,27 @@ struct DataServiceTests {
         return documents
     }
 
-    @Test func anImportThatFailsAfterClearingSaysSo() async throws {
+    @Test func anImportThatFailsAfterClearingReportsBoth() async throws {
         let store = try store()
         try await set("a/b", ["n": .integer(1)], in: store)
         let header = "{\"format\":\"functions-host documents\",\"version\":1,\"project\":\"p\","
         let text = header + "\"readTime\":\"2026-01-01T00:00:00Z\"}\n{\"path\":1}\n"
-        var told: [DataEvent] = []
+        var events: [DataEvent] = []
         do {
             _ = try await DataService(store, database: DatabaseID(project: "p")).perform(
                 .importDocuments(clearing: true), input: Pieces(pieces: [Array(text.utf8)])
-            ) { told.append($0) }
+            ) { events.append($0) }
             Issue.record("a wrong line was imported")
         } catch let error as DocumentError {
             #expect(error.message.hasPrefix("line 2"))
-            #expect(error.message.contains("what was there before is deleted"))
+            #expect(error.message.contains("the documents from before the import are deleted"))
         }
-        #expect(told == [.progress(done: 1, total: nil)])
+        #expect(events == [.progress(done: 1, total: nil)])
         #expect(try documents(store).isEmpty)
         await store.shutdown()
     }
 
-    @Test func anExportImportedElsewhereIsTheSameToTheBit() async throws {
+    @Test func exportAndImportPreserveEachValue() async throws {
         let store = try store()
         let values: [Value] = [
             .null, .boolean(false), .integer(.min), .integer(.max), .double(-0.0), .double(.nan), .double(.infinity),
@@ -89,7 +89,7 @@ struct DataServiceTests {
         try await set("c/d0/sub/\u{1}x", [:], in: store)
         let bytes = try await export(store)
         let copy = try self.store()
-        // In pieces that end anywhere.
+        // In chunks that end anywhere.
         let pieces = stride(from: 0, to: bytes.count, by: 77).map { Array(bytes[$0..<min($0 + 77, bytes.count)]) }
         let service = DataService(copy, database: DatabaseID(project: "p"))
         for _ in 1...2 {
@@ -102,14 +102,14 @@ struct DataServiceTests {
         #expect(imported == original)
         let sign = imported[try DocumentPath("c/d4")]?["v"]
         if case .double(let zero)? = sign { #expect(zero.sign == .minus) } else { Issue.record("\(sign as Any)") }
-        // Twice the same changes nothing: the log has each document once.
+        // The second import of the same documents changes nothing: the change log has each document once.
         let check = try copy.check(report: { Issue.record("\($0)") }, progress: { _ in })
         #expect(check.changes == values.count + 1)
         await store.shutdown()
         await copy.shutdown()
     }
 
-    @Test func someCollectionsAreExportedOnceWithWhatIsBelow() async throws {
+    @Test func selectedCollectionsAreExportedOnceWithTheirSubcollections() async throws {
         let store = try store()
         for path in ["a/1", "a/1/x/1", "ab/1", "b/1/x/1", "b/1/y/1"] { try await set(path, [:], in: store) }
         let lines = String(decoding: try await export(store, ["b/1/x", "a/1/x", "a"]), as: UTF8.self).split(
@@ -120,7 +120,7 @@ struct DataServiceTests {
         await store.shutdown()
     }
 
-    @Test func aReaderThatGivesUpEndsTheExport() async throws {
+    @Test func anExportEndsWithItsReader() async throws {
         let store = try store()
         let text = Value.string(String(repeating: "x", count: 100_000))
         for i in 0..<40 { try await set("c/d\(i)", ["t": text], in: store) }
@@ -131,8 +131,8 @@ struct DataServiceTests {
         await store.shutdown()
     }
 
-    @Test func aFullPipeWaitsForItsReaderAndNotForever() async throws {
-        let pipe = WorkPipe<Int>(limit: 2, patience: 0.05)
+    @Test func aFullPipeTimesOut() async throws {
+        let pipe = WorkPipe<Int>(limit: 2, stallTimeout: 0.05)
         try pipe.send(1)
         try pipe.send(2)
         #expect(throws: DocumentError.self) { try pipe.send(3) }
@@ -146,7 +146,7 @@ struct DataServiceTests {
     }
 
     @Test(arguments: [DataRequest.check(repairing: false), .compact(whole: true)])
-    func workEndsThatTellsNothing(request: DataRequest) async throws {
+    func cancellationEndsSilentOperations(request: DataRequest) async throws {
         let directory = try TemporaryDirectory()
         let engine = try SQLiteEngine(file: directory.path + "/documents.sqlite")
         let store = try DocumentStore(engine: engine, now: Timestamp.now)
@@ -164,7 +164,7 @@ struct DataServiceTests {
         try engine.close()
     }
 
-    @Test func anEngineWithoutAFileSaysSo() async throws {
+    @Test func anEngineWithoutAFileIsReported() async throws {
         let store = try store()
         let service = DataService(store, database: DatabaseID(project: "p"))
         for request in [DataRequest.backUp(file: "/tmp/x", replacing: false), .compact(whole: false)] {

@@ -8,10 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What an operator sees of the outbox and does to it.
+/// Operators list, show, retry and drop deliveries.
 struct DeliveryServiceTests {
-    /// A store whose clock tests set, with two queues and a document trigger.
-    private final class Place: Sendable {
+    /// A store with an injected clock, two task queues and a document trigger.
+    private final class Fixture: Sendable {
         let store: DocumentStore
         let clock = ManualClock(at: Timestamp(microseconds: 1_767_323_045_000_000))
         let running = Mutex<Set<DeliveryID>>([])
@@ -74,90 +74,90 @@ struct DeliveryServiceTests {
 
     private struct Unexpected: Error {}
 
-    @Test func deliveriesAreListedByFunctionStateAndAge() async throws {
-        let place = try Place()
-        let old = try await place.enqueue("beta", 2)
-        place.clock.advance(seconds: 100)
-        let young = try await place.enqueue("beta", 1)
-        let other = try await place.enqueue("alpha", 2)
-        try await place.fail(old[0]) { .dead($0) }
-        place.running.withLock { _ = $0.insert(other[1]) }
+    @Test func deliveriesAreFilteredByFunctionStateAndAge() async throws {
+        let fixture = try Fixture()
+        let old = try await fixture.enqueue("beta", 2)
+        fixture.clock.advance(seconds: 100)
+        let young = try await fixture.enqueue("beta", 1)
+        let other = try await fixture.enqueue("alpha", 2)
+        try await fixture.fail(old[0]) { .dead($0) }
+        fixture.running.withLock { _ = $0.insert(other[1]) }
         func text(_ id: DeliveryID, _ state: String) -> String { "\(id.function) \(id.event) \(state)" }
         let all = [
             text(other[0], "pending"), text(other[1], "running"), text(old[1], "pending"), text(young[0], "pending"),
             text(old[0], "dead"),
         ]
-        for size in [1, 2, 3, 1000] { #expect(try await place.listed(pages: size) == all) }
-        #expect(try await place.listed(DeliveryFilter(function: "beta")) == [all[2], all[3], all[4]])
-        #expect(try await place.listed(DeliveryFilter(states: [.dead])) == [all[4]])
-        #expect(try await place.listed(DeliveryFilter(states: [.running])) == [all[1]])
-        #expect(try await place.listed(DeliveryFilter(states: [.pending], olderThan: 50)) == [all[2]])
-        #expect(try await place.listed(DeliveryFilter(olderThan: 50)) == [all[2], all[4]])
-        #expect(try await place.listed(DeliveryFilter(olderThan: 200)) == [])
-        #expect(try await place.listed(DeliveryFilter(states: [.waiting])) == [])
-        await place.store.shutdown()
+        for size in [1, 2, 3, 1000] { #expect(try await fixture.listed(pages: size) == all) }
+        #expect(try await fixture.listed(DeliveryFilter(function: "beta")) == [all[2], all[3], all[4]])
+        #expect(try await fixture.listed(DeliveryFilter(states: [.dead])) == [all[4]])
+        #expect(try await fixture.listed(DeliveryFilter(states: [.running])) == [all[1]])
+        #expect(try await fixture.listed(DeliveryFilter(states: [.pending], olderThan: 50)) == [all[2]])
+        #expect(try await fixture.listed(DeliveryFilter(olderThan: 50)) == [all[2], all[4]])
+        #expect(try await fixture.listed(DeliveryFilter(olderThan: 200)) == [])
+        #expect(try await fixture.listed(DeliveryFilter(states: [.waiting])) == [])
+        await fixture.store.shutdown()
     }
 
-    @Test func whatHasFailedIsRetriedAndWhatWasNeverTriedKeepsItsTime() async throws {
-        let place = try Place()
+    @Test func retryMakesFailedDeliveriesDueAndSkipsUntriedOnes() async throws {
+        let fixture = try Fixture()
         let (dead, failed, planned) = (
-            try await place.enqueue("alpha")[0], try await place.enqueue("alpha")[0],
-            try await place.enqueue("alpha", later: 1000)[0]
+            try await fixture.enqueue("alpha")[0], try await fixture.enqueue("alpha")[0],
+            try await fixture.enqueue("alpha", later: 1000)[0]
         )
-        try await place.fail(dead) { .dead($0) }
-        try await place.fail(failed) { .retry(at: Timestamp(seconds: 1_999_999_999, nanoseconds: 0), $0) }
-        #expect(try await place.service().perform(.retry, DeliveryFilter(), after: nil) == DeliveryChange(count: 2))
-        let listed = try await place.service().list(DeliveryFilter(), after: nil, limit: 10).deliveries
+        try await fixture.fail(dead) { .dead($0) }
+        try await fixture.fail(failed) { .retry(at: Timestamp(seconds: 1_999_999_999, nanoseconds: 0), $0) }
+        #expect(try await fixture.service().perform(.retry, DeliveryFilter(), after: nil) == DeliveryChange(count: 2))
+        let listed = try await fixture.service().list(DeliveryFilter(), after: nil, limit: 10).deliveries
         #expect(listed.map(\.state) == ["pending", "pending", "pending"])
         #expect(listed.map(\.tries) == [0, 0, 0])
         let due = listed.map(\.due)
         try #require(due.count == 3)
         #expect(due[0] == due[1] && due[2] == "2026-01-02T03:20:45Z")
-        // The one that is named is told now in any case.
-        #expect(try await place.service().perform(.retry, planned).count == 1)
-        #expect(try await place.service().show(planned).delivery.due == due[0])
-        await place.store.shutdown()
+        // A delivery that is named is retried in any case.
+        #expect(try await fixture.service().perform(.retry, planned).count == 1)
+        #expect(try await fixture.service().show(planned).delivery.due == due[0])
+        await fixture.store.shutdown()
     }
 
-    @Test func whatIsDroppedIsGoneAndWhatRunsStays() async throws {
-        let place = try Place()
-        try await place.enqueue("beta", 2)
-        let ids = try await place.enqueue("alpha", 2)
-        try await place.fail(ids[0]) { .dead($0) }
-        let lease = try #require(place.store.lease(ids[1]))
-        place.running.withLock { _ = $0.insert(ids[1]) }
+    @Test func dropDeletesDeliveriesUnlessTheirHandlerRuns() async throws {
+        let fixture = try Fixture()
+        try await fixture.enqueue("beta", 2)
+        let ids = try await fixture.enqueue("alpha", 2)
+        try await fixture.fail(ids[0]) { .dead($0) }
+        let lease = try #require(fixture.store.lease(ids[1]))
+        fixture.running.withLock { _ = $0.insert(ids[1]) }
         let filter = DeliveryFilter(function: "alpha")
-        #expect(try await place.service().perform(.count, filter, after: nil).count == 1)
-        #expect(try await place.listed().count == 4)
-        #expect(try await place.service().perform(.drop, filter, after: nil) == DeliveryChange(count: 1))
+        #expect(try await fixture.service().perform(.count, filter, after: nil).count == 1)
+        #expect(try await fixture.listed().count == 4)
+        #expect(try await fixture.service().perform(.drop, filter, after: nil) == DeliveryChange(count: 1))
         await #expect {
-            try await place.service().perform(.drop, ids[1])
+            try await fixture.service().perform(.drop, ids[1])
         } throws: {
             ($0 as? DocumentError)?.code == .failedPrecondition
         }
         await #expect {
-            try await place.service().perform(.drop, ids[0])
+            try await fixture.service().perform(.drop, ids[0])
         } throws: {
             ($0 as? DocumentError)?.code == .notFound
         }
-        place.store.release(lease)
-        #expect(try await place.service().perform(.drop, ids[1]).count == 1)
-        #expect(try await place.listed(filter) == [])
-        #expect(try await place.listed().count == 2)
-        await place.store.shutdown()
+        fixture.store.release(lease)
+        #expect(try await fixture.service().perform(.drop, ids[1]).count == 1)
+        #expect(try await fixture.listed(filter) == [])
+        #expect(try await fixture.listed().count == 2)
+        await fixture.store.shutdown()
     }
 
-    @Test func manyDeliveriesAreWalkedThroughInBoundedPieces() async throws {
-        let place = try Place()
+    @Test func aRequestScansABoundedNumberOfDeliveries() async throws {
+        let fixture = try Fixture()
         for _ in 0..<6 {
             let tasks = (0..<1000).map { _ in Effect.enqueue(TaskDraft(queue: "beta", body: Array("{}".utf8))) }
-            _ = await place.store.perform(.commit([], transaction: nil, completing: nil, effects: tasks))
+            _ = await fixture.store.perform(.commit([], transaction: nil, completing: nil, effects: tasks))
         }
-        let (service, filter) = (place.service(), DeliveryFilter(states: [.waiting]))
-        // Nothing of it is meant, and the answer comes before all is looked at.
+        let (service, filter) = (fixture.service(), DeliveryFilter(states: [.waiting]))
+        // No delivery matches, and the response comes before all are scanned.
         let first = try await service.list(filter, after: nil, limit: 10)
         #expect(first.deliveries.isEmpty && first.next != nil)
-        #expect(try await place.listed(filter) == [])
+        #expect(try await fixture.listed(filter) == [])
         var dropped = 0
         var cursor: String?
         repeat {
@@ -167,18 +167,18 @@ struct DeliveryServiceTests {
             cursor = change.next
         } while cursor != nil
         #expect(dropped == 6000)
-        await place.store.shutdown()
+        await fixture.store.shutdown()
     }
 
-    @Test func aDocumentsEventIsShownWhole() async throws {
-        let place = try Place()
+    @Test func aDocumentEventIsShownCompletely() async throws {
+        let fixture = try Fixture()
         let write = Write(
             path: try DocumentPath("users/ada"), operation: .set(["n": .integer(1), "bad": .double(.nan)]))
         let context = OperationContext(auth: EventAuth(.appUser, id: "u1"), chain: ["first", "second"])
-        _ = await place.store.perform(.commit([write], transaction: nil, completing: nil), in: context)
-        let listed = try await place.service().list(DeliveryFilter(), after: nil, limit: 1).deliveries
+        _ = await fixture.store.perform(.commit([write], transaction: nil, completing: nil), in: context)
+        let listed = try await fixture.service().list(DeliveryFilter(), after: nil, limit: 1).deliveries
         let event = try #require(listed.first.flatMap { EventID($0.event) })
-        let details = try await place.service().show(DeliveryID(event: event, function: "audit"))
+        let details = try await fixture.service().show(DeliveryID(event: event, function: "audit"))
         #expect(details.event.auth == EventReport.Auth(type: "app_user", id: "u1"))
         #expect(details.event.chain == ["first", "second"])
         let document = try #require(details.event.document)
@@ -191,27 +191,27 @@ struct DeliveryServiceTests {
                 "n": .object(["integerValue": .string("1")]), "bad": .object(["doubleValue": .string("NaN")]),
             ])
         #expect(details.event.task == nil && details.event.custom == nil && details.event.schedule == nil)
-        await place.store.shutdown()
+        await fixture.store.shutdown()
     }
 
-    @Test func aTaskIsShownWhole() async throws {
-        let place = try Place()
-        let id = try await place.enqueue("alpha", name: "order-1")[0]
-        try await place.fail(id) { .retry(at: Timestamp(seconds: 1_999_999_999, nanoseconds: 0), $0) }
-        let details = try await place.service().show(id)
+    @Test func aTaskIsShownCompletely() async throws {
+        let fixture = try Fixture()
+        let id = try await fixture.enqueue("alpha", name: "order-1")[0]
+        try await fixture.fail(id) { .retry(at: Timestamp(seconds: 1_999_999_999, nanoseconds: 0), $0) }
+        let details = try await fixture.service().show(id)
         #expect(details.delivery.taskName == "order-1" && details.delivery.tries == 1)
         #expect(details.delivery.lastError == "it trapped" && details.delivery.lastStatus == 500)
         #expect(details.event.task?.body == EventReport.Payload(Array(#"{"data":1}"#.utf8)))
         #expect(details.event.task?.body.text == #"{"data":1}"# && details.event.task?.headers == ["X-A": "b"])
-        await place.store.shutdown()
+        await fixture.store.shutdown()
     }
 
     @Test(arguments: ["", "x", "dead/a", "living/a/b", "living/alpha/zzz"])
-    func aPlaceThatNoAnswerTellsIsRefused(cursor: String) async throws {
-        let place = try Place()
+    func anInvalidCursorIsRejected(cursor: String) async throws {
+        let fixture = try Fixture()
         await #expect(throws: DocumentError.self) {
-            try await place.service().list(DeliveryFilter(), after: cursor, limit: 1)
+            try await fixture.service().list(DeliveryFilter(), after: cursor, limit: 1)
         }
-        await place.store.shutdown()
+        await fixture.store.shutdown()
     }
 }

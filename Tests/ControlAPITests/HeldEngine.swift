@@ -2,9 +2,9 @@ import StorageEngine
 import DocumentStore
 import Foundation
 
-/// An engine whose writer can be made to stand still: what is asked of the store's indexes takes as long as a test wants.
+/// An engine whose writer a test can block, so that index builds take as long as the test wants.
 ///
-/// `@unchecked Sendable`: `condition` is held wherever `isHeld` is touched.
+/// `@unchecked Sendable`: `condition` protects `isHeld`.
 final class HeldEngine: StorageEngine, @unchecked Sendable {
     private let engine = MemoryEngine()
     private let condition = NSCondition()
@@ -18,8 +18,8 @@ final class HeldEngine: StorageEngine, @unchecked Sendable {
         stopped.continuation.finish()
     }
 
-    /// Waits until the writer stands still.
-    /// - Returns: false where it was released before.
+    /// Waits until the writer is blocked.
+    /// - Returns: false if it was released before.
     func isStopped() async -> Bool {
         var stops = stopped.stream.makeAsyncIterator()
         return await stops.next() != nil

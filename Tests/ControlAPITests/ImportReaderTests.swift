@@ -8,7 +8,7 @@ struct ImportReaderTests {
         #"{"format":"functions-host documents","version":1,"project":"old","database":"(default)","readTime":"2026-01-01T00:00:00Z"}"#
     private static let document = #"{"path":"a/b","fields":{"n":{"integerValue":"1"}}}"#
 
-    /// Reads lines as an import does, up to the first that is refused.
+    /// Reads lines as an import does, up to the first that is rejected.
     private func read(_ lines: [String]) -> (items: [ImportReader.Item], refusal: String?) {
         var reader = ImportReader(into: DatabaseID(project: "new"))
         var items: [ImportReader.Item] = []
@@ -24,14 +24,14 @@ struct ImportReaderTests {
         return (items, nil)
     }
 
-    @Test func aWholeExportIsRead() {
+    @Test func aCompleteExportIsRead() {
         let (items, refusal) = read([Self.header, Self.document, #"{"count":1}"#, " \r"])
         #expect(refusal == nil)
         #expect(items.map(\.path.string) == ["a/b"])
         #expect(items.first?.fields == ["n": .integer(1)])
     }
 
-    @Test func referencesIntoTheExportedProjectAreMovedHoweverDeep() {
+    @Test func referencesToTheExportedDatabaseAreReplacedAtAnyDepth() {
         let reference = #"{"referenceValue":"projects/old/databases/(default)/documents/c/d"}"#
         let foreign = #"{"referenceValue":"projects/other/databases/(default)/documents/c/d"}"#
         let fields = #"{"m":{"mapValue":{"fields":{"l":{"arrayValue":{"values":[\#(reference)]}}}}},"f":\#(foreign)}"#
@@ -44,13 +44,13 @@ struct ImportReaderTests {
         arguments: [
             ([], "nothing to import"),
             (["nonsense"], "line 1, column 1"),
-            ([#"{"users":[]}"#], "line 1: this is no export"),
-            ([header.replacing(#""version":1"#, with: #""version":2"#)], "line 1, version: an export of version 2"),
-            ([header.replacing(#""project":"old","#, with: "")], "line 1: the header names no project"),
-            ([header], "cut off after line 1"),
-            ([header, document], "cut off after line 2"),
-            ([header, document, #"{"count":2}"#], "line 3, count: the export had 2 documents, and 1"),
-            ([header, #"{"count":0}"#, document], "line 3: the export has ended"),
+            ([#"{"users":[]}"#], "line 1: this is not an export"),
+            ([header.replacing(#""version":1"#, with: #""version":2"#)], "line 1, version: the export has version 2"),
+            ([header.replacing(#""project":"old","#, with: "")], "line 1: the header has no project"),
+            ([header], "the export is incomplete after line 1"),
+            ([header, document], "the export is incomplete after line 2"),
+            ([header, document, #"{"count":2}"#], "line 3, count: the export should have 2 documents, but has 1"),
+            ([header, #"{"count":0}"#, document], "line 3: the export ended"),
             ([header, #"{"path":"a","fields":{}}"#], "line 2, path: "),
             ([header, #"{"path":"a/b"}"#], "line 2: a document needs a path and fields"),
             ([header, #"{"path":"a/b","fields":{},"extra":1}"#], "line 2, extra: unknown key"),
@@ -60,12 +60,12 @@ struct ImportReaderTests {
             ),
             ([header, #"{"path":"a/b","fields":{},"createTime":"yesterday"}"#], "line 2, createTime: "),
         ] as [([String], String)])
-    func whatIsWrongIsNamedWithItsPlace(lines: [String], message: String) {
+    func errorsNameLineAndField(lines: [String], message: String) {
         let refusal = read(lines).refusal
         #expect(refusal?.contains(message) == true, "\(refusal ?? "no refusal")")
     }
 
-    @Test func linesAreCutFromPiecesOfAnySize() throws {
+    @Test func linesAreSplitFromChunksOfAnySize() throws {
         let text = Array("one\n\ntwo three\nrest".utf8)
         for size in 1...text.count {
             var buffer = LineBuffer()
@@ -87,7 +87,7 @@ struct ImportReaderTests {
         .export([]), .importDocuments(clearing: true), .importDocuments(clearing: false), .check(repairing: true),
         .compact(whole: true), .clear,
     ])
-    func requestsAreReadAsTheyWereWritten(request: DataRequest) throws {
+    func requestsRoundTrip(request: DataRequest) throws {
         let parts = DataWire.path(request).split(separator: "?", maxSplits: 1)
         let verb = String(parts[0].dropFirst("data/".count))
         #expect(try DataWire.request(verb, query: parts.count == 2 ? String(parts[1]) : nil) == request)

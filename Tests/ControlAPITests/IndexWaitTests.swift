@@ -9,7 +9,7 @@ import Logging
 import ServiceLifecycle
 import Testing
 
-/// A check waits for the store's indexes, which may take long; whoever ends it doesn't.
+/// A check waits for index builds, which may take long. Cancelling the check doesn't wait for them.
 @Suite(.timeLimit(.minutes(30))) struct IndexWaitTests {
     private struct Damaged: Error {}
 
@@ -24,7 +24,7 @@ import Testing
         service = DataService(store, database: DatabaseID(project: "p"))
     }
 
-    /// Runs the body, and lets the writer go on where it takes too long.
+    /// Runs the body, and releases the writer if the body takes too long.
     private func held(_ body: () async throws -> Void) async throws {
         try await withTaskCancellationHandler {
             defer { engine.release() }
@@ -35,7 +35,7 @@ import Testing
         await store.shutdown()
     }
 
-    /// Takes an index entry away.
+    /// Deletes an index entry.
     private func damage() async throws {
         let write = Write(path: try DocumentPath("c/d"), operation: .set(["n": .integer(1)]))
         guard case .committed = await store.perform(.commit([write], transaction: nil, completing: nil)) else {
@@ -53,11 +53,11 @@ import Testing
     }
 
     @Test(arguments: [false, true], [false, true])
-    func aCheckThatWaitsEnds(repairing: Bool, byItsTask: Bool) async throws {
+    func aWaitingCheckCanBeCancelled(repairing: Bool, byItsTask: Bool) async throws {
         try await damage()
         try await held {
             let cancellation = BlockingWork.Cancellation()
-            // With a repair, the entries that are made anew.
+            // With a repair, the check waits for the rebuilt entries.
             if !repairing { engine.hold() }
             let check = Task { [service, input, engine] in
                 try await service.perform(.check(repairing: repairing), input: input, until: cancellation) { event in
@@ -68,13 +68,13 @@ import Testing
             if byItsTask { check.cancel() } else { cancellation.cancel() }
             await #expect(throws: CancellationError.self) { try await check.value }
             engine.release()
-            // What was begun goes on.
+            // The rebuild goes on.
             let outcome = try await service.perform(.check(repairing: false), input: input) { _ in }
             #expect(outcome["problems"] == (repairing ? 0 : 1))
         }
     }
 
-    @Test func aCheckThatWaitsEndsWithTheHost() async throws {
+    @Test func aWaitingCheckEndsWithTheHost() async throws {
         let directory = try TemporaryDirectory()
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let server = ControlServer(

@@ -1,8 +1,8 @@
 import DocumentModel
 import FirestoreJSON
 
-/// The lines of an export: a header, one for each document, and one that tells how many there were, without which the
-/// file is cut off. Each is a JSON object; values are as Firestore's REST API has them.
+/// The lines of an export: a header, one line for each document, and a last line with the number of documents, which
+/// shows that the export is complete. Each line is a JSON object; values have the format of Firestore's REST API.
 package enum ExportFormat {
     static let name = "functions-host documents"
     static let version = 1
@@ -10,7 +10,7 @@ package enum ExportFormat {
     struct Header: Hashable, Sendable {
         var database: DatabaseID
         var readTime: Timestamp
-        /// None for everything.
+        /// Empty if all collections are exported.
         var collections: [CollectionPath] = []
     }
 

@@ -2,16 +2,16 @@ import DocumentModel
 import FirestoreJSON
 import HostJSON
 
-/// Reads the lines of an export strictly. What is wrong is told with its line and field.
+/// Parses the lines of an export strictly. Errors name the line and the field.
 struct ImportReader {
     struct Item {
         var path: DocumentPath
         var fields: [String: Value]
     }
 
-    /// Of the store that it is read into.
+    /// The database of the store that the documents are imported into.
     private let database: DatabaseID
-    /// Lines read.
+    /// The number of lines read so far.
     private(set) var line = 0
     private(set) var documents = 0
     private(set) var header: ExportFormat.Header?
@@ -19,11 +19,11 @@ struct ImportReader {
 
     init(into database: DatabaseID) { self.database = database }
 
-    /// - Returns: the line's document; nil where it is the header or the end.
-    /// - Throws: `invalidArgument` where it isn't what should be there.
+    /// - Returns: the line's document; nil if the line is the header or the end.
+    /// - Throws: `invalidArgument` if the line isn't valid at its position.
     mutating func read(_ bytes: [UInt8]) throws(DocumentError) -> Item? {
         line += 1
-        // A last empty line, as editors leave it.
+        // Editors may add an empty last line.
         if isOver, bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) { return nil }
         let root: JSONNode
         do throws(JSONProblem) { root = try JSONParser.parse(bytes) } catch {
@@ -31,7 +31,7 @@ struct ImportReader {
             throw .invalidArgument("line \(line), column \(place.column): \(error.message)")
         }
         do throws(JSONProblem) {
-            guard !isOver else { throw root.problem("the export has ended on the line before") }
+            guard !isOver else { throw root.problem("the export ended on the line before") }
             guard let header else {
                 self.header = try Self.header(root)
                 return nil
@@ -49,12 +49,12 @@ struct ImportReader {
         }
     }
 
-    /// - Throws: `invalidArgument` where the export was cut off.
+    /// - Throws: `invalidArgument` if the export is incomplete.
     func finish() throws(DocumentError) {
         guard header != nil else { throw .invalidArgument("there is nothing to import: the input is empty") }
         guard isOver else {
             throw .invalidArgument(
-                "the export is cut off after line \(line): its last line, with the number of documents, is missing")
+                "the export is incomplete after line \(line): its last line, with the number of documents, is missing")
         }
     }
 
@@ -63,7 +63,7 @@ struct ImportReader {
             guard member.key == "count" else { throw member.unknown }
             let count = try member.value.integer()
             guard count == Int64(documents) else {
-                throw member.value.problem("the export had \(count) documents, and \(documents) lines came")
+                throw member.value.problem("the export should have \(count) documents, but has \(documents)")
             }
         }
         isOver = true
@@ -71,15 +71,15 @@ struct ImportReader {
 
     private static func header(_ root: JSONNode) throws(JSONProblem) -> ExportFormat.Header {
         guard case .object = root.kind, case .string(ExportFormat.name)? = root["format"]?.kind else {
-            throw root.problem("this is no export; its first line has \"format\": \"\(ExportFormat.name)\"")
+            throw root.problem("this is not an export; its first line must have \"format\": \"\(ExportFormat.name)\"")
         }
         guard let version = root["version"] else { throw root.problem("the header has no version") }
         guard try version.integer() == Int64(ExportFormat.version) else {
             throw version.problem(
-                "an export of version \(version.summary); this program reads version \(ExportFormat.version)")
+                "the export has version \(version.summary); this program reads version \(ExportFormat.version)")
         }
         guard let project = root["project"], let readTime = root["readTime"] else {
-            throw root.problem("the header names no project and readTime")
+            throw root.problem("the header has no project or readTime")
         }
         let database = try root["database"]?.string() ?? "(default)"
         return ExportFormat.Header(
@@ -111,7 +111,7 @@ struct ImportReader {
 }
 
 extension Value {
-    /// The value with references into one database led into another.
+    /// The value with references to one database replaced by references to another.
     func moved(from: DatabaseID, to: DatabaseID) -> Value {
         switch self {
         case .reference(let name) where name.database == from:

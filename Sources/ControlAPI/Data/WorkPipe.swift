@@ -3,35 +3,35 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// Hands over what a blocking thread produces to a task, a bounded number of pieces ahead.
+/// A bounded pipe from a blocking thread to a task.
 ///
-/// `@unchecked Sendable`: `condition` is held wherever the variables are touched.
+/// `@unchecked Sendable`: `condition` protects all variables.
 final class WorkPipe<Element: Sendable>: @unchecked Sendable {
     private let condition = NSCondition()
     private let limit: Int
-    private let patience: TimeInterval
+    private let stallTimeout: TimeInterval
     private var elements: [Element] = []
     private var waiter: CheckedContinuation<Element?, Never>?
     private var isFinished = false
     private var isAbandoned = false
 
-    /// - Parameter patience: for how long a full pipe may stay full. A read session that is held for somebody who
-    ///   doesn't read keeps the log of commits from being cut off.
-    init(limit: Int = 4, patience: TimeInterval = 120) {
+    /// - Parameter stallTimeout: how long the pipe may stay full. The limit exists because an open read session of the
+    ///   store keeps its write-ahead log from being truncated.
+    init(limit: Int = 4, stallTimeout: TimeInterval = 120) {
         self.limit = limit
-        self.patience = patience
+        self.stallTimeout = stallTimeout
     }
 
     /// Waits while the pipe is full.
     ///
-    /// - Throws: where nobody takes anything any more.
+    /// - Throws: if the reader has ended or has read nothing for `stallTimeout`.
     func send(_ element: Element) throws {
         condition.lock()
         defer { condition.unlock() }
-        let deadline = Date(timeIntervalSinceNow: patience)
+        let deadline = Date(timeIntervalSinceNow: stallTimeout)
         while elements.count >= limit, !isAbandoned {
             guard condition.wait(until: deadline) else {
-                throw DocumentError(.cancelled, "nobody has read for \(Int(patience)) seconds")
+                throw DocumentError(.cancelled, "the client has read nothing for \(Int(stallTimeout)) seconds")
             }
         }
         guard !isAbandoned else { throw CancellationError() }
@@ -43,7 +43,7 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Says that nothing more comes.
+    /// Marks the end of the elements.
     func finish() {
         condition.lock()
         defer { condition.unlock() }
@@ -52,7 +52,7 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
         waiter = nil
     }
 
-    /// Says that nothing more is taken.
+    /// Ends the reader's side: further sends fail.
     func abandon() {
         condition.lock()
         isAbandoned = true
@@ -60,7 +60,7 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// The next piece; nil at the end.
+    /// The next element; nil at the end.
     func next() async -> Element? {
         await withCheckedContinuation { continuation in
             condition.lock()
@@ -74,14 +74,14 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Runs a body on a thread of its own and tells what it sends.
+    /// Runs a body on a thread of its own and passes what it sends to `receive`.
     ///
-    /// - Parameter cancellation: cancelled too where the calling task is.
-    /// - Throws: what the body or `tell` throws; the body has ended then.
+    /// - Parameter cancellation: also cancelled if the calling task is.
+    /// - Throws: any error of the body or of `receive`; the body has ended then.
     static func run<Result: Sendable>(
         _ name: String, until cancellation: BlockingWork.Cancellation,
         _ body: @escaping @Sendable ((Element) throws -> Void) throws -> Result,
-        tell: (Element) async throws -> Void
+        receive: (Element) async throws -> Void
     ) async throws -> Result {
         let pipe = WorkPipe()
         async let result = BlockingWork.run(name, until: cancellation) { cancellation in
@@ -92,7 +92,7 @@ final class WorkPipe<Element: Sendable>: @unchecked Sendable {
             }
         }
         do {
-            while let element = await pipe.next() { try await tell(element) }
+            while let element = await pipe.next() { try await receive(element) }
         } catch {
             pipe.abandon()
             throw error

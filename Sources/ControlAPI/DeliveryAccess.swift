@@ -6,9 +6,9 @@ import DocumentModel
 import DocumentStore
 package import HostConfiguration
 
-/// The deliveries of a data directory, as commands reach them: through the host that runs on it, or, for what only
-/// reads, in the store that nobody has open.
-package struct DeliveryPlace: Sendable {
+/// Runs delivery commands: through the host that runs on the data directory. Commands that only read use the store
+/// itself if no host runs.
+package struct DeliveryAccess: Sendable {
     private let configuration: HostConfiguration
     private let host: HostControl
 
@@ -18,9 +18,9 @@ package struct DeliveryPlace: Sendable {
     }
 
     /// - Parameters:
-    ///   - cursor: where the answer before says to go on.
+    ///   - cursor: the `next` of the previous page; nil for the first page.
     ///   - limit: 1 … 1000.
-    /// - Throws: an error whose description is a sentence for the operator; ``NoRunningHost`` where there is no data
+    /// - Throws: an error whose description is a sentence for the operator; ``NoRunningHost`` if there is no data
     ///   directory either.
     package func list(_ filter: DeliveryFilter, after cursor: String?, limit: Int) async throws -> DeliveryListing {
         var request = ControlRequest(DeliveriesTopic.name, "list")
@@ -32,9 +32,9 @@ package struct DeliveryPlace: Sendable {
 
     package func show(function: String, event: String) async throws -> DeliveryDetails {
         guard let id = EventID(event) else {
-            throw DocumentError.invalidArgument("\"\(event)\" is no event's id; \"deliveries list\" tells them")
+            throw DocumentError.invalidArgument("\"\(event)\" is not an event ID; see \"deliveries list\"")
         }
-        return try await read(one("show", function, event)) {
+        return try await read(request("show", function, event)) {
             try await $0.show(DeliveryID(event: id, function: function))
         }
     }
@@ -45,26 +45,22 @@ package struct DeliveryPlace: Sendable {
         }
     }
 
-    /// What is done by hand, which needs a running host.
-    package enum Act: String, Sendable {
-        /// Counts those that `drop` would drop.
-        case count
-        case retry
-        case drop
+    package func perform(_ action: DeliveryService.Action, function: String, event: String) async throws
+        -> DeliveryChange
+    {
+        try await host.ask(request(action.rawValue, function, event), as: DeliveryChange.self)
     }
 
-    package func perform(_ act: Act, function: String, event: String) async throws -> DeliveryChange {
-        try await host.ask(one(act.rawValue, function, event), as: DeliveryChange.self)
-    }
-
-    package func perform(_ act: Act, _ filter: DeliveryFilter, after cursor: String?) async throws -> DeliveryChange {
-        var request = ControlRequest(DeliveriesTopic.name, act.rawValue)
+    package func perform(_ action: DeliveryService.Action, _ filter: DeliveryFilter, after cursor: String?) async throws
+        -> DeliveryChange
+    {
+        var request = ControlRequest(DeliveriesTopic.name, action.rawValue)
         filter.add(to: &request)
         request.add("after", cursor)
         return try await host.ask(request, as: DeliveryChange.self)
     }
 
-    private func one(_ verb: String, _ function: String, _ event: String) -> ControlRequest {
+    private func request(_ verb: String, _ function: String, _ event: String) -> ControlRequest {
         var request = ControlRequest(DeliveriesTopic.name, verb)
         request.add("function", function)
         request.add("event", event)
@@ -81,8 +77,9 @@ package struct DeliveryPlace: Sendable {
         }
         let owned = try DataDirectory.open(configuration.data)
         defer { owned.close() }
-        let engine = try SQLiteEngine(file: owned.file(DataPlace.file))
-        let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: configuration.store.storeConfiguration)
+        let engine = try SQLiteEngine(file: owned.file(DataAccess.storeFile))
+        let store = try DocumentStore(
+            engine: engine, now: Timestamp.now, configuration: configuration.store.storeConfiguration)
         try store.start()
         do {
             let service = DeliveryService(

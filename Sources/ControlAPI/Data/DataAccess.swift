@@ -1,0 +1,82 @@
+package import ControlProtocol
+import DataDirectory
+import DocumentModel
+package import DocumentStore
+package import HostConfiguration
+import HostProcess
+import SQLiteStorage
+package import StorageEngine
+
+/// Runs data commands: through the host that runs on the data directory, or on the store itself if no host does.
+package struct DataAccess: Sendable {
+    private let directory: String
+    private let database: DatabaseID
+    private let storeConfiguration: StoreConfiguration
+    /// The name of the store's file in the data directory.
+    package static let storeFile = "documents.sqlite"
+
+    package init(_ configuration: HostConfiguration) {
+        directory = configuration.data
+        database = DatabaseID(project: configuration.project)
+        storeConfiguration = configuration.store.storeConfiguration
+    }
+
+    /// Performs a request: through the running host if there is one, else with the directory's lock held.
+    ///
+    /// - Throws: an error whose description is a sentence for the operator.
+    package func perform(
+        _ request: DataRequest, input: some AsyncSequence<[UInt8], any Error> & Sendable,
+        onEvent: (DataEvent) async throws -> Void
+    ) async throws -> DataOutcome {
+        if let client = try await ControlClient(directory: directory) {
+            return try await client.perform(request, input: input, onEvent: onEvent)
+        }
+        let mayBeNew = if case .importDocuments = request { true } else { false }
+        guard mayBeNew || FileStatus(directory + "/version") != nil else {
+            throw HostError("the data directory \(directory) does not exist; name another one with --data or --config")
+        }
+        let owned = try DataDirectory.open(directory)
+        defer { owned.close() }
+        let engine = try SQLiteEngine(file: owned.file(Self.storeFile))
+        if request == .check(repairing: true), try DocumentStore.replaceDamagedCatalog(in: engine) {
+            try await onEvent(.problem("the index catalog was damaged and is rebuilt"))
+        }
+        // With the host's configuration, so that a command doesn't delete history that the host keeps.
+        let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)
+        try store.start()
+        do {
+            let outcome = try await DataService(store, database: database).perform(
+                request, input: input, onEvent: onEvent)
+            await store.shutdown()
+            try engine.close()
+            return outcome
+        } catch {
+            await store.shutdown()
+            try? engine.close()
+            throw error
+        }
+    }
+
+    /// Checks that a path for a backup or an export is not one of the store's own files.
+    ///
+    /// - Throws: an error whose description is a sentence for the operator if the path, or that of its temporary file,
+    ///   is one of them.
+    package func checkIsOutsideStore(_ path: String) throws {
+        guard !StoreFile.isPart(path, of: directory + "/" + Self.storeFile) else {
+            throw HostError("\(path) is a file of the store in \(directory); name another file")
+        }
+    }
+
+    /// Replaces the store by a backup. No host may run.
+    ///
+    /// - Returns: the path that the replaced store was moved to; nil if there was none.
+    /// - Throws: an error whose description is a sentence for the operator. The store is unchanged then.
+    package func restore(_ backup: String, progress: (WorkProgress) throws -> Void) async throws -> String? {
+        guard try await !ControlClient.isListening(directory) else {
+            throw HostError("a host runs on \(directory); stop it before you restore a backup")
+        }
+        let owned = try DataDirectory.open(directory)
+        defer { owned.close() }
+        return try SQLiteRestore.restore(backup, to: owned.file(Self.storeFile), progress: progress)
+    }
+}

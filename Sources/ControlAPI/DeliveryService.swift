@@ -99,7 +99,7 @@ package struct DeliveryService: Sendable {
             }
         guard count == 1 else {
             throw DocumentError(
-                .failedPrecondition, "\(id.function) is handling \(id.event) now; try again when it has ended")
+                .failedPrecondition, "\(id.function) is handling \(id.event) now; retry when it has ended")
         }
         return DeliveryChange(count: 1)
     }

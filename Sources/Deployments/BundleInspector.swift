@@ -61,16 +61,16 @@ struct BundleInspector: Sendable {
         if !isComplete { ProcessSpawn.killGroup(pid) }
         let status = reap(pid)
         let (manifest, printed) = (collected.bytes[0], collected.bytes[1])
-        let output = printed.isEmpty ? "It printed nothing." : "It printed: \(Self.excerpt(printed))"
+        let report = printed.isEmpty ? "It printed nothing." : "It printed: \(Self.excerpt(printed))"
         guard isComplete else {
             throw failure(
-                "it wrote no manifest within \(timeout.components.seconds) s and was killed. \(output)")
+                "it wrote no manifest within \(timeout.components.seconds) s and was killed. \(report)")
         }
         guard case .exited(0) = status.outcome else {
-            throw failure("it ended with \(status) instead of writing a manifest. \(output)")
+            throw failure("it ended with \(status) instead of writing a manifest. \(report)")
         }
         guard !manifest.isEmpty else {
-            throw failure("it wrote no manifest; it must be an executable whose @main is a FunctionBundle. \(output)")
+            throw failure("it wrote no manifest; it must be an executable whose @main is a FunctionBundle. \(report)")
         }
         return try decode(manifest, failure)
     }

@@ -102,7 +102,7 @@ package actor DeploymentService: Service {
             guard index.current[bundle] == before else {
                 throw ReleaseError(
                     "the bundle \(bundle) meanwhile serves \(index.current[bundle] ?? "no release"); "
-                        + "review what would change and try again")
+                        + "review what would change and retry")
             }
             return try await replace(bundle, with: try await parts.releases.verified(bundle, id), index, action, user)
         }
@@ -268,7 +268,7 @@ package actor DeploymentService: Service {
     private func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
         guard !isStopping else { throw ReleaseError.stopping }
         guard turn.tryAcquire() else {
-            throw ReleaseError("another deployment is under way; try again when it is done")
+            throw ReleaseError("another deployment is in progress; retry when it has ended")
         }
         defer { turn.release() }
         return try await body()

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What Docs/architecture.md says of targets and files is what there is.
+/// Docs/architecture.md matches the package's targets and files.
 @Suite struct ArchitecturePageTests {
-    @Test func theGraphIsThatOfThePackage() throws {
+    @Test func theDocumentedGraphIsThatOfThePackage() throws {
         let graph = try PackageGraph.package.get()
         let drawn = try block("targets", in: "Docs/architecture.md")
         let expected = graph.sources.map { target in
@@ -12,8 +12,8 @@ import Testing
         #expect(drawn == expected)
     }
 
-    /// Each line of a flow begins with a file, below Sources.
-    @Test(arguments: ["call", "change"]) func eachFileOfAFlowIsThere(flow: String) throws {
+    /// Each line of a flow begins with a file's path below Sources.
+    @Test(arguments: ["call", "change"]) func eachFileOfAFlowExists(flow: String) throws {
         let graph = try PackageGraph.package.get()
         let lines = try block(flow, in: "Docs/architecture.md")
         try #require(lines.count > 10)
@@ -24,7 +24,7 @@ import Testing
                 "\(line)")
         }
         let files = lines.map { $0.prefix { $0 != " " } }
-        #expect(Set(files).count == files.count, "a file comes twice: the way goes back and forth")
+        #expect(Set(files).count == files.count, "the flow visits a file twice")
     }
 
     private func block(_ name: String, in page: String) throws -> [String] {

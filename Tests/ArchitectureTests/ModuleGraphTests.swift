@@ -1,6 +1,6 @@
 import Testing
 
-/// The targets are the architecture: which may depend on which.
+/// The targets are the architecture: these tests fix the directions of their dependencies.
 @Suite struct ModuleGraphTests {
     @Test func eachTargetDependsOnlyOnTargetsAboveIt() throws {
         let graph = try PackageGraph.package.get()
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// An import that no dependency declares builds by chance, through somebody else's.
+    /// An import without a declared dependency builds only by chance, through the dependency of another target.
     @Test func eachImportOfOurTargetsIsDeclared() throws {
         let graph = try PackageGraph.package.get()
         let modules = Set(graph.targets.map(\.name))
@@ -38,7 +38,7 @@ import Testing
         #expect(try graph.imports(of: try #require(graph["SQLiteStorage"])).keys.contains("GRDB"))
     }
 
-    @Test func aBundleThatServesAloneLinksNoStoreNoSignInAndNoDeployments() throws {
+    @Test func aStandaloneBundleLinksNoStoreNoSignInAndNoDeployments() throws {
         let (targets, products) = try PackageGraph.package.get().closure(of: "FunctionsServing")
         #expect(targets.contains("Gateway"))
         let excluded: Set = [
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// A worker starts in milliseconds because it loads neither Foundation nor a server nor a database.
-    @Test func whatAuthorsImportStaysSmall() throws {
+    @Test func theAuthorsRuntimeHasFewDependencies() throws {
         let graph = try PackageGraph.package.get()
         let (targets, products) = graph.closure(of: "FunctionsRuntime")
         #expect(products == ["NIOCore", "Logging"])
@@ -64,8 +64,8 @@ import Testing
     @Test func eachTargetWithLogicHasATestTarget() throws {
         let graph = try PackageGraph.package.get()
         let tests = Set(graph.targets.filter { $0.kind == "testTarget" }.map(\.name))
-        // The system's calls are tested by what calls them, wiring and the command line by real hosts, and reports and
-        // requests of commands by both of their ends.
+        // The callers of CFunctionsSystem test its functions; the end-to-end tests cover the wiring and the command
+        // line.
         let withoutOwn: Set = ["CFunctionsSystem", "FunctionsHost", "functions-host"]
         for target in graph.sources where !withoutOwn.contains(target.name) {
             #expect(tests.contains(target.name + "Tests"), "\(target.name)")

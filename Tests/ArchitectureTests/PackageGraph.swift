@@ -1,16 +1,16 @@
 import Foundation
 
-/// The targets of Package.swift, in its order, as its text declares them.
+/// The targets of Package.swift in their order, parsed from its text.
 struct PackageGraph {
     struct Target {
         var name: String
         /// `target`, `executableTarget` or `testTarget`.
         var kind: String
-        /// Its folder below the package.
+        /// The path of its folder in the package.
         var path: String
-        /// Targets of this package.
+        /// The targets of this package that it depends on.
         var targets: [String]
-        /// Products of other packages.
+        /// The products of other packages that it depends on.
         var products: [String]
     }
 
@@ -49,12 +49,12 @@ struct PackageGraph {
         self.targets = targets
     }
 
-    /// Those that Sources holds.
+    /// The targets in Sources.
     var sources: [Target] { targets.filter { $0.path.hasPrefix("Sources/") } }
 
     subscript(_ name: String) -> Target? { targets.first { $0.name == name } }
 
-    /// All that a target links: targets of this package, and products of others.
+    /// A target's transitive dependencies: targets of this package and products of others.
     func closure(of name: String) -> (targets: Set<String>, products: Set<String>) {
         var found: Set<String> = []
         var products: Set<String> = []
@@ -67,8 +67,8 @@ struct PackageGraph {
         return (found, products)
     }
 
-    /// The modules that a target's files import, each with one of the files. Imports come before anything else; one that
-    /// stands in for FoundationEssentials where there is none doesn't count.
+    /// The modules that a target's files import, each with one importing file. Imports precede all other code. An import
+    /// in an `#else` branch, such as Foundation instead of FoundationEssentials, doesn't count.
     func imports(of target: Target) throws -> [String: String] {
         var imports: [String: String] = [:]
         for file in try swiftFiles(of: target) {

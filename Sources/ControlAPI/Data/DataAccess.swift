@@ -1,7 +1,7 @@
 package import ControlProtocol
 import DataDirectory
 import DocumentModel
-package import DocumentStore
+import DocumentStore
 package import HostConfiguration
 import HostProcess
 import SQLiteStorage

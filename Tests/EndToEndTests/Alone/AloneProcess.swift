@@ -4,7 +4,7 @@ import Testing
 /// A bundle that serves alone, as a process, and what it writes.
 final class AloneProcess: Sendable {
     private let process = Process()
-    private let written: (output: WrittenText, errors: WrittenText)
+    private let written: (output: OutputFile, errors: OutputFile)
     private let directory: HostDirectory
     /// A link of its own, so that its processes can be told from those of other tests.
     private let program: String
@@ -15,7 +15,7 @@ final class AloneProcess: Sendable {
         program = directory.path + "/alone"
         try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: BuiltProducts.alone)
         written = (
-            try WrittenText(file: directory.path + "/alone.out"), try WrittenText(file: directory.path + "/alone.err")
+            try OutputFile(file: directory.path + "/alone.out"), try OutputFile(file: directory.path + "/alone.err")
         )
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
@@ -91,7 +91,7 @@ struct RunningBundle: Sendable {
         _ body: (RunningBundle) async throws -> Void
     ) async throws {
         if !isSecond { await HostSlots.take() }
-        defer { if !isSecond { HostSlots.giveBack() } }
+        defer { if !isSecond { HostSlots.release() } }
         let process = try AloneProcess(arguments, environment: environment)
         do {
             try await body(RunningBundle(process: process, functions: try await process.client()))

@@ -91,7 +91,7 @@ import Testing
             #expect(try await host.deploy(try host.fixtureBundle("a"), as: "fixture").status == 0)
             let served = try #require(try await host.current("fixture"))
             for (name, script, words) in [
-                ("silent", "exit 4", "exit status 4"), ("text", "echo hello", "it told no functions"),
+                ("silent", "exit 4", "exit status 4"), ("text", "echo hello", "it wrote no manifest"),
                 ("lame", Self.lame, "doesn't become ready"),
             ] {
                 let run = try await host.deploy(try host.bundle(name, script), as: "fixture")
@@ -139,7 +139,7 @@ import Testing
             #expect(try await host.command(["rollback"]).status == 0)
             #expect(try await host.current("fixture") == ids[0])
             let end = try await host.command(["rollback", "fixture"])
-            #expect(end.status == 1 && end.errors.contains("there was none"), "\(end.errors)")
+            #expect(end.status == 1 && end.errors.contains("has no release before the current one"), "\(end.errors)")
             #expect(try await host.command(["rollback", "fixture", "--to", ids[2]]).status == 0)
             let unknown = try await host.command(["rollback", "fixture", "--to", "nothing"])
             #expect(unknown.status == 1 && unknown.errors.contains(ids[2]), "\(unknown.errors)")
@@ -209,7 +209,7 @@ import Testing
 
     @Test func aReleaseIsPromotedAsItIs() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         try directory.configure(
             [.fixture],

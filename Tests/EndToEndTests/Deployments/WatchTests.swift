@@ -25,7 +25,7 @@ import Testing
 
     @Test func paramsAreReadAnewAndWhatHoldsFromTheNextStartIsTold() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         try Self.prepare(directory, source: "params\n")
         try directory.write("GREETING=hi\n", to: ".env")
@@ -72,7 +72,7 @@ import Testing
 
     @Test func whatChangesIsBuiltAndServedAndAFailedBuildLeavesWhatWas() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         try Self.prepare(directory, source: "fixture\n")
         let host = try await RunningHost.start(

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct DispatcherLifeTests {
     @Test func killsLoseNoDeliveryAndRepeatNoEffect() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let host = try await MortalHost([.fixture])
         var count = 0
         for round in 0..<4 {
@@ -28,7 +28,7 @@ import Testing
 
     @Test func aHostThatStopsGivesBackWhatRuns() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         try directory.configure([.fixture], extra: #""limits": { "shutdownGrace": 1 }"#)
         let first = try await RunningHost.start(in: directory)

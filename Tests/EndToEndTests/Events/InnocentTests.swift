@@ -18,7 +18,7 @@ import Testing
 
     @Test func anEventWaitsWhileNoProcessCanBeStarted() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         let broken = directory.path + "/broken"
         let bundle = try directory.script(

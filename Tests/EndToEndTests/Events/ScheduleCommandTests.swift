@@ -38,7 +38,7 @@ import Testing
         let directory = try HostDirectory()
         try directory.configure([.fixture])
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let host = try await RunningHost.start(in: directory)
         let before: String
         do {

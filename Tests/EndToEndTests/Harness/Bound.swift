@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Waits for facts that nobody announces, such as a process that is gone, and gives up after a bound.
+/// Polls for conditions without a notification, such as the end of a process, up to a time limit.
 enum Bound {
     struct Exceeded: Error, CustomStringConvertible {
         var description: String
@@ -9,19 +9,19 @@ enum Bound {
 
     private static let interval: Int64 = 10
 
-    /// Looks until the fact is there.
-    /// - Throws: ``Exceeded`` that names the fact, where it isn't there in time.
+    /// Polls until the condition is true.
+    /// - Throws: ``Exceeded`` with the name of the condition if the time limit is reached.
     static func wait(
-        _ fact: String, within limit: Duration = .seconds(60), until isThere: () async throws -> Bool
+        _ condition: String, within limit: Duration = .seconds(60), until isTrue: () async throws -> Bool
     ) async throws {
         let end = ContinuousClock.now + limit
-        while try await !isThere() {
-            guard ContinuousClock.now < end else { throw Exceeded(description: "not within \(limit): \(fact)") }
+        while try await !isTrue() {
+            guard ContinuousClock.now < end else { throw Exceeded(description: "not within \(limit): \(condition)") }
             try await pause(milliseconds: interval)
         }
     }
 
-    /// A look at a fact costs; this lies between two.
+    /// Waits between two polls, which cost time.
     static func pause(milliseconds: Int64) async throws {
         try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(milliseconds)) {}
             .futureResult.get()

@@ -2,8 +2,8 @@ import Foundation
 
 /// The executables that the tests run.
 ///
-/// They stand beside the tests, where the build has put them; `FUNCTIONS_PRODUCTS` names another directory, such as
-/// that of a release build.
+/// They are in the directory of the tests' own executable. `FUNCTIONS_PRODUCTS` names another directory, such as that
+/// of a release build.
 enum BuiltProducts {
     static var host: String { path("functions-host") }
     static var shop: String { path("ShopFunctions") }

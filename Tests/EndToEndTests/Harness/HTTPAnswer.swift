@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// A whole answer to a request.
+/// A complete HTTP response.
 struct HTTPAnswer: Sendable {
     var status: Int
     var headers: HTTPHeaders
@@ -8,7 +8,7 @@ struct HTTPAnswer: Sendable {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body as JSON; null where it is none.
+    /// The body as JSON; null if it isn't valid JSON.
     var json: JSON { (try? JSON(parsing: text)) ?? .null }
 
     subscript(_ header: String) -> String? { headers.first(name: header) }

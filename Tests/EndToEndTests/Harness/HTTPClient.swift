@@ -2,13 +2,13 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A client that opens a connection for each request, and neither forgives nor repeats anything.
+/// An HTTP client that opens a connection for each request, reports every error and never retries.
 struct HTTPClient: Sendable {
     let port: Int
     var host = "127.0.0.1"
 
-    /// Sends a request and waits for its whole answer.
-    /// - Throws: where the connection is refused, or ends or stays silent before the answer is whole.
+    /// Sends a request and waits for the complete response.
+    /// - Throws: if the connection is refused, or if it ends or stalls before the response is complete.
     func send(
         _ method: String, _ path: String, headers: [String: String] = [:], _ body: String = ""
     ) async throws -> HTTPAnswer {
@@ -21,7 +21,7 @@ struct HTTPClient: Sendable {
         try await open(method, path, headers: headers, bytes: bytes).whole()
     }
 
-    /// Sends a request and returns once the answer's head is there.
+    /// Sends a request and returns once the response's head has arrived.
     func open(
         _ method: String, _ path: String, headers: [String: String] = [:], bytes: [UInt8] = []
     ) async throws -> OpenAnswer {
@@ -45,7 +45,7 @@ struct HTTPClient: Sendable {
     }
 }
 
-/// An answer whose body is still coming.
+/// A response whose body is still being received.
 struct OpenAnswer {
     let status: Int
     let headers: HTTPHeaders
@@ -63,10 +63,10 @@ struct OpenAnswer {
         headers = head.headers
     }
 
-    /// The connection ended before the answer did.
+    /// The connection ended before the response was complete.
     struct BrokenOff: Error {}
 
-    /// The next piece of the body; nil at its end.
+    /// The next chunk of the body; nil at its end.
     mutating func next() async throws -> [UInt8]? {
         switch try await parts.next() {
         case .body(let bytes): return Array(bytes.readableBytesView)
@@ -75,7 +75,7 @@ struct OpenAnswer {
         }
     }
 
-    /// Reads until the body so far holds the text.
+    /// Reads until the received body contains the text.
     mutating func read(until text: String) async throws -> String {
         var body = ""
         while !body.contains(text), let piece = try await next() { body += String(decoding: piece, as: UTF8.self) }
@@ -89,11 +89,11 @@ struct OpenAnswer {
         return HTTPAnswer(status: status, headers: headers, body: body)
     }
 
-    /// Hangs up.
+    /// Closes the connection.
     func close() async throws { try await channel.close() }
 }
 
-/// Hands over what comes, and ends with an error where nothing comes for too long.
+/// Passes the response's parts on, and fails if nothing is received for a minute.
 private final class PartCollector: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 

@@ -3,7 +3,7 @@ import TestSupport
 
 /// A temporary directory of one host: its configuration, its data, and its bundles.
 ///
-/// The bundles are links of the directory's own, so that their processes can be told from those of other hosts.
+/// Each directory has its own links to the bundles, so that its workers can be distinguished from those of other hosts.
 final class HostDirectory: Sendable {
     let path: String
     var data: String { path + "/data" }
@@ -30,7 +30,7 @@ final class HostDirectory: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// Writes a configuration with free ports.
-    /// - Parameter extra: further members of the root object, such as `"limits": {…}`.
+    /// - Parameter extra: additional members of the root object, such as `"limits": {…}`.
     func configure(_ bundles: [Bundle], trustedProxies: String = "", extra: String = "") throws {
         for bundle in bundles where !FileManager.default.fileExists(atPath: program(bundle)) {
             try FileManager.default.createSymbolicLink(atPath: program(bundle), withDestinationPath: bundle.product)
@@ -68,6 +68,6 @@ final class HostDirectory: Sendable {
 
     func program(_ bundle: Bundle) -> String { path + "/" + bundle.rawValue }
 
-    /// The worker processes of this host, whether or not the host still lives.
+    /// The worker processes of this host, even if the host itself has ended.
     var workers: [Int32] { Bundle.allCases.flatMap { ProcessTable.running(program($0)) } }
 }

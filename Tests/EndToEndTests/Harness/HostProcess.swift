@@ -1,16 +1,16 @@
 import Foundation
 
-/// A `functions-host` that was started, and what it writes.
+/// A running `functions-host` and its output.
 final class HostProcess: Sendable {
     private let process = Process()
-    private let written: (output: WrittenText, errors: WrittenText)
+    private let written: (output: OutputFile, errors: OutputFile)
 
     /// - Parameters:
-    ///   - path: where the host looks for programs before it looks elsewhere.
-    ///   - home: what it and its workers take for their home directory.
+    ///   - path: a directory to prepend to `PATH`.
+    ///   - home: the value of `HOME`.
     init(_ directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil) throws {
         let name = directory.path + "/" + UUID().uuidString
-        written = (try WrittenText(file: name + ".out"), try WrittenText(file: name + ".err"))
+        written = (try OutputFile(file: name + ".out"), try OutputFile(file: name + ".err"))
         process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
         process.arguments = ["serve", "--config", directory.configuration] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
@@ -24,14 +24,14 @@ final class HostProcess: Sendable {
         try process.run()
     }
 
-    /// All it has written to standard output so far.
+    /// The standard output so far.
     var output: String { written.output.text }
-    /// All it has written to standard error so far: its log, and the sentence it ends with.
+    /// The standard error so far: the log, and the error that the host ended with.
     var errors: String { written.errors.text }
 
     var id: Int32 { process.processIdentifier }
 
-    /// Bytes of memory that it has for itself; 0 where it has ended.
+    /// The private memory in bytes; 0 if the process has ended.
     var memory: Int {
         let fields = (try? String(contentsOfFile: "/proc/\(id)/statm", encoding: .utf8))?.split(separator: " ") ?? []
         guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return 0 }
@@ -42,7 +42,7 @@ final class HostProcess: Sendable {
 
     func send(_ signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     /// - Returns: the exit status, or the number of the signal that ended it.
     @discardableResult
     func end(within limit: Duration = .seconds(30)) async throws -> Int32 {

@@ -1,11 +1,11 @@
 import Semaphore
 
-/// How many hosts the tests run at a time: more would only make each other slow. The wait for one counts in a test's
-/// time limit, which is generous for that reason.
+/// Limits how many hosts the tests run at the same time, because more would only slow each other down. Waiting for a
+/// slot counts towards a test's time limit, so these limits are generous.
 enum HostSlots {
     private static let slots = AsyncSemaphore(5)
 
     static func take() async { await slots.acquireIgnoringCancellation() }
 
-    static func giveBack() { slots.release() }
+    static func release() { slots.release() }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value, read by other code than the host's own.
+/// A JSON value, parsed by Foundation and not by the host's own code.
 enum JSON: Equatable, Sendable, Decodable {
     case null
     case bool(Bool)
@@ -43,7 +43,7 @@ enum JSON: Equatable, Sendable, Decodable {
 
     var list: [JSON] { if case .array(let list) = self { list } else { [] } }
 
-    /// An integer, or one that is written as a text.
+    /// An integer, or a string with an integer.
     var integer: Int? {
         switch self {
         case .integer(let value): Int(value)

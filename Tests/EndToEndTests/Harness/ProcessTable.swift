@@ -2,7 +2,7 @@ import Foundation
 
 /// The system's running processes, as `/proc` shows them.
 enum ProcessTable {
-    /// The ids of processes whose program was started by this path; zombies aren't among them.
+    /// The IDs of processes whose executable was started with this path, without zombies.
     static func running(_ program: String) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { pid in
@@ -11,12 +11,12 @@ enum ProcessTable {
         }
     }
 
-    /// The ids of a process's children.
-    /// - Parameter withEnded: whether those count that have ended and aren't reaped.
+    /// The IDs of a process's children.
+    /// - Parameter withEnded: whether to include zombies.
     static func children(of parent: Int32, withEnded: Bool = false) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { pid in
-            // PID (NAME) STATE PARENT …, where the name may hold anything.
+            // PID (NAME) STATE PARENT …; the name may contain any character.
             guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
                 let end = line.lastIndex(of: UInt8(ascii: ")"))
             else { return false }
@@ -25,7 +25,7 @@ enum ProcessTable {
         }
     }
 
-    /// The ids of processes whose environment has this variable, such as `HOME=/tmp/x`; what they have started has it too.
+    /// The IDs of processes whose environment has this variable, such as `HOME=/tmp/x`. Their children inherit it.
     static func having(_ variable: String) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { pid in

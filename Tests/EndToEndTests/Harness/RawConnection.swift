@@ -2,12 +2,12 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A connection over which a test sends what no HTTP client would.
+/// A TCP connection for sending what no HTTP client would send.
 final class RawConnection: Sendable {
     private let channel: any Channel
     private let received: Received
 
-    /// - Parameter reads: whether what comes is read at all; where not it stays in the network.
+    /// - Parameter reads: whether to read from the connection. If not, received bytes stay in the network's buffers.
     static func open(port: Int, reads: Bool = true) async throws -> RawConnection {
         let received = Received()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -28,17 +28,20 @@ final class RawConnection: Sendable {
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 
-    /// All that has come so far.
+    /// The text received so far.
     var text: String { received.text.withLock { $0 } }
 
     var isOpen: Bool { channel.isActive }
 
-    /// Waits until what has come holds the text.
+    /// Waits until the received text contains the wanted one.
     func wait(for wanted: String, within limit: Duration = .seconds(20)) async throws {
-        try await Bound.wait("the answer holds \(wanted); it is \(text)", within: limit) { self.text.contains(wanted) }
+        try await Bound.wait(
+            "the response contains "
+                + "\(wanted); it is \(text)", within: limit
+        ) { self.text.contains(wanted) }
     }
 
-    /// Waits until the other side has closed.
+    /// Waits until the peer has closed the connection.
     func waitForEnd(within limit: Duration = .seconds(20)) async throws {
         try await Bound.wait("the connection is closed", within: limit) { !self.isOpen }
     }

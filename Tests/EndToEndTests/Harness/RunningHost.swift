@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A host that serves, on ports of its own, for one test.
+/// A host that serves one test on ports of its own.
 struct RunningHost: Sendable {
     let directory: HostDirectory
     let process: HostProcess
@@ -10,7 +10,7 @@ struct RunningHost: Sendable {
     let auth: HTTPClient
     let events: HTTPClient
 
-    /// Starts a host in the directory, and returns once it serves.
+    /// Starts a host in the directory and returns once it serves.
     static func start(
         in directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil
     ) async throws -> RunningHost {
@@ -27,7 +27,7 @@ struct RunningHost: Sendable {
             auth: client("auth"), events: client("events"))
     }
 
-    /// Runs a test against a host of its own, and sees to it that nothing of the host is left.
+    /// Runs a test against a host of its own and ends the host and its workers afterwards.
     static func serving(
         _ bundles: [HostDirectory.Bundle] = [.fixture], trustedProxies: String = "", extra: String = "",
         _ body: (RunningHost) async throws -> Void
@@ -37,12 +37,12 @@ struct RunningHost: Sendable {
         try await serving(in: directory, body)
     }
 
-    /// The same in a directory that is prepared already.
+    /// Runs a test against a host in a prepared directory.
     static func serving(
         in directory: HostDirectory, arguments: [String] = [], _ body: (RunningHost) async throws -> Void
     ) async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let host = try await start(in: directory, arguments: arguments)
         do {
             try await body(host)
@@ -54,7 +54,7 @@ struct RunningHost: Sendable {
         try await host.kill()
     }
 
-    /// Ends the host as a power cut would, and waits until its workers are gone too.
+    /// Kills the host and waits until its workers have ended too.
     func kill() async throws {
         process.send(SIGKILL)
         try await process.end()
@@ -70,7 +70,7 @@ struct RunningHost: Sendable {
             headers: ["Content-Type": "application/json"].merging(headers) { _, new in new }, #"{"data":\#(data)}"#)
     }
 
-    /// The host and the function answer: what happened before has done them no harm.
+    /// Checks that the host and a function still respond.
     func expectEcho(_ text: String = "still here") async throws {
         let answer = try await call("echo", "\"\(text)\"", region: "asia-northeast1")
         #expect(answer.text == #"{"result":"\#(text)"}"#)
@@ -78,7 +78,7 @@ struct RunningHost: Sendable {
 }
 
 extension HostProcess {
-    /// The port that the greeting tells for one of the host's surfaces; nil before it is told.
+    /// The port of one of the host's servers, from the host's output at its start; nil until it is printed.
     fileprivate func port(_ name: String) -> Int? {
         for line in output.split(separator: "\n") {
             let words = line.split(separator: " ")

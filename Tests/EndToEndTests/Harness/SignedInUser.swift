@@ -1,6 +1,6 @@
 import Testing
 
-/// A user who has signed in anonymously, as an app's first start does.
+/// A user who has signed in anonymously, as an app does at its first start.
 struct SignedInUser: Sendable {
     let uid: String
     let token: String

@@ -13,7 +13,7 @@ struct IndexConfigurationTests {
 
     @Test func indexesFollowTheirFileFromStartToStart() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         try directory.write(Self.file.replacingOccurrences(of: "UP", with: "DESCENDING"), to: "i.json")
         try directory.configure([], extra: #""indexes": "i.json""#)
@@ -28,12 +28,12 @@ struct IndexConfigurationTests {
 
     @Test func aMistakeInTheFileOfIndexesIsNamedWithItsPlace() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         try directory.write(Self.file, to: "i.json")
         try directory.configure([], extra: #""indexes": "i.json""#)
         let host = try HostProcess(directory)
         #expect(try await host.end() != 0)
-        #expect(host.errors.contains("i.json:2:84: indexes[0].fields[1].order: \"UP\" is not possible here"))
+        #expect(host.errors.contains("i.json:2:84: indexes[0].fields[1].order: \"UP\" is not allowed here"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct InitTests {
     private func run(_ arguments: String..., in directory: HostDirectory) async throws -> DataCommandRun {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         return try await DataCommandRun.run(arguments, in: directory, command: "init")
     }
 

@@ -30,7 +30,7 @@ import Testing
 
     private func refusal(_ directory: HostDirectory) async throws -> String {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let process = try HostProcess(directory)
         defer { process.send(SIGKILL) }
         #expect(try await process.end() != 0)
@@ -107,9 +107,9 @@ import Testing
         try wrong.write("LIMIT=many\n", to: ".env")
         let text = try await refusal(wrong)
         #expect(text.contains("params.GREETING: the param GREETING"), "\(text)")
-        #expect(text.contains("it is a string, and an integer is given"), "\(text)")
+        #expect(text.contains("it is a string, and its value is an integer"), "\(text)")
         #expect(text.contains(#"no bundle has a param "GREETNG""#), "\(text)")
-        #expect(text.contains(".env:1 gives something else; write LIMIT=7"), "\(text)")
+        #expect(text.contains(".env:1 is not; write LIMIT=7"), "\(text)")
         #expect(!text.contains("many"))
 
         let open = try directory(extra: #""params": { "GREETING": "hi" }"#)
@@ -117,7 +117,7 @@ import Testing
         #expect(try await refusal(open).contains("run: chmod 600 \(open.path)/.secrets"))
 
         let misplaced = try directory(extra: #""params": { "GREETING": "hi", "API_KEY": "\#(Self.key)" }"#)
-        #expect(try await refusal(misplaced).contains("which functions.json is no place for"))
+        #expect(try await refusal(misplaced).contains("must not be in functions.json"))
 
         let early = try directory(mode: "early", extra: #""params": { "GREETING": "hi" }"#)
         try secrets(early)

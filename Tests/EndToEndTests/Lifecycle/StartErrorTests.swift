@@ -12,7 +12,7 @@ import Testing
         isSecond: Bool = false
     ) async throws {
         if !isSecond { await HostSlots.take() }
-        defer { if !isSecond { HostSlots.giveBack() } }
+        defer { if !isSecond { HostSlots.release() } }
         let process = try HostProcess(directory)
         defer { process.send(SIGKILL) }
         let status = try await process.end(within: limit)
@@ -63,7 +63,7 @@ import Testing
         try directory.configure(bundles: "")
         try FileManager.default.createDirectory(atPath: directory.data, withIntermediateDirectories: true)
         try directory.write("mine", to: "data/thesis.txt")
-        try await expectRefusal(directory, ["thesis.txt", "no data directory"])
+        try await expectRefusal(directory, ["thesis.txt", "not a data directory"])
     }
 
     @Test func dataOfANewerHostAreRefused() async throws {
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("echo garbage", "garbage"), ("echo garbage >&3", "isn't a manifest"),
+        ("echo garbage", "garbage"), ("echo garbage >&3", "an invalid manifest"),
         ("echo broken >&2; exit 1", "exit status 1"),
         ("kill -9 $$", "signal 9"), ("echo '{\"protocolVersion\":9,\"functions\":[]}' >&3", "version 9"),
     ])
@@ -145,6 +145,6 @@ import Testing
     }
 
     @Test func aMissingConfigurationIsNamed() async throws {
-        try await expectRefusal(try HostDirectory(), ["functions.json", "there is no such file"])
+        try await expectRefusal(try HostDirectory(), ["functions.json", "does not exist"])
     }
 }

@@ -45,7 +45,7 @@ import Testing
         let seed = environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1_000_000)
         print("chaos: the seed is \(seed)")
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let directory = try HostDirectory()
         try directory.configure([.fixture])
         let host = try await RunningHost.start(in: directory, home: directory.path)

@@ -20,7 +20,7 @@ import Testing
     @Test(.timeLimit(.minutes(seconds / 60 + 10)))
     func killsLoseNothingAndSellNothingTwice() async throws {
         await HostSlots.take()
-        defer { HostSlots.giveBack() }
+        defer { HostSlots.release() }
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
         print("the storm's seed is \(seed)")
         let host = try await MortalHost([.shop])

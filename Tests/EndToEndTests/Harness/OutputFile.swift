@@ -1,20 +1,20 @@
 import Foundation
 import Synchronization
 
-/// The text that a process has written to a file so far; each look reads only what has come since.
-final class WrittenText: Sendable {
+/// A file that a process writes its output to. Each access to `text` reads only what was appended since the last one.
+final class OutputFile: Sendable {
     let file: String
     private let state: Mutex<State>
 
     private struct State {
         let handle: FileHandle
-        /// Whole lines, as text.
+        /// The complete lines.
         var lines = ""
-        /// What follows them; it may end within a character.
+        /// The bytes after the last complete line; they may end within a character.
         var rest: [UInt8] = []
     }
 
-    /// Makes the file, empty.
+    /// Creates the empty file.
     init(file: String) throws {
         self.file = file
         try Data().write(to: URL(fileURLWithPath: file))

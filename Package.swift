@@ -37,6 +37,7 @@ let package = Package(
     // Below the authors' products each target depends on targets above it only.
     targets: [
         .target(name: "CFunctionsSystem"),
+        .target(name: "StrictJSON", swiftSettings: settings),
         .target(name: "TextFormats", swiftSettings: settings),
         .target(name: "HostJSON", swiftSettings: settings),
         .target(name: "DocumentModel", swiftSettings: settings),
@@ -324,6 +325,7 @@ let package = Package(
             ],
             path: "Benchmarks/functions-bench",
             swiftSettings: settings),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: settings),
         .testTarget(name: "HostJSONTests", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
         .testTarget(
             name: "DocumentModelTests",

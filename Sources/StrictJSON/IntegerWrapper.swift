@@ -1,0 +1,29 @@
+/// The objects in which client SDKs wrap 64-bit integers, and in which results return integers that JavaScript can't
+/// represent.
+package enum IntegerWrapper {
+    static let int64 = "type.googleapis.com/google.protobuf.Int64Value"
+    static let uint64 = "type.googleapis.com/google.protobuf.UInt64Value"
+
+    /// The largest integer up to which doubles represent every integer: 2^53 − 1.
+    package static let largestExact: Int64 = 9_007_199_254_740_991
+
+    /// The integer in a wrapper; nil if the object isn't a wrapper.
+    ///
+    /// - Throws: If it is a wrapper without such an integer.
+    static func unwrap(_ object: JSONObject, at offset: Int) throws(JSONSyntaxError) -> JSONValue? {
+        guard case .string(let type)? = object["@type"] else { return nil }
+        switch type {
+        case int64:
+            guard let value = object["value"]?.stringValue.flatMap({ Int64($0) }) else {
+                throw JSONSyntaxError(.invalidInt64Wrapper, offset: offset)
+            }
+            return .integer(value)
+        case uint64:
+            guard let value = object["value"]?.stringValue.flatMap({ UInt64($0) }) else {
+                throw JSONSyntaxError(.invalidUInt64Wrapper, offset: offset)
+            }
+            return Int64(exactly: value).map { .integer($0) } ?? .unsigned(value)
+        default: return nil
+        }
+    }
+}

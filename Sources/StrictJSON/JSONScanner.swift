@@ -1,0 +1,85 @@
+/// Reads the tokens of JSON texts: RFC 8259 and nothing beyond it.
+///
+/// All readers of JSON use it, so they accept the same texts. The text is untrusted: the scanner never reads beyond its
+/// end, bounds the nesting, and validates strings as UTF-8 without lone surrogates.
+@usableFromInline
+package struct JSONScanner {
+    /// The maximum depth of nested arrays and objects. The bound keeps recursive readers from overflowing their stack.
+    package static let maxDepth = 512
+
+    @usableFromInline package let bytes: UnsafeRawBufferPointer
+    /// The offset of the next byte.
+    @usableFromInline package var position = 0
+
+    /// - Parameter bytes: The text, which must stay valid while it is scanned.
+    @inlinable
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    @inlinable
+    package var isAtEnd: Bool { position >= bytes.count }
+
+    /// The next byte; nil at the end.
+    @inlinable
+    package func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// Skips a byte if it is the next one.
+    @inlinable
+    package mutating func take(_ byte: UInt8) -> Bool {
+        guard position < bytes.count, bytes[position] == byte else { return false }
+        position += 1
+        return true
+    }
+
+    @inlinable
+    package mutating func skipSpace() {
+        while position < bytes.count {
+            let byte = bytes[position]
+            // Most tokens aren't preceded by white space, and begin with a byte above it.
+            guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+            position += 1
+        }
+    }
+
+    /// - Throws: `trailingText` if anything but white space is left.
+    package mutating func end() throws(JSONSyntaxError) {
+        skipSpace()
+        guard isAtEnd else { throw JSONSyntaxError(.trailingText, offset: position) }
+    }
+
+    /// Skips `true`, `false` or `null`.
+    @inline(__always)
+    mutating func word(_ word: StaticString) throws(JSONSyntaxError) {
+        let length = word.utf8CodeUnitCount
+        guard bytes.count - position >= length else { throw JSONSyntaxError(.notAValue, offset: position) }
+        for offset in 0..<length where bytes[position + offset] != word.utf8Start[offset] {
+            throw JSONSyntaxError(.notAValue, offset: position)
+        }
+        position += length
+    }
+
+    /// Skips the colon after a key, and the white space around it.
+    package mutating func colon() throws(JSONSyntaxError) {
+        skipSpace()
+        guard take(UInt8(ascii: ":")) else { throw JSONSyntaxError(.missingColon, offset: position) }
+        skipSpace()
+    }
+
+    /// Skips an object's key and the colon after it.
+    ///
+    /// - Returns: Whether the key is `name`, also if it is written with escapes.
+    package mutating func isKey(_ name: StaticString) throws(JSONSyntaxError) -> Bool {
+        let start = position
+        guard peek() == UInt8(ascii: "\"") else { throw JSONSyntaxError(.missingKey, offset: start) }
+        let content = try skipString()
+        let key = UnsafeRawBufferPointer(rebasing: bytes[(start + 1)..<(position - 1)])
+        try colon()
+        let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        if content == .escaped { return Self.unescaped(key).utf8.elementsEqual(name) }
+        return key.count == name.count && key.elementsEqual(name)
+    }
+
+    /// Skips the brace that closes an object.
+    package mutating func endObject() throws(JSONSyntaxError) {
+        guard take(UInt8(ascii: "}")) else { throw JSONSyntaxError(.missingMemberSeparator, offset: position) }
+    }
+}

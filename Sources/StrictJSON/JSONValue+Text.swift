@@ -1,0 +1,33 @@
+extension JSONValue {
+    /// Parses a JSON text.
+    ///
+    /// - Throws: ``JSONError``, with the position of the first invalid byte.
+    public init(parsing bytes: [UInt8]) throws(JSONError) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(JSONError) in try JSONValue(parsing: buffer, unwrappingIntegers: false) }
+        }
+        do throws(JSONError) { self = try result.get() } catch { throw JSONError(error.reason) }
+    }
+
+    /// Parses a JSON text.
+    ///
+    /// - Parameter unwraps: Whether wrapped 64-bit integers of client SDKs are replaced by the integers.
+    /// - Throws: ``JSONError``, with the position of the first invalid byte and the path to it.
+    package init(parsing bytes: UnsafeRawBufferPointer, unwrappingIntegers unwraps: Bool) throws(JSONError) {
+        var reader = JSONValueReader(bytes, unwrapsIntegers: unwraps)
+        do throws(JSONSyntaxError) {
+            self = try reader.text()
+        } catch {
+            throw JSONError(error, in: bytes, path: reader.reversedPath.reversed())
+        }
+    }
+
+    /// The value as compact JSON text.
+    ///
+    /// - Throws: ``JSONError`` if a number is infinite or not a number.
+    public func serialized() throws(JSONError) -> [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        try writer.value(self)
+        return writer.bytes
+    }
+}

@@ -1,0 +1,86 @@
+/// An ordered list of unique names with values. Lookups are linear in a short list, and use an index in a long one.
+/// Setting an existing name replaces its value in place.
+@usableFromInline
+package struct KeyedList<Value> {
+    @usableFromInline package internal(set) var entries: [(key: String, value: Value)] = []
+    /// Positions by name, once a linear search would be slower.
+    @usableFromInline var index: [String: Int] = [:]
+
+    /// The number of entries above which a hash lookup is faster than a linear search.
+    @inlinable
+    static var longestUnindexed: Int { 12 }
+
+    @inlinable
+    package init() {}
+
+    @inlinable
+    package var count: Int { entries.count }
+
+    @inlinable
+    package mutating func reserveCapacity(_ count: Int) { entries.reserveCapacity(count) }
+
+    @inlinable
+    package func position(of key: String) -> Int? {
+        if !index.isEmpty { return index[key] }
+        for position in entries.indices where entries[position].key == key { return position }
+        return nil
+    }
+
+    @inlinable
+    package subscript(key: String) -> Value? { position(of: key).map { entries[$0].value } }
+
+    /// The value at a position returned by ``position(of:)``.
+    @inlinable
+    package subscript(position position: Int) -> Value {
+        get { entries[position].value }
+        set { entries[position].value = newValue }
+    }
+
+    /// - Returns: The position of the value.
+    @inlinable
+    @discardableResult
+    package mutating func set(_ key: String, _ value: Value) -> Int {
+        if let position = position(of: key) {
+            entries[position].value = value
+            return position
+        }
+        append(key, value)
+        return entries.count - 1
+    }
+
+    /// Adds a value at the end.
+    ///
+    /// - Returns: False if the name exists already; then nothing changes.
+    @inlinable
+    package mutating func appendIfNew(_ key: String, _ value: Value) -> Bool {
+        guard position(of: key) == nil else { return false }
+        append(key, value)
+        return true
+    }
+
+    @inlinable
+    mutating func append(_ key: String, _ value: Value) {
+        entries.append((key, value))
+        if !index.isEmpty {
+            index[key] = entries.count - 1
+        } else if entries.count > Self.longestUnindexed {
+            for (position, entry) in entries.enumerated() { index[entry.key] = position }
+        }
+    }
+
+    @inlinable
+    @discardableResult
+    package mutating func remove(_ key: String) -> Value? {
+        guard let position = position(of: key) else { return nil }
+        let value = entries.remove(at: position).value
+        if !index.isEmpty {
+            index.removeAll(keepingCapacity: true)
+            if entries.count > Self.longestUnindexed {
+                for (position, entry) in entries.enumerated() { index[entry.key] = position }
+            }
+        }
+        return value
+    }
+}
+
+extension KeyedList: Sendable where Value: Sendable {}

@@ -1,0 +1,44 @@
+/// A path component for which there is no key of the author's type.
+@usableFromInline
+package enum PathKey: CodingKey, Sendable {
+    case name(String)
+    case index(Int)
+
+    @usableFromInline
+    package init(stringValue: String) { self = .name(stringValue) }
+    @usableFromInline
+    package init(intValue: Int) { self = .index(intValue) }
+
+    @usableFromInline
+    package var stringValue: String {
+        switch self {
+        case .name(let name): name
+        case .index(let index): String(index)
+        }
+    }
+
+    @usableFromInline
+    package var intValue: Int? {
+        guard case .index(let index) = self else { return nil }
+        return index
+    }
+
+    package static let superKey = PathKey.name("super")
+}
+
+extension [any CodingKey] {
+    /// The path as written in code: `data.items[3].quantity`.
+    package var joinedPath: String {
+        reduce(into: "") { path, key in
+            if case .index(let index)? = key as? PathKey {
+                path += "[\(index)]"
+            } else {
+                path += path.isEmpty ? key.stringValue : "." + key.stringValue
+            }
+        }
+    }
+}
+
+extension [PathKey] {
+    package var joinedPath: String { (self as [any CodingKey]).joinedPath }
+}

@@ -1,0 +1,88 @@
+import StrictJSON
+import Testing
+
+struct JSONNodeTests {
+    @Test(arguments: [
+        ("", 0, "the text ends where a value should be"),
+        ("{", 1, "a key in quotes should be here"),
+        ("{\"a\" 1}", 5, "a colon should be here"),
+        ("{\"a\":1,}", 7, "a key in quotes should be here"),
+        ("[1,]", 3, "a value should be here"),
+        ("[1 2]", 3, "a comma or ] should be here"),
+        ("1 2", 2, "text goes on after the end of the value"),
+        ("01", 0, "not a number as JSON writes it"),
+        ("1.", 0, "not a number as JSON writes it"),
+        ("-", 0, "not a number as JSON writes it"),
+        ("1e999", 0, "a number beyond what a double can hold"),
+        ("tru", 0, "a value should be here"),
+        ("\"a", 0, "a string without its closing quote"),
+        ("\"a\nb\"", 2, "a control character inside a string; write it as an escape"),
+        ("\"\\x\"", 1, "no escape that JSON knows"),
+        ("\"\\ud800\"", 1, "half of a surrogate pair"),
+        ("\"\\u12g4\"", 1, "\\u needs four hexadecimal digits"),
+        ("\u{feff}1", 0, "a value should be here"),
+        ("{\"a\":1,\n\"a\":2}", 8, "the key \"a\" stands here and on line 1; keep one"),
+    ])
+    func malformedTextIsRefusedWithItsPlace(text: String, offset: Int, message: String) {
+        #expect(throws: JSONProblem(offset: offset, message: message)) { try JSONNode(parsing: Array(text.utf8)) }
+    }
+
+    @Test func invalidUTF8IsRefused() {
+        #expect(throws: JSONProblem(offset: 0, message: "a string that is not valid UTF-8")) {
+            try JSONNode(parsing: [0x22, 0xFF, 0x22])
+        }
+    }
+
+    @Test func deepNestingIsRefusedNotFollowed() {
+        for text in [String(repeating: "[", count: 100_000), String(repeating: "{\"a\":", count: 100_000)] {
+            #expect(throws: JSONProblem.self) { try JSONNode(parsing: Array(text.utf8)) }
+        }
+        let deepest = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
+        #expect(throws: Never.self) { try JSONNode(parsing: Array(deepest.utf8)) }
+    }
+
+    @Test func duplicateKeysAreFoundInLargeObjectsToo() {
+        let members = (0..<50).map { "\"k\($0)\":\($0)" } + ["\"k7\":0"]
+        #expect(throws: JSONProblem.self) { try JSONNode(parsing: Array("{\(members.joined(separator: ","))}".utf8)) }
+    }
+
+    @Test func escapesBecomeTheirCharacters() throws {
+        let node = try JSONNode(parsing: Array(#""\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00ü""#.utf8))
+        #expect(try node.string() == "\"\\/\u{8}\u{c}\n\r\té😀ü")
+    }
+
+    @Test func numbersKeepTheirKind() throws {
+        guard case .array(let elements) = try JSONNode(parsing: Array("[9223372036854775807,1.0,-0,1e3]".utf8)).kind
+        else { return #expect(Bool(false), "not an array") }
+        #expect(elements.map(\.summary) == ["9223372036854775807", "1.0", "-0.0", "1000.0"])
+    }
+
+    @Test func placesHavePaths() throws {
+        let text = #"{"fields":{"a":{"x":[1,{"y":2}]}},"b":3}"#
+        let node = try JSONNode(parsing: Array(text.utf8))
+        func path(_ part: String) -> String? {
+            text.firstRange(of: part).flatMap {
+                node.path(to: text.utf8.distance(from: text.startIndex, to: $0.lowerBound))
+            }
+        }
+        #expect(path("2}") == "fields.a.x[1].y")
+        #expect(path("\"y\"") == "fields.a.x[1].y")
+        #expect(path("3}") == "b")
+        #expect(path("{\"fields\"") == "")
+    }
+
+    @Test func writtenStringsReadBackTheSame() throws {
+        let string = "\u{0}\u{1f}\"\\\n\r\té😀\u{2028}"
+        var text = JSONWriter()
+        text.string(string)
+        #expect(try JSONNode(parsing: text.bytes).string() == string)
+    }
+
+    @Test(arguments: ["null", "-1.5e3", #""a\"]}""#, #"[1,{"a":"}"}]"#, #"{"a":[],"b":"]"}"#])
+    func aValueIsFoundInItsText(value: String) throws {
+        let text = Array("{\"x\": \(value) ,\"y\":1}".utf8)
+        let node = try JSONNode(parsing: text)
+        #expect(try #require(node["x"]).text(in: text).elementsEqual(value.utf8))
+        #expect(node.text(in: text).elementsEqual(text))
+    }
+}

@@ -1,0 +1,92 @@
+import StrictJSON
+import Testing
+
+@Suite struct JSONValueTests {
+    @Test(
+        arguments: [
+            ("null", JSONValue.null), (" true ", true), ("false", false), ("0", 0), ("-0", .double(-0.0)), ("-1", -1),
+            ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
+            ("9223372036854775808", .unsigned(9_223_372_036_854_775_808)),
+            ("18446744073709551615", .unsigned(.max)), ("18446744073709551616", .double(18_446_744_073_709_551_616)),
+            ("-9223372036854775809", .double(-9_223_372_036_854_775_808)), ("1.0", .double(1)), ("1e2", .double(100)),
+            ("0.1", 0.1), ("1E-7", 1e-7), ("1.7976931348623157e308", .double(.greatestFiniteMagnitude)),
+            ("5e-324", .double(.leastNonzeroMagnitude)), ("1e-400", .double(0)),
+            ("123456789012345678901234567890", 123456789012345678901234567890.0),
+            ("\"\"", ""), (#""a\"\\\/\b\f\n\r\t""#, "a\"\\/\u{8}\u{c}\n\r\t"), (#""\u00e9\ud83d\ude00""#, "é😀"),
+            ("\"é😀\u{7f}\"", "é😀\u{7f}"), ("[]", []), ("{}", [:]),
+            (" [ 1 , [ ] , { } ] ", [1, [], [:]]), (#"{"a":1,"b":{"c":[null]}}"#, ["a": 1, "b": ["c": [nil]]]),
+            ("\n\t\r 1", 1),
+        ] as [(String, JSONValue)])
+    func validTextIsRead(text: String, expected: JSONValue) throws {
+        let value = try JSONValue(parsing: Array(text.utf8))
+        #expect(value == expected)
+        if case .double(let number) = value, case .double(let wanted) = expected {
+            #expect(number.bitPattern == wanted.bitPattern)
+        }
+    }
+
+    @Test(arguments: [
+        ("", "a value is missing, at the end"), (" ", "a value is missing, at the end"),
+        ("nul", "no value begins like this, at byte 0"), ("tru1", "no value begins like this, at byte 0"),
+        ("NaN", "no value begins like this, at byte 0"), ("+1", "no value begins like this, at byte 0"),
+        ("01", "a number begins with 0, at byte 0"), ("-", "a number has no digits, at the end"),
+        ("-01", "a number begins with 0, at byte 0"), (".5", "no value begins like this, at byte 0"),
+        ("1.", "a number has no digits after its point, at the end"),
+        ("1e", "a number has no digits in its exponent, at the end"),
+        ("1e+x", "a number has no digits in its exponent, at byte 3"), ("1e400", "a number is too large, at byte 0"),
+        ("-1e99999999999999999999", "a number is too large, at byte 0"),
+        ("1 2", "nothing may follow the JSON value, at byte 2"), ("\"a", "a string is not closed, at the end"),
+        ("\"a\\", "a string is not closed, at the end"), ("\"\\x\"", "a string holds an unknown escape, at byte 2"),
+        ("\"\\u12", "\\u takes four hexadecimal digits, at byte 3"),
+        ("\"\\u12g4\"", "\\u takes four hexadecimal digits, at byte 5"),
+        ("\"a\nb\"", "a string holds a control character that is not escaped, at byte 2"),
+        ("\"\\n\n\"", "a string holds a control character that is not escaped, at byte 3"),
+        ("[1,]", "no value begins like this, at byte 3"),
+        ("[1 2]", "an array's element is followed by neither , nor ], at byte 3"),
+        ("[", "a value is missing, at the end"), ("{\"a\"}", "a key is not followed by :, at byte 4"),
+        ("{a:1}", "an object's key is missing, at byte 1"), ("{\"a\":1,}", "an object's key is missing, at byte 7"),
+        ("{\"a\":1 \"b\"}", "an object's member is followed by neither , nor }, at byte 7"),
+        ("{\"a\":}", "no value begins like this, at byte 5"), ("\u{feff}1", "no value begins like this, at byte 0"),
+        (#""\ud83d\u0041""#, "a string holds half of a surrogate pair, at byte 1"),
+        ("/**/1", "no value begins like this, at byte 0"), ("'a'", "no value begins like this, at byte 0"),
+    ])
+    func invalidTextIsRefusedWithItsPlace(text: String, reason: String) {
+        let error = #expect(throws: JSONError.self) { try JSONValue(parsing: Array(text.utf8)) }
+        #expect(error?.reason == reason)
+    }
+
+    @Test(
+        arguments: [
+            [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xE2, 0x82, 0x22],
+            [0x22, 0xF4, 0x90, 0x80, 0x80, 0x22], [0x22, 0x5C, 0x6E, 0xFF, 0x22],
+        ] as [[UInt8]])
+    func invalidUTF8IsRefused(bytes: [UInt8]) {
+        let error = #expect(throws: JSONError.self) { try JSONValue(parsing: bytes) }
+        #expect(error?.reason == "a string is not valid UTF-8, at byte 1")
+    }
+
+    @Test func depthIsBounded() throws {
+        func nested(_ depth: Int) -> [UInt8] {
+            Array(String(repeating: "[", count: depth).utf8) + Array(String(repeating: "]", count: depth).utf8)
+        }
+        _ = try JSONValue(parsing: nested(512))
+        let error = #expect(throws: JSONError.self) { try JSONValue(parsing: nested(513)) }
+        #expect(error?.reason == "the JSON is nested more than 512 deep, at byte 512")
+        let objects = Array(String(repeating: "{\"a\":", count: 10_000).utf8)
+        #expect(throws: JSONError.self) { try JSONValue(parsing: nested(10_000)) }
+        #expect(throws: JSONError.self) { try JSONValue(parsing: objects) }
+    }
+
+    @Test func repeatedKeysAreRefusedWithTheirPlace() {
+        let text = #"{"a":1,"b":2,"a":3}"#
+        let error = #expect(throws: JSONError.self) { try JSONValue(parsing: Array(text.utf8)) }
+        #expect(error?.reason == #"the key "a" stands here a second time; keep one, at byte 13"#)
+        let members = (0..<1000).map { "\"k\($0 % 999)\":\($0)" }.joined(separator: ",")
+        #expect(throws: JSONError.self) { try JSONValue(parsing: Array("{\(members)}".utf8)) }
+    }
+
+    @Test func wrappersAreLeftAloneInPlainJSON() throws {
+        let text = #"{"@type":"type.googleapis.com/google.protobuf.Int64Value","value":"5"}"#
+        #expect(try JSONValue(parsing: Array(text.utf8)).objectValue?.count == 2)
+    }
+}

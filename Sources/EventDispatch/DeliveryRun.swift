@@ -21,19 +21,21 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
     private let timeout: Int
     private let gate: FunctionGate
     private let services: InvocationServices
+    private let eventLoop: any EventLoop
     private var outcome: Outcome?
     private var end: HandlerEnd?
     private var startedAt: NIODeadline?
 
     init(
         _ start: DeliveryStart, delivery: InvocationDelivery, timeout: Int, gate: FunctionGate,
-        services: InvocationServices
+        services: InvocationServices, eventLoop: any EventLoop
     ) {
         self.start = start
         self.delivery = delivery
         self.timeout = timeout
         self.gate = gate
         self.services = services
+        self.eventLoop = eventLoop
     }
 
     // MARK: As the invocation's client
@@ -65,13 +67,13 @@ final class DeliveryRun: InvocationClient, InvocationObserver {
 
     func invocationStarted() {
         if startedAt == nil { start.onStart() }
-        startedAt = .now()
+        startedAt = eventLoop.now
     }
 
     func invocationOver(_ end: HandlerEnd) {
         self.end = end
         if let startedAt, gate.hasBudget {
-            gate.spent(microseconds: (NIODeadline.now() - startedAt).nanoseconds / 1000)
+            gate.spent(microseconds: (eventLoop.now - startedAt).nanoseconds / 1000)
         }
         conclude()
     }

@@ -53,10 +53,13 @@ package final class InvocationLauncher: DeliveryLauncher {
             event: stored.event, retryCount: stored.delivery.tries, executionCount: stored.delivery.executions,
             previousResponse: stored.delivery.lastStatus, retryReason: stored.delivery.lastError)
         let delivery = InvocationDelivery(lease: start.lease, chain: chain + [pool.name])
-        let run = DeliveryRun(start, delivery: delivery, timeout: timeout, gate: gate, services: pool.services)
+        let run = DeliveryRun(
+            start, delivery: delivery, timeout: timeout, gate: gate, services: pool.services,
+            eventLoop: loop.eventLoop)
         let invocation = Invocation(
             id: loop.nextID(), pool: pool, head: InvocationHead(executionID: ExecutionID.next(), timeLeft: 0),
-            body: ByteBuffer(bytes: attempt.encoded), deadline: .now() + .seconds(Int64(timeout)), completionKey: nil,
+            body: ByteBuffer(bytes: attempt.encoded), deadline: loop.eventLoop.now + .seconds(Int64(timeout)),
+            completionKey: nil,
             client: run)
         invocation.delivery = delivery
         invocation.observer = run

@@ -111,7 +111,7 @@ final class CallableExchange: Exchange, InvocationClient {
         isConsumed: Bool
     ) {
         if let limiter = function.limiter,
-            let refusal = limiter.refuse(user: auth?.id, address: request.address, now: .now())
+            let refusal = limiter.refuse(user: auth?.id, address: request.address, now: loop.eventLoop.now)
         {
             return fail(.rateLimited(refusal, function.manifest.name), retryAfter: refusal.retryAfter)
         }
@@ -123,10 +123,10 @@ final class CallableExchange: Exchange, InvocationClient {
         head.appTokenConsumed = isConsumed
         let invocation = Invocation(
             id: loop.invocations.nextID(), pool: function.pool, head: head, body: data,
-            deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)),
+            deadline: loop.eventLoop.now + .seconds(Int64(function.manifest.timeoutSeconds)),
             completionKey: completionKey(data, uid: auth?.id), client: self)
         invocation.address = request.address
-        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate) }
+        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate, on: loop.eventLoop) }
         self.invocation = invocation
         stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
         loop.invocations.submit(invocation)

@@ -1,7 +1,6 @@
 import Workers
 import Logging
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 
@@ -39,10 +38,7 @@ package final class Gateway: Service {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.inappropriateOperationForState
                     }
-                    // Answers are written as bytes, so there is no encoder.
-                    try channel.pipeline.syncOperations.addHandler(
-                        ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
-                    try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: loop))
+                    try loop.serve(channel)
                 }
             }
             .bind(host: host, port: port).get()
@@ -55,7 +51,7 @@ package final class Gateway: Service {
         let checks = loops.map { loop in
             loop.eventLoop.scheduleRepeatedTask(
                 initialDelay: Self.staleCheckInterval, delay: Self.staleCheckInterval
-            ) { _ in loop.closeStaleConnections(now: .now()) }
+            ) { _ in loop.closeStaleConnections() }
         }
         try await gracefulShutdown()
         for check in checks { check.cancel() }

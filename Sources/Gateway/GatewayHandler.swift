@@ -42,7 +42,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     init(loop: GatewayLoop) {
         self.loop = loop
-        deadline = .now() + loop.limits.idleTimeout
+        deadline = loop.eventLoop.now + loop.limits.idleTimeout
     }
 
     var isIdle: Bool { if case .idle = state { true } else { false } }
@@ -132,7 +132,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             isHead: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
             keepsAlive: head.isKeepAlive && !loop.isStopping)
         answer.reset()
-        deadline = .now() + loop.limits.transferTimeout
+        deadline = loop.eventLoop.now + loop.limits.transferTimeout
         state = .receiving(head, ByteBuffer())
         if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
@@ -241,11 +241,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         releaseBody()
         guard write(bytes, context) else { return breakOff() }
         if case .discarding = state {
-            deadline = .now() + loop.limits.discardTimeout
+            deadline = loop.eventLoop.now + loop.limits.discardTimeout
             return
         }
         state = .idle
-        deadline = .now() + loop.limits.idleTimeout
+        deadline = loop.eventLoop.now + loop.limits.idleTimeout
         if !request.keepsAlive || answer.endsByClosing {
             closeWhenSent()
         } else if !waiting.isEmpty {

@@ -1,6 +1,6 @@
 package import TokenVerification
 package import Workers
-import Logging
+package import Logging
 package import NIOCore
 import NIOHTTP1
 
@@ -26,7 +26,7 @@ package final class GatewayLoop: @unchecked Sendable {
 
     package var eventLoop: any EventLoop { invocations.eventLoop }
 
-    init(
+    package init(
         invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
         proxies: TrustedProxies = TrustedProxies(), logger: Logger, routes: RouteTable
     ) {
@@ -39,6 +39,14 @@ package final class GatewayLoop: @unchecked Sendable {
         self.routes = routes
     }
 
+    /// Serves a client's connection. Call on the loop.
+    package func serve(_ channel: any Channel) throws {
+        // Answers are written as bytes, so there is no encoder.
+        try channel.pipeline.syncOperations.addHandler(
+            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+        try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
+    }
+
     var connectionCount: Int { connections.count }
 
     func add(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = handler }
@@ -46,17 +54,18 @@ package final class GatewayLoop: @unchecked Sendable {
     func remove(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = nil }
 
     /// Closes connections that have been silent in the middle of something, or idle, for too long.
-    func closeStaleConnections(now: NIODeadline) {
+    package func closeStaleConnections() {
+        let now = eventLoop.now
         for handler in Array(connections.values) where handler.deadline <= now { handler.closeStale() }
     }
 
     /// Closes idle connections; the others close with their answer.
-    func beginStopping() {
+    package func beginStopping() {
         isStopping = true
         for handler in Array(connections.values) where handler.isIdle { handler.closeWhenSent() }
     }
 
-    func closeAll() { for handler in Array(connections.values) { handler.closeStale() } }
+    package func closeAll() { for handler in Array(connections.values) { handler.closeStale() } }
 
     /// The `Date` header, written once a second.
     func date() -> String {
@@ -70,7 +79,7 @@ package final class GatewayLoop: @unchecked Sendable {
 }
 
 /// Bounds of the gateway.
-struct GatewayLimits: Sendable {
+package struct GatewayLimits: Sendable {
     /// Bytes of one body.
     var requestBody: Int
     /// Bytes of all bodies that are held on one loop.
@@ -86,7 +95,7 @@ struct GatewayLimits: Sendable {
     /// How long the rest of a request that was refused is read and thrown away.
     var discardTimeout: TimeAmount
 
-    init(
+    package init(
         requestBody: Int = 10 * 1024 * 1024, allBodies: Int = 256 * 1024 * 1024, allAnswers: Int = 256 * 1024 * 1024,
         connections: Int = 10_000,
         transferTimeout: TimeAmount = .seconds(60), idleTimeout: TimeAmount = .seconds(75),
@@ -105,6 +114,12 @@ struct GatewayLimits: Sendable {
 /// Verifies the tokens a request may bring.
 package struct TokenVerifiers: Sendable {
     package var idToken: TokenVerifier
-    var sessionCookie: TokenVerifier
-    var appCheck: TokenVerifier
+    package var sessionCookie: TokenVerifier
+    package var appCheck: TokenVerifier
+
+    package init(idToken: TokenVerifier, sessionCookie: TokenVerifier, appCheck: TokenVerifier) {
+        self.idToken = idToken
+        self.sessionCookie = sessionCookie
+        self.appCheck = appCheck
+    }
 }

@@ -52,7 +52,7 @@ final class HTTPExchange: Exchange, InvocationClient {
         // The header may be used for anything here: a token that is none of ours is not this function's caller.
         if case .valid(let identity, _) = tokens.idToken { head.auth = identity } else { head.auth = session() }
         if let limiter = function.limiter,
-            let refusal = limiter.refuse(user: head.auth?.id, address: request.address, now: .now())
+            let refusal = limiter.refuse(user: head.auth?.id, address: request.address, now: loop.eventLoop.now)
         {
             return fail(.rateLimited(refusal, function.manifest.name), retryAfter: refusal.retryAfter)
         }
@@ -63,9 +63,10 @@ final class HTTPExchange: Exchange, InvocationClient {
         head.headers = HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) })
         let invocation = Invocation(
             id: loop.invocations.nextID(), pool: function.pool, head: head, body: request.body,
-            deadline: .now() + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil, client: self)
+            deadline: loop.eventLoop.now + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil,
+            client: self)
         invocation.address = request.address
-        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate) }
+        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate, on: loop.eventLoop) }
         self.invocation = invocation
         loop.invocations.submit(invocation)
     }

@@ -56,7 +56,7 @@ package struct ServingParts: Sendable {
             launch: WorkerLaunch(
                 executable: executable, environment: environment, params: params,
                 limits: WorkerLimits(manifest, limits)),
-            services: invocationServices, supervisor: supervisor, loops: invocationLoops)
+            services: invocationServices, processes: supervisor, loops: invocationLoops)
     }
 
     /// Takes the functions port.
@@ -108,12 +108,14 @@ package struct TokenSources: Sendable {
 extension TokenVerifiers {
     init(_ sources: TokenSources) {
         let (project, policy) = (sources.project, sources.policy)
-        idToken = TokenVerifier(
-            kind: .idToken(project: project), policy: policy, localKeys: sources.localKeys,
-            remoteKeys: sources.idTokenKeys)
-        sessionCookie = TokenVerifier(
-            kind: .sessionCookie(project: project), policy: policy, remoteKeys: sources.idTokenKeys)
-        appCheck = TokenVerifier(kind: .appCheck(project: project), policy: policy, remoteKeys: sources.appCheckKeys)
+        self.init(
+            idToken: TokenVerifier(
+                kind: .idToken(project: project), policy: policy, localKeys: sources.localKeys,
+                remoteKeys: sources.idTokenKeys),
+            sessionCookie: TokenVerifier(
+                kind: .sessionCookie(project: project), policy: policy, remoteKeys: sources.idTokenKeys),
+            appCheck: TokenVerifier(
+                kind: .appCheck(project: project), policy: policy, remoteKeys: sources.appCheckKeys))
     }
 }
 

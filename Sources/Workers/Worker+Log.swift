@@ -15,9 +15,9 @@ extension Worker {
 
     /// Whether another line is within what a worker may log; beyond it a flood costs its own lines and nothing else.
     func mayWriteLine() -> Bool {
-        let verdict = lines.withLock { $0.take(now: .now()) }
+        let verdict = lines.withLock { $0.take(now: now) }
         if verdict == .drop(isFirst: true) {
-            supervisor.schedule(in: .seconds(1)) { [self] in
+            schedule(in: .seconds(1)) { [self] in
                 let dropped = lines.withLock { $0.report() }
                 logger.warning(
                     "output was dropped",
@@ -31,7 +31,7 @@ extension Worker {
 
     /// - Returns: how long no more is to be read of what it prints; nil where more may be.
     func pause(afterReading bytes: Int) -> TimeAmount? {
-        guard let pause = lines.withLock({ $0.read(bytes, now: .now()) }) else { return nil }
+        guard let pause = lines.withLock({ $0.read(bytes, now: now) }) else { return nil }
         if !hasWarnedOfOutput.exchange(true, ordering: .relaxed) {
             logger.warning(
                 "the function prints more than is read of it, and waits",

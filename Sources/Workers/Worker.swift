@@ -1,32 +1,30 @@
 import WorkerProtocol
-import Logging
+package import Logging
 import NIOCore
-import NIOPosix
 import Synchronization
 
 /// One process of a release that runs one function, with a link to each gateway loop.
-final class Worker: Sendable {
+package final class Worker: Sendable {
     private struct State {
-        var pid: Int32?
-        /// The host's own largest size when it started the process.
-        var hostResidentKiB: Int64 = 0
+        /// Nil until it is started.
+        var process: (any WorkerProcess)?
         var readyLinks = 0
         var openLinks = 0
         /// Why the host ends the worker; nil while it doesn't.
         var reason: WorkerEnd?
+        /// How the process ended; nil while it runs.
         var status: ProcessStatus?
-        var cgroup: WorkerCgroup?
         /// Whether its end was told: its process's and its last link's may come at once, on two threads.
         var isGone = false
         var onGone: [@Sendable (WorkerEnd, _ wasAlone: Bool) -> Void] = []
     }
 
-    let id: WorkerPoolState.WorkerID
+    package let id: UInt64
     let pool: WorkerPool
-    let logger: Logger
-    let supervisor: WorkerSupervisor
+    package let logger: Logger
+    private let processes: any WorkerProcesses
     private let state = Mutex(State())
-    let lines = Mutex(LineBudget(now: .now()))
+    let lines: Mutex<LineBudget>
     /// Whether it is looked at closely, as one at work is: it needn't be said again then.
     private let isWatchedClosely = Atomic(true)
     let hasWarnedOfFiles = Atomic(false)
@@ -34,124 +32,50 @@ final class Worker: Sendable {
     /// By the index of their loop.
     ///
     /// `nonisolated(unsafe)`: set in `init` and never again.
-    private(set) nonisolated(unsafe) var links: [WorkerLink] = []
+    package private(set) nonisolated(unsafe) var links: [WorkerLink] = []
 
     /// A worker that isn't ready by then won't be.
     private static let startTimeout = TimeAmount.seconds(10)
     /// How long a process may take to end once its links are closed.
     private static let endTimeout = TimeAmount.seconds(2)
 
-    init(id: WorkerPoolState.WorkerID, pool: WorkerPool, supervisor: WorkerSupervisor, loops: [InvocationLoop]) {
+    init(id: WorkerPoolState.WorkerID, pool: WorkerPool, processes: any WorkerProcesses, loops: [InvocationLoop]) {
         self.id = id
         self.pool = pool
-        self.supervisor = supervisor
+        self.processes = processes
+        lines = Mutex(LineBudget(now: processes.eventLoop.now))
         var logger = pool.logger
         logger[metadataKey: "worker.id"] = "\(id)"
         self.logger = logger
         links = loops.map { WorkerLink(loop: $0, worker: self) }
     }
 
+    /// The function that it runs.
+    package var function: String { pool.name }
+
+    package var launch: WorkerLaunch { pool.launch }
+
     var limits: WorkerLimits { pool.launch.limits }
 
-    /// Starts the process. On the supervisor's thread.
-    func start() {
-        do {
-            try launch()
-        } catch {
-            logger.error("the worker can't be started", metadata: ["error": "\(error)"])
-            pool.workerGone(self, end: .crash(.neverStarted))
-            return
-        }
-        supervisor.schedule(in: Self.startTimeout) { [weak self] in self?.killUnlessReady() }
-    }
-
-    private func launch() throws {
-        var opened: [Int32] = []
-        var pairs: [(Int32, Int32)] = []
-        let output: (read: Int32, write: Int32)
-        let error: (read: Int32, write: Int32)
-        do {
-            for _ in links {
-                let pair = try DescriptorPair.socket()
-                opened += [pair.0, pair.1]
-                pairs.append(pair)
-            }
-            output = try DescriptorPair.pipe()
-            opened += [output.read, output.write]
-            error = try DescriptorPair.pipe()
-        } catch {
-            for descriptor in opened { DescriptorPair.close(descriptor) }
-            throw error
-        }
-        var environment = pool.launch.environment
-        environment[WorkerEnvironment.linkCountVariable] = "\(links.count)"
-        let spawn = ProcessSpawn(
-            executable: pool.launch.executable, arguments: ["worker", pool.name], environment: environment,
-            standardOutput: output.write, standardError: error.write, links: pairs.map(\.1))
-        let started = Result { () throws(ProcessSpawn.Failure) in try spawn.start() }
-        for descriptor in pairs.map(\.1) + [output.write, error.write] { DescriptorPair.close(descriptor) }
-        guard case .success(let pid) = started else {
-            for descriptor in pairs.map(\.0) + [output.read, error.read] { DescriptorPair.close(descriptor) }
-            return _ = try started.get()
-        }
+    /// The process runs: it has to make its links ready in time.
+    package func started(_ process: any WorkerProcess) {
         state.withLock {
-            $0.pid = pid
-            $0.hostResidentKiB = ProcessFigures.ownMaxResidentKiB
+            $0.process = process
             $0.openLinks = links.count
         }
-        limit(pid)
-        supervisor.metrics.began(pool.name, pid: pid)
-        supervisor.watch(pid, self)
-        capture(output.read, level: .info)
-        capture(error.read, level: .warning)
-        for (link, pair) in zip(links, pairs) { connect(link, pair.0) }
-        logger.debug("a worker was started", metadata: ["worker.pid": "\(pid)"])
+        schedule(in: Self.startTimeout) { [weak self] in self?.killUnlessReady() }
     }
 
-    /// Holds the process to its limits, before it is given anything to do.
-    private func limit(_ pid: Int32) {
-        limits.apply(to: pid)
-        guard let cgroups = supervisor.cgroups else { return }
-        do throws(CgroupHome.Refusal) {
-            let group = try cgroups.makeGroup("\(pool.name)-\(pid)", limits)
-            state.withLock { $0.cgroup = group }
-            try group.add(pid)
-        } catch {
-            // Its memory is looked at nevertheless.
-            logger.warning("a worker has no cgroup of its own", metadata: ["reason": "\(error)"])
-        }
+    package func startFailed(_ error: any Error) {
+        logger.error("the worker can't be started", metadata: ["error": "\(error)"])
+        pool.workerGone(self, end: .crash(.neverStarted))
     }
 
-    private func connect(_ link: WorkerLink, _ descriptor: Int32) {
-        ClientBootstrap(group: link.loop.eventLoop)
-            .channelOption(
-                .recvAllocator,
-                value: AdaptiveRecvByteBufferAllocator(minimum: 4096, initial: 16_384, maximum: 1_048_576)
-            )
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(link) }
-            }
-            .withConnectedSocket(descriptor)
-            .whenFailure { [self] error in
-                logger.error("a worker's link can't be opened", metadata: ["error": "\(error)"])
-                kill(.violation("its link can't be opened"))
-                linkClosed()
-            }
+    func schedule(in time: TimeAmount, _ action: @escaping @Sendable () -> Void) {
+        processes.eventLoop.scheduleTask(in: time, action)
     }
 
-    private func capture(_ descriptor: Int32, level: Logger.Level) {
-        let output = NIOLoopBound(WorkerOutput(self, level: level), eventLoop: supervisor.eventLoop)
-        NIOPipeBootstrap(group: supervisor.eventLoop)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(output.value)
-                }
-            }
-            .takingOwnershipOfDescriptor(input: descriptor)
-            .whenFailure { [logger] error in
-                logger.error("a worker's output can't be read", metadata: ["error": "\(error)"])
-            }
-    }
+    var now: NIODeadline { processes.eventLoop.now }
 
     private struct Executions {
         var running: [String] = []
@@ -180,13 +104,13 @@ final class Worker: Sendable {
         guard isWhole else { return false }
         guard !isWatchedClosely.load(ordering: .sequentiallyConsistent) else { return true }
         isWatchedClosely.store(true, ordering: .sequentiallyConsistent)
-        if let pid = state.withLock({ $0.pid }) { supervisor.stirred(pid) }
+        state.withLock { $0.process }?.markActive()
         return true
     }
 
-    /// It isn't looked at closely any more, as it has nothing to do.
+    /// It isn't checked closely any more, as it has nothing to do.
     /// - Returns: whether that is still so: work may have come meanwhile.
-    func rests() -> Bool {
+    func markIdle() -> Bool {
         isWatchedClosely.store(false, ordering: .sequentiallyConsistent)
         guard isBusy else { return true }
         isWatchedClosely.store(true, ordering: .sequentiallyConsistent)
@@ -229,16 +153,13 @@ final class Worker: Sendable {
     func end(_ reason: WorkerEnd) {
         setReason(reason)
         for link in links { link.loop.eventLoop.execute { link.close() } }
-        supervisor.schedule(in: Self.endTimeout) { [weak self] in self?.kill(reason) }
+        schedule(in: Self.endTimeout) { [weak self] in self?.kill(reason) }
     }
 
     /// Kills the process and all it has started.
-    func kill(_ reason: WorkerEnd) {
+    package func kill(_ reason: WorkerEnd) {
         setReason(reason)
-        // Under the lock: once the process is reaped its number may name another one.
-        state.withLock { state in
-            if let pid = state.pid, state.status == nil { ProcessSpawn.killGroup(pid) }
-        }
+        state.withLock { $0.process }?.kill()
     }
 
     private func killUnlessReady() {
@@ -258,42 +179,27 @@ final class Worker: Sendable {
     }
 
     /// A worker without one of its links is of no use.
-    func linkClosed() {
+    package func linkClosed() {
         let isLast = state.withLock { state in
             state.openLinks -= 1
             return state.openLinks == 0
         }
         // First, for once it is gone the supervisor may end with the host.
-        supervisor.schedule(in: Self.endTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
+        schedule(in: Self.endTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
         if isLast { goneIfOver() } else { for link in links { link.loop.eventLoop.execute { link.close() } } }
     }
 
-    /// Reaps the process if it has ended. On the supervisor's thread.
-    /// - Returns: whether it has.
-    func reap() -> Bool {
-        let status: ProcessStatus? = state.withLock { state in
-            guard let pid = state.pid, state.status == nil else { return nil }
-            guard let status = ProcessStatus.reap(pid) else { return nil }
-            state.status = status
-            return status
-        }
-        guard status != nil else { return false }
-        if let group = state.withLock({ $0.cgroup }) {
-            if let end = group.end { setReason(end) }
-            group.kill()
-            remove(group)
-        }
+    /// The process has ended; called once, on any thread.
+    ///
+    /// - Parameter reason: what the system killed it for; nil if it doesn't say.
+    package func processEnded(_ status: ProcessStatus, killedFor reason: WorkerEnd? = nil) {
+        if let reason { setReason(reason) }
+        state.withLock { $0.status = status }
         // Its end of the links is closed; ours closes after what it sent has been read.
-        supervisor.schedule(in: .milliseconds(100)) { [weak self] in
+        schedule(in: .milliseconds(100)) { [weak self] in
             for link in self?.links ?? [] { link.loop.eventLoop.execute { link.close() } }
         }
         goneIfOver()
-        return true
-    }
-
-    private func remove(_ group: WorkerCgroup, tries: Int = 20) {
-        guard !group.remove(), tries > 0 else { return }
-        supervisor.schedule(in: .milliseconds(100)) { [self] in remove(group, tries: tries - 1) }
     }
 
     /// - Parameter action: called once the process has ended and its links are closed, one of which is still open; with
@@ -304,21 +210,21 @@ final class Worker: Sendable {
 
     private func goneIfOver() {
         typealias Over = (
-            pid: Int32, reason: WorkerEnd, status: ProcessStatus, onGone: [@Sendable (WorkerEnd, Bool) -> Void]
+            process: (any WorkerProcess)?, reason: WorkerEnd, status: ProcessStatus,
+            onGone: [@Sendable (WorkerEnd, Bool) -> Void]
         )
         let over: Over? = state.withLock { state in
-            guard let pid = state.pid, let status = state.status, state.openLinks == 0, !state.isGone else {
-                return nil
-            }
+            guard let status = state.status, state.openLinks == 0, !state.isGone else { return nil }
             state.isGone = true
-            defer { state.onGone = [] }
-            let reason =
-                state.reason ?? .byItself(status, limits: limits, hostResidentKiB: state.hostResidentKiB)
-            return (pid, reason, status, state.onGone)
+            defer {
+                state.onGone = []
+                state.process = nil
+            }
+            return (state.process, state.reason ?? .crash(status), status, state.onGone)
         }
         guard let over else { return }
         // First, so that whoever reads of it in the log finds it counted.
-        supervisor.metrics.ended(pool.name, pid: over.pid, over.reason)
+        over.process?.workerEnded(over.reason)
         let message: Logger.Message =
             switch over.reason {
             case .memory: "the worker was killed: the function used more memory than it may"

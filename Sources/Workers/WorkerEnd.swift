@@ -62,18 +62,17 @@ extension WorkerEnd {
     /// What programs, their libraries and mapped files take of a resident size that isn't counted as a function's memory.
     private static let shared = 128 << 20
 
-    /// How it is told that a process ended which nobody killed.
+    /// The end of a process that took too much memory between two looks at it; nil if it ended for another reason.
     ///
-    /// One that takes memory faster than it is looked at comes to the bound on what it may map, and traps there: that is
-    /// its memory's end and no other mistake's.
+    /// A process that takes memory faster than the watch looks at it reaches the bound on what it may map, and traps there.
     ///
-    /// - Parameter hostResidentKiB: the host's own largest size when it started the process, with which the kernel begins
-    ///   to count the process's.
-    static func byItself(_ status: ProcessStatus, limits: WorkerLimits, hostResidentKiB: Int64) -> WorkerEnd {
+    /// - Parameter hostResidentKiB: the host's own largest resident size when it started the process: the kernel counts
+    ///   the process's from there.
+    static func memory(of status: ProcessStatus, limits: WorkerLimits, hostResidentKiB: Int64) -> WorkerEnd? {
         let used = Int(status.maxResidentKiB) << 10
         guard case .signalled = status.outcome, status.maxResidentKiB > hostResidentKiB,
             used > limits.memory + shared
-        else { return .crash(status) }
+        else { return nil }
         return .memory(used: used, limit: limits.memory)
     }
 }
@@ -91,7 +90,7 @@ package struct ProcessStatus: Equatable, Sendable, CustomStringConvertible {
     /// The largest resident size it ever had, in KiB.
     var maxResidentKiB: Int64
 
-    init(outcome: Outcome, cpuMicroseconds: Int64, maxResidentKiB: Int64) {
+    package init(outcome: Outcome, cpuMicroseconds: Int64, maxResidentKiB: Int64) {
         self.outcome = outcome
         self.cpuMicroseconds = cpuMicroseconds
         self.maxResidentKiB = maxResidentKiB

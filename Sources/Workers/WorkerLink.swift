@@ -2,15 +2,16 @@ import DocumentModel
 import FunctionManifest
 import WorkerProtocol
 import Logging
-import NIOCore
+package import NIOCore
 
 /// The host's end of one link: one worker, one loop.
 ///
 /// `@unchecked Sendable`: every member but the constants is touched on `loop.eventLoop` only.
-final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
-    typealias InboundIn = ByteBuffer
+package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
+    package typealias InboundIn = ByteBuffer
 
     let loop: InvocationLoop
+    package var eventLoop: any EventLoop { loop.eventLoop }
     /// Outlives its links: a worker is let go only once all of them are closed.
     unowned let worker: Worker
     private var channel: (any Channel)?
@@ -33,7 +34,7 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     // MARK: To the worker
 
     func invoke(_ invocation: Invocation) {
-        let timeLeft = max(0, (invocation.deadline - .now()).nanoseconds / 1_000_000)
+        let timeLeft = max(0, (invocation.deadline - loop.eventLoop.now).nanoseconds / 1_000_000)
         var head = invocation.head
         head.timeLeft = UInt32(clamping: timeLeft)
         send(.invoke, invocation.id) { buffer in
@@ -77,9 +78,9 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: From the worker
 
-    func channelActive(context: ChannelHandlerContext) { channel = context.channel }
+    package func channelActive(context: ChannelHandlerContext) { channel = context.channel }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
         parser.append(&bytes)
         do {
@@ -90,10 +91,10 @@ final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     /// The process has ended or is about to be ended: its invocations on this link are lost, and only they.
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         worker.broke()
         channel = nil
         for invocation in Array(loop.invocations.values) where invocation.link === self {

@@ -18,29 +18,29 @@ package final class WorkerPool: Sendable {
     let launch: WorkerLaunch
     package let services: InvocationServices
     let logger: Logger
-    private let supervisor: WorkerSupervisor
+    private let processes: any WorkerProcesses
     private let loops: [InvocationLoop]
     private let state: Mutex<State>
 
     package init(
         name: String, limits: WorkerPoolState.Limits, launch: WorkerLaunch, services: InvocationServices,
-        supervisor: WorkerSupervisor, loops: [InvocationLoop]
+        processes: any WorkerProcesses, loops: [InvocationLoop]
     ) {
         self.name = name
         self.launch = launch
         self.services = services
-        self.supervisor = supervisor
+        self.processes = processes
         self.loops = loops
         logger = Logger(label: name)
         state = Mutex(State(machine: WorkerPoolState(limits: limits)))
     }
 
     /// Starts what shall be kept warm.
-    package func begin() { perform(on: nil) { $0.began(now: .now()) } }
+    package func begin() { perform(on: nil) { $0.began(now: $1) } }
 
     func submit(_ invocation: Invocation, on loop: InvocationLoop) {
         let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
-        perform(on: loop) { $0.arrived(ticket, of: invocation.caller, now: .now()) }
+        perform(on: loop) { $0.arrived(ticket, of: invocation.caller, now: $1) }
     }
 
     func withdraw(_ invocation: Invocation, on loop: InvocationLoop) {
@@ -50,11 +50,11 @@ package final class WorkerPool: Sendable {
     }
 
     func ended(in worker: WorkerPoolState.WorkerID, wasAbandoned: Bool, on loop: InvocationLoop) {
-        perform(on: loop) { $0.ended(in: worker, wasAbandoned: wasAbandoned, now: .now()) }
+        perform(on: loop) { $0.ended(in: worker, wasAbandoned: wasAbandoned, now: $1) }
     }
 
     func abandoned(in worker: WorkerPoolState.WorkerID, on loop: InvocationLoop) {
-        perform(on: loop) { $0.abandoned(in: worker, now: .now()) }
+        perform(on: loop) { $0.abandoned(in: worker, now: $1) }
     }
 
     /// A worker gave an invocation back.
@@ -63,11 +63,11 @@ package final class WorkerPool: Sendable {
         _ ticket: WorkerPoolState.Ticket?, from worker: WorkerPoolState.WorkerID, wasAbandoned: Bool,
         on loop: InvocationLoop
     ) {
-        perform(on: loop) { $0.recalled(ticket, from: worker, wasAbandoned: wasAbandoned, now: .now()) }
+        perform(on: loop) { $0.recalled(ticket, from: worker, wasAbandoned: wasAbandoned, now: $1) }
     }
 
     func workerBecameReady(_ worker: Worker) {
-        perform(on: nil) { $0.workerBecameReady(worker.id, now: .now()) }
+        perform(on: nil) { $0.workerBecameReady(worker.id, now: $1) }
         if isProbed { answerProbes(nil) }
     }
 
@@ -81,7 +81,7 @@ package final class WorkerPool: Sendable {
             defer { state.onEmpty = [] }
             return state.onEmpty
         }
-        perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: .now()) }
+        perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: $1) }
         // One that had nothing to do says nothing of whether others start.
         if end.isCrash || hasStopped { answerProbes(end) }
         for action in onEmpty { action() }
@@ -94,7 +94,7 @@ package final class WorkerPool: Sendable {
     package func probe(_ count: Int) async -> WorkerEnd? {
         await withCheckedContinuation { continuation in
             state.withLock { $0.probes.append(continuation) }
-            perform(on: nil) { $0.probe(count, now: .now()) }
+            perform(on: nil) { $0.probe(count, now: $1) }
             if hasStopped { answerProbes(.shutdown) } else if isProbed { answerProbes(nil) }
         }
     }
@@ -105,7 +105,7 @@ package final class WorkerPool: Sendable {
     package var readyWorkers: Int { state.withLock { $0.machine.readyWorkers } }
 
     /// Ends workers that have nothing to do and needn't be kept warm.
-    package func cool() { perform(on: nil) { $0.cool() } }
+    package func cool() { perform(on: nil) { machine, _ in machine.cool() } }
 
     private func answerProbes(_ end: WorkerEnd?) {
         let probes = state.withLock { state in
@@ -119,11 +119,11 @@ package final class WorkerPool: Sendable {
     package var isEmpty: Bool { state.withLock { $0.workers.isEmpty && $0.machine.queued == 0 } }
 
     /// Another release has taken over: workers end as soon as what was routed to them is done.
-    package func drain() { perform(on: nil) { $0.drain() } }
+    package func drain() { perform(on: nil) { machine, _ in machine.drain() } }
 
     /// Takes no more work; workers end as soon as they have nothing to do.
     package func stop() {
-        perform(on: nil) { $0.stop() }
+        perform(on: nil) { machine, _ in machine.stop() }
         if hasStopped { answerProbes(.shutdown) }
     }
 
@@ -146,14 +146,15 @@ package final class WorkerPool: Sendable {
     /// Asks the machine under the lock, and acts outside of it.
     /// - Parameter loop: the loop this is called on; nil where it is none of the gateway's.
     private func perform(
-        on loop: InvocationLoop?, _ event: (inout WorkerPoolState) -> [WorkerPoolState.Action]
+        on loop: InvocationLoop?, _ event: (inout WorkerPoolState, NIODeadline) -> [WorkerPoolState.Action]
     ) {
+        let now = processes.eventLoop.now
         typealias Step = (action: WorkerPoolState.Action, worker: Worker?)
         let (steps, isDraining): ([Step], Bool) = state.withLock { state in
-            let steps: [Step] = event(&state.machine).map { action in
+            let steps: [Step] = event(&state.machine, now).map { action in
                 switch action {
                 case .start(let id):
-                    let worker = Worker(id: id, pool: self, supervisor: supervisor, loops: loops)
+                    let worker = Worker(id: id, pool: self, processes: processes, loops: loops)
                     state.workers[id] = worker
                     return (action, worker)
                 case .dispatch(_, let id), .end(let id), .kill(let id), .recall(let id):
@@ -167,7 +168,7 @@ package final class WorkerPool: Sendable {
         for step in steps {
             switch step.action {
             case .start:
-                if let worker = step.worker { supervisor.start(worker) }
+                if let worker = step.worker { processes.start(worker) }
             case .dispatch(let ticket, _):
                 guard let worker = step.worker else { continue }
                 at(ticket, from: loop) { $0.dispatch(ticket.invocation, to: worker) }
@@ -183,8 +184,8 @@ package final class WorkerPool: Sendable {
             case .recall:
                 step.worker?.recallAll()
             case .wake(let time):
-                supervisor.schedule(in: max(time - .now(), .zero)) { [weak self] in
-                    self?.perform(on: nil) { $0.tick(now: .now()) }
+                processes.eventLoop.scheduleTask(in: max(time - now, .zero)) { [weak self] in
+                    self?.perform(on: nil) { $0.tick(now: $1) }
                 }
             }
         }

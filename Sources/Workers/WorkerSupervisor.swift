@@ -1,5 +1,5 @@
 @preconcurrency import Dispatch
-import NIOCore
+package import NIOCore
 import NIOPosix
 
 #if canImport(Glibc)
@@ -14,13 +14,13 @@ import NIOPosix
 ///
 /// The thread lives as long as the host: workers ask the kernel to be killed when the thread that started them ends,
 /// so a thread from a pool, which may go at any time, must not start them.
-package final class WorkerSupervisor: Sendable {
+package final class WorkerSupervisor: WorkerProcesses {
     private let group: MultiThreadedEventLoopGroup
-    let eventLoop: any EventLoop
+    package let eventLoop: any EventLoop
     private let childSignal: any DispatchSourceSignal
     /// Ends once no signal is told any more.
     private let signals = AsyncStream.makeStream(of: Never.self)
-    private let children: NIOLoopBoundBox<[Int32: Worker]>
+    private let children: NIOLoopBoundBox<[Int32: SpawnedProcess]>
     private let watch: NIOLoopBoundBox<WorkerWatch>
     package let metrics = WorkerMetrics()
     private let adoptsOrphans: Bool
@@ -47,27 +47,28 @@ package final class WorkerSupervisor: Sendable {
         childSignal.activate()
     }
 
-    /// Runs a worker's start on the supervisor's thread.
-    func start(_ worker: Worker) { eventLoop.execute { worker.start() } }
-
-    func schedule(in time: TimeAmount, _ action: @escaping @Sendable () -> Void) {
-        eventLoop.scheduleTask(in: time, action)
+    package func start(_ worker: Worker) {
+        eventLoop.execute { [self] in
+            do { try SpawnedProcess.start(for: worker, by: self) } catch { worker.startFailed(error) }
+        }
     }
 
-    /// On the supervisor's thread, right after the process was started.
-    func watch(_ pid: Int32, _ worker: Worker) {
-        children.value[pid] = worker
-        watch.value.began(pid, worker)
+    /// Call on the supervisor's thread, right after the process was started.
+    func watch(_ process: SpawnedProcess, _ worker: Worker) {
+        children.value[process.pid] = process
+        watch.value.began(process.pid, worker)
         // It may have ended before it was known here.
         eventLoop.execute { [children, watch] in Self.reap(children, watch) }
     }
 
-    /// A worker that rested has got something to do.
-    func stirred(_ pid: Int32) { eventLoop.execute { [watch] in watch.value.stirred(pid) } }
+    /// An idle worker has work again.
+    func markActive(_ pid: Int32) { eventLoop.execute { [watch] in watch.value.markActive(pid) } }
 
     /// One signal may stand for many ends, so every child is asked.
-    private static func reap(_ children: NIOLoopBoundBox<[Int32: Worker]>, _ watch: NIOLoopBoundBox<WorkerWatch>) {
-        for (pid, worker) in children.value where worker.reap() {
+    private static func reap(
+        _ children: NIOLoopBoundBox<[Int32: SpawnedProcess]>, _ watch: NIOLoopBoundBox<WorkerWatch>
+    ) {
+        for (pid, process) in children.value where process.reap() {
             children.value[pid] = nil
             watch.value.ended(pid)
         }

@@ -31,7 +31,7 @@ struct DeadlineTests {
             launch: WorkerLaunch(
                 executable: "/nowhere", environment: [:], params: ParamValues(function: "waits"),
                 limits: WorkerLimits(memory: 1 << 28)),
-            services: InvocationServices(documents: store), supervisor: supervisor, loops: [loop])
+            services: InvocationServices(documents: store), processes: supervisor, loops: [loop])
         let callers = (0..<3).map { _ in Caller() }
         for (number, caller) in callers.enumerated() {
             let head = InvocationHead(executionID: "\(number)", timeLeft: 0)

@@ -5,9 +5,11 @@ struct WorkerEndTests {
     private func end(
         _ outcome: ProcessStatus.Outcome, residentMiB: Int64, hostResidentMiB: Int64 = 40
     ) -> WorkerEnd {
-        .byItself(
-            ProcessStatus(outcome: outcome, cpuMicroseconds: 1, maxResidentKiB: residentMiB << 10),
+        let status = ProcessStatus(outcome: outcome, cpuMicroseconds: 1, maxResidentKiB: residentMiB << 10)
+        return .memory(
+            of: status,
             limits: WorkerLimits(memory: 128 << 20), hostResidentKiB: hostResidentMiB << 10)
+            ?? .crash(status)
     }
 
     @Test func aTrapFarBeyondItsMemoryIsItsMemorysEnd() {

@@ -18,7 +18,7 @@ struct WorkerWatchStateTests {
         var state = watching()
         _ = state.saw(7, sight(10), now: start)
         _ = state.saw(7, sight(10), now: start + .milliseconds(50))
-        #expect(state.saw(7, sight(10), now: time) == .fine(rests: true))
+        #expect(state.saw(7, sight(10), now: time) == .fine(isIdle: true))
         return state
     }
 
@@ -33,7 +33,7 @@ struct WorkerWatchStateTests {
             #expect(state.nextLook == now + .milliseconds(50))
             now = now + .milliseconds(50)
             #expect(state.due(now: now) == [7])
-            #expect(state.saw(7, sight(10, isBusy: true), now: now) == .fine(rests: false))
+            #expect(state.saw(7, sight(10, isBusy: true), now: now) == .fine(isIdle: false))
             #expect(state.due(now: now) == [])
         }
     }
@@ -49,19 +49,19 @@ struct WorkerWatchStateTests {
         }
         #expect(looks < 600 + 25)
         #expect(state.nextLook == now + .milliseconds(100))
-        #expect(state.allRest && state.isResting(7))
+        #expect(state.areAllIdle && state.isIdle(7))
     }
 
     @Test func aRestingWorkerThatGrowsIsNotResting() {
         let later = start + .seconds(2)
         var state = resting(at: later)
         state.began(8, limits: .init(memory: limit, processes: 3), now: later)
-        #expect(!state.allRest && state.isResting(7))
+        #expect(!state.areAllIdle && state.isIdle(7))
         state.ended(8)
-        #expect(state.allRest)
-        #expect(state.saw(7, sight(12), now: later + .milliseconds(100)) == .fine(rests: false))
+        #expect(state.areAllIdle)
+        #expect(state.saw(7, sight(12), now: later + .milliseconds(100)) == .fine(isIdle: false))
         #expect(state.nextLook == later + .milliseconds(150))
-        #expect(!state.allRest && !state.isResting(7))
+        #expect(!state.areAllIdle && !state.isIdle(7))
     }
 
     @Test func whatARestingWorkerTakesAtOnceIsSeenWithin200Milliseconds() {
@@ -76,14 +76,14 @@ struct WorkerWatchStateTests {
     @Test func workIsFollowedAtOnce() {
         let later = start + .seconds(2)
         var state = resting(at: later)
-        state.stirred(7, now: later + .milliseconds(10))
+        state.markActive(7, now: later + .milliseconds(10))
         #expect(state.nextLook == later + .milliseconds(60))
-        #expect(!state.isResting(7))
+        #expect(!state.isIdle(7))
     }
 
     @Test func memoryBeyondTheLimitKills() {
         var state = watching()
-        #expect(state.saw(7, sight(128, isBusy: true), now: start) == .fine(rests: false))
+        #expect(state.saw(7, sight(128, isBusy: true), now: start) == .fine(isIdle: false))
         #expect(
             state.saw(7, Sight(memory: limit + 4096, processes: 1, isBusy: true), now: start)
                 == .kill(.memory(used: limit + 4096, limit: limit)))
@@ -94,10 +94,10 @@ struct WorkerWatchStateTests {
     @Test func theSumOfSeveralProcessesIsMeasuredTwiceBeforeItKills() {
         var state = watching()
         #expect(state.saw(7, sight(200, processes: 2, isBusy: true), now: start) == .measure)
-        #expect(state.measured(7, memory: 100 << 20, now: start) == .fine(rests: false))
+        #expect(state.measured(7, memory: 100 << 20, now: start) == .fine(isIdle: false))
         let later = start + .milliseconds(50)
         #expect(state.saw(7, sight(200, processes: 2, isBusy: true), now: later) == .measure)
-        #expect(state.measured(7, memory: 200 << 20, now: later) == .fine(rests: false))
+        #expect(state.measured(7, memory: 200 << 20, now: later) == .fine(isIdle: false))
         #expect(state.nextLook == later + .milliseconds(10))
         let again = later + .milliseconds(10)
         #expect(state.saw(7, sight(200, processes: 2, isBusy: true), now: again) == .measure)
@@ -110,13 +110,13 @@ struct WorkerWatchStateTests {
             let now = start + .milliseconds(Int64(50 * round))
             #expect(state.saw(7, sight(200, processes: 2, isBusy: true), now: now) == .measure)
             let isOver = round % 2 == 0
-            #expect(state.measured(7, memory: (isOver ? 200 : 100) << 20, now: now) == .fine(rests: false))
+            #expect(state.measured(7, memory: (isOver ? 200 : 100) << 20, now: now) == .fine(isIdle: false))
         }
     }
 
     @Test func tooManyProcessesKill() {
         var state = watching()
-        #expect(state.saw(7, sight(10, processes: 3, isBusy: true), now: start) == .fine(rests: false))
+        #expect(state.saw(7, sight(10, processes: 3, isBusy: true), now: start) == .fine(isIdle: false))
         #expect(
             state.saw(7, sight(10, processes: 4, isBusy: true), now: start) == .kill(.processes(count: 4, limit: 3)))
     }
@@ -126,6 +126,6 @@ struct WorkerWatchStateTests {
         state.ended(7)
         #expect(state.nextLook == nil)
         #expect(state.due(now: .distantFuture - .seconds(1)) == [])
-        #expect(state.saw(7, sight(1000), now: start) == .fine(rests: true))
+        #expect(state.saw(7, sight(1000), now: start) == .fine(isIdle: true))
     }
 }

@@ -1,18 +1,22 @@
 import DocumentModel
 package import WorkerProtocol
-import NIOCore
+package import NIOCore
 
 /// Counts how long the handler of a request runs, for a function that has a budget.
 package final class MeteredRun: InvocationObserver {
     private let gate: FunctionGate
+    private let eventLoop: any EventLoop
     private var startedAt: NIODeadline?
 
-    package init(_ gate: FunctionGate) { self.gate = gate }
+    package init(_ gate: FunctionGate, on eventLoop: any EventLoop) {
+        self.gate = gate
+        self.eventLoop = eventLoop
+    }
 
-    package func invocationStarted() { startedAt = .now() }
+    package func invocationStarted() { startedAt = eventLoop.now }
 
     package func invocationOver(_ end: HandlerEnd) {
-        if let startedAt { gate.spent(microseconds: (NIODeadline.now() - startedAt).nanoseconds / 1000) }
+        if let startedAt { gate.spent(microseconds: (eventLoop.now - startedAt).nanoseconds / 1000) }
     }
 }
 

@@ -22,7 +22,7 @@ final class WorkerWatch {
 
     /// How often new processes are looked for: all that the system has are gone through.
     private static let scanInterval = TimeAmount.milliseconds(100)
-    private static let restScanInterval = TimeAmount.seconds(1)
+    private static let idleScanInterval = TimeAmount.seconds(1)
 
     init(eventLoop: any EventLoop, metrics: WorkerMetrics) {
         self.eventLoop = eventLoop
@@ -38,8 +38,8 @@ final class WorkerWatch {
         #endif
     }
 
-    func stirred(_ pid: Int32) {
-        state.stirred(pid, now: .now())
+    func markActive(_ pid: Int32) {
+        state.markActive(pid, now: .now())
         wakeInTime()
     }
 
@@ -61,7 +61,7 @@ final class WorkerWatch {
     private func look() {
         wake = nil
         let now = NIODeadline.now()
-        let interval = state.allRest ? Self.restScanInterval : Self.scanInterval
+        let interval = state.areAllIdle ? Self.idleScanInterval : Self.scanInterval
         if lastScan.map({ $0 + interval <= now }) ?? true {
             lastScan = now
             kin.refresh(workers: Set(workers.keys))
@@ -77,7 +77,7 @@ final class WorkerWatch {
         let processes = [pid] + kin.children(of: pid)
         let memory = processes.reduce(0) { $0 + (ProcessFigures.memory($1) ?? 0) }
         metrics.uses(worker.pool.name, pid: pid, memory: memory)
-        if !state.isResting(pid), let files = ProcessFigures.openFiles(pid) { worker.hasOpen(files) }
+        if !state.isIdle(pid), let files = ProcessFigures.openFiles(pid) { worker.hasOpen(files) }
         let sight = WorkerWatchState.Sight(memory: memory, processes: processes.count, isBusy: worker.isBusy)
         var verdict = state.saw(pid, sight, now: now)
         if verdict == .measure {
@@ -85,7 +85,7 @@ final class WorkerWatch {
             verdict = state.measured(pid, memory: exact, now: now)
         }
         switch verdict {
-        case .fine(let rests): if rests, !worker.rests() { state.stirred(pid, now: now) }
+        case .fine(let isIdle): if isIdle, !worker.markIdle() { state.markActive(pid, now: now) }
         case .measure: break
         case .kill(let end):
             worker.kill(end)

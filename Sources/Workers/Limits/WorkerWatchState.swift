@@ -23,8 +23,8 @@ struct WorkerWatchState {
     }
 
     enum Verdict: Equatable {
-        /// - Parameter rests: whether it isn't looked at closely any more; ``stirred(_:now:)`` changes that.
-        case fine(rests: Bool)
+        /// - Parameter isIdle: whether it isn't looked at closely any more; ``markActive(_:now:)`` changes that.
+        case fine(isIdle: Bool)
         /// The sum may count memory twice that processes share: tell ``measured(_:memory:now:)`` what it really is.
         case measure
         case kill(WorkerEnd)
@@ -36,29 +36,29 @@ struct WorkerWatchState {
         /// Since when it has had nothing to do and hasn't grown; nil while it is at work.
         var calmSince: NIODeadline?
         var memory = 0
-        var isResting = false
+        var isIdle = false
         /// Whether it was measured beyond its limit at the last look.
         var wasOver = false
     }
 
     static let closeInterval = TimeAmount.milliseconds(50)
     /// Twice of it and a kill is what a worker that begins to grow in the background may have.
-    static let restInterval = TimeAmount.milliseconds(100)
+    static let idleInterval = TimeAmount.milliseconds(100)
     /// A process that is just being started shares all of its parent's memory for a moment.
     static let againInterval = TimeAmount.milliseconds(10)
     /// How long a worker is still looked at closely after its work.
     private static let calmTime = TimeAmount.seconds(1)
     /// By so much memory may change while it counts as unchanged.
-    private static let stirring = 1 << 20
+    private static let growth = 1 << 20
     /// Looks that are due so soon are taken along: each wakes a thread.
     private static let slack = TimeAmount.milliseconds(5)
 
     private var watched: [ID: Watched] = [:]
 
     /// Whether no worker is looked at closely.
-    var allRest: Bool { watched.values.allSatisfy(\.isResting) }
+    var areAllIdle: Bool { watched.values.allSatisfy(\.isIdle) }
 
-    func isResting(_ id: ID) -> Bool { watched[id]?.isResting ?? false }
+    func isIdle(_ id: ID) -> Bool { watched[id]?.isIdle ?? false }
 
     /// When the next worker is to be looked at; nil where there is none.
     var nextLook: NIODeadline? { watched.values.map(\.lookAt).min() }
@@ -70,10 +70,10 @@ struct WorkerWatchState {
     mutating func ended(_ id: ID) { watched[id] = nil }
 
     /// The worker got something to do after it had rested.
-    mutating func stirred(_ id: ID, now: NIODeadline) {
+    mutating func markActive(_ id: ID, now: NIODeadline) {
         guard var worker = watched[id] else { return }
         worker.calmSince = nil
-        worker.isResting = false
+        worker.isIdle = false
         worker.lookAt = min(worker.lookAt, now + Self.closeInterval)
         watched[id] = worker
     }
@@ -83,7 +83,7 @@ struct WorkerWatchState {
     }
 
     mutating func saw(_ id: ID, _ sight: Sight, now: NIODeadline) -> Verdict {
-        guard var worker = watched[id] else { return .fine(rests: true) }
+        guard var worker = watched[id] else { return .fine(isIdle: true) }
         defer { watched[id] = worker }
         let limits = worker.limits
         worker.lookAt = now + Self.closeInterval
@@ -94,33 +94,33 @@ struct WorkerWatchState {
             return sight.processes > 1 ? .measure : .kill(.memory(used: sight.memory, limit: limits.memory))
         }
         worker.wasOver = false
-        let grew = abs(sight.memory - worker.memory) > Self.stirring
+        let grew = abs(sight.memory - worker.memory) > Self.growth
         worker.memory = sight.memory
-        worker.isResting = false
+        worker.isIdle = false
         if sight.isBusy || grew {
             worker.calmSince = nil
-            return .fine(rests: false)
+            return .fine(isIdle: false)
         }
         let calmSince = worker.calmSince ?? now
         worker.calmSince = calmSince
-        guard now - calmSince >= Self.calmTime else { return .fine(rests: false) }
-        worker.isResting = true
-        worker.lookAt = now + Self.restInterval
-        return .fine(rests: true)
+        guard now - calmSince >= Self.calmTime else { return .fine(isIdle: false) }
+        worker.isIdle = true
+        worker.lookAt = now + Self.idleInterval
+        return .fine(isIdle: true)
     }
 
     /// - Parameter memory: bytes, none counted twice.
     mutating func measured(_ id: ID, memory: Int, now: NIODeadline) -> Verdict {
-        guard var worker = watched[id] else { return .fine(rests: true) }
+        guard var worker = watched[id] else { return .fine(isIdle: true) }
         defer { watched[id] = worker }
         guard memory > worker.limits.memory else {
             worker.wasOver = false
-            return .fine(rests: false)
+            return .fine(isIdle: false)
         }
         guard worker.wasOver else {
             worker.wasOver = true
             worker.lookAt = now + Self.againInterval
-            return .fine(rests: false)
+            return .fine(isIdle: false)
         }
         return .kill(.memory(used: memory, limit: worker.limits.memory))
     }

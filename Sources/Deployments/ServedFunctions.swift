@@ -26,7 +26,7 @@ package struct ServedFunctions: Sendable {
             EventService.Function(
                 manifest: function.manifest, gate: function.gate,
                 launcher: function.manifest.trigger.isForEvents
-                    ? InvocationLauncher(function.manifest, pool: function.pool, gate: function.gate, loops: loops)
+                    ? InvocationLauncher(function, loops: loops)
                     : nil)
         }
     }

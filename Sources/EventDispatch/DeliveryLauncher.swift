@@ -7,31 +7,33 @@ package protocol DeliveryLauncher: Sendable {
     func launch(_ starts: [DeliveryStart])
 }
 
-/// One try at a delivery.
+/// One attempt at a delivery.
 package struct DeliveryStart: Sendable {
     package var stored: StoredDelivery
     package var lease: DeliveryLease
     /// Called when the handler starts.
     package var onStart: @Sendable () -> Void
-    /// Called when it has failed though its handler may still run: nothing that is committed from then on counts.
+    /// Called when the handler has failed though it may still run: its later commits don't count.
     package var onFailure: @Sendable () -> Void
     /// Called once, when no process runs the handler any more.
-    package var onEnd: @Sendable (TryEnd) -> Void
+    package var onEnd: @Sendable (AttemptEnd) -> Void
 }
 
-/// How a try at a delivery ended.
-package enum TryEnd: Equatable, Sendable {
+/// How an attempt at a delivery ended.
+package enum AttemptEnd: Equatable, Sendable {
     case succeeded
     /// The handler's own commit has ended the delivery.
     case completed
-    /// The handler failed, or its process ended while it was at nothing else.
+    /// The handler failed, or its process ended while it ran nothing else.
     case failed(DeliveryFailure)
-    /// The process ended, in these words, while it was at several invocations: any of them may be why.
+    /// The process ended, for this reason, while it ran several invocations: any of them may have caused it.
     case lostInCompany(String)
     /// No process was there for the handler.
     case notStarted(String)
-    /// The event can't be read, at no try.
+    /// The function is paused or its budget is used up.
+    case refused
+    /// The event can't be decoded, in any attempt.
     case unreadable(String)
-    /// It says nothing of the handler, since the host stops: the delivery is as if it hadn't been tried.
+    /// The host stops, which says nothing of the handler: the delivery is as if it hadn't been attempted.
     case givenBack
 }

@@ -158,10 +158,6 @@ final class DeliveryQueue: Sendable {
     /// - Returns: nil where it may not be worked on.
     private func start(_ stored: StoredDelivery, _ lease: DeliveryLease?) -> DeliveryStart? {
         guard let lease else { return nil }
-        guard gate.admit() == nil else {
-            parts.store.release(lease)
-            return nil
-        }
         let began = parts.now()
         return DeliveryStart(
             stored: stored, lease: lease, onStart: { [self] in started(stored.delivery) },
@@ -204,7 +200,7 @@ final class DeliveryQueue: Sendable {
 
     // MARK: After a try
 
-    private func conclude(_ delivery: Delivery, _ lease: DeliveryLease, began: Timestamp, _ end: TryEnd) {
+    private func conclude(_ delivery: Delivery, _ lease: DeliveryLease, began: Timestamp, _ end: AttemptEnd) {
         let event = delivery.id.event
         switch end {
         case .succeeded: write(.succeeded, lease, delivery, began: began)
@@ -218,6 +214,10 @@ final class DeliveryQueue: Sendable {
             write(outcome, lease, delivery, began: began)
         case .unreadable(let reason):
             write(.dead(DeliveryFailure(reason, status: 500, wasExecuted: false)), lease, delivery, began: began)
+        case .refused:
+            parts.store.release(lease)
+            settle()
+            perform { $0.machine.returned(event, now: $1) }
         case .givenBack:
             parts.store.release(lease)
             perform { $0.machine.returned(event, now: $1) }
@@ -229,7 +229,6 @@ final class DeliveryQueue: Sendable {
             perform { $0.machine.lostInCompany(event, now: $1) }
         case .notStarted(let reason):
             parts.store.release(lease)
-            gate.giveBack()
             logger.warning(
                 "a handler can't be started; its event waits",
                 metadata: ["event.id": "\(event)", "reason": "\(reason)"])

@@ -1,6 +1,6 @@
 import DocumentModel
 import DocumentStore
-package import FunctionManifest
+import FunctionManifest
 import WorkerProtocol
 package import Workers
 import NIOCore
@@ -8,19 +8,15 @@ import Synchronization
 
 /// Runs handlers for deliveries in the function's workers, as invocations on the gateway's loops.
 package final class InvocationLauncher: DeliveryLauncher {
-    private let pool: WorkerPool
-    private let gate: FunctionGate
+    private let function: ServedFunction
     private let loops: [InvocationLoop]
-    private let timeout: Int
     private let isQueue: Bool
     private let lastLoop = Atomic(0)
 
-    package init(_ manifest: FunctionManifest, pool: WorkerPool, gate: FunctionGate, loops: [InvocationLoop]) {
-        self.pool = pool
-        self.gate = gate
+    package init(_ function: ServedFunction, loops: [InvocationLoop]) {
+        self.function = function
         self.loops = loops
-        timeout = manifest.timeoutSeconds
-        isQueue = if case .task = manifest.trigger { true } else { false }
+        isQueue = if case .task = function.manifest.trigger { true } else { false }
     }
 
     package func launch(_ starts: [DeliveryStart]) {
@@ -35,7 +31,7 @@ package final class InvocationLauncher: DeliveryLauncher {
     private func begin(_ start: DeliveryStart, on loop: InvocationLoop) {
         let stored = start.stored
         let chain: [String]
-        var timeout = timeout
+        var timeout = function.manifest.timeoutSeconds
         do {
             if isQueue {
                 let event = try Event(decoding: stored.event)
@@ -49,20 +45,24 @@ package final class InvocationLauncher: DeliveryLauncher {
         } catch {
             return start.onEnd(.unreadable("the event can't be read: \(error)"))
         }
+        let delivery = InvocationDelivery(lease: start.lease, chain: chain + [function.manifest.name])
+        let run = DeliveryRun(start, delivery: delivery, timeout: timeout, services: function.pool.services)
+        do throws(AdmissionRefusal) {
+            _ = try function.admit(for: run, on: loop) {
+                InvocationRequest(body: stored.attempt, timeoutSeconds: timeout, delivery: delivery)
+            }
+        } catch {
+            start.onEnd(.refused)
+        }
+    }
+}
+
+extension StoredDelivery {
+    /// What the handler is sent: the event's bytes as they are stored, behind what is known of earlier attempts.
+    fileprivate var attempt: ByteBuffer {
         let attempt = DeliveryAttempt(
-            event: stored.event, retryCount: stored.delivery.tries, executionCount: stored.delivery.executions,
-            previousResponse: stored.delivery.lastStatus, retryReason: stored.delivery.lastError)
-        let delivery = InvocationDelivery(lease: start.lease, chain: chain + [pool.name])
-        let run = DeliveryRun(
-            start, delivery: delivery, timeout: timeout, gate: gate, services: pool.services,
-            eventLoop: loop.eventLoop)
-        let invocation = Invocation(
-            id: loop.nextID(), pool: pool, head: InvocationHead(executionID: ExecutionID.next(), timeLeft: 0),
-            body: ByteBuffer(bytes: attempt.encoded), deadline: loop.eventLoop.now + .seconds(Int64(timeout)),
-            completionKey: nil,
-            client: run)
-        invocation.delivery = delivery
-        invocation.observer = run
-        loop.submit(invocation)
+            event: event, retryCount: delivery.tries, executionCount: delivery.executions,
+            previousResponse: delivery.lastStatus, retryReason: delivery.lastError)
+        return ByteBuffer(bytes: attempt.encoded)
     }
 }

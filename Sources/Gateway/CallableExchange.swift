@@ -62,7 +62,7 @@ final class CallableExchange: Exchange, InvocationClient {
     func clientLeft() {
         hasLeft = true
         stream?.stop()
-        if let invocation { loop.invocations.clientLeft(invocation) }
+        invocation?.clientLeft()
     }
 
     // MARK: Admission
@@ -110,26 +110,21 @@ final class CallableExchange: Exchange, InvocationClient {
         _ data: ByteBuffer, _ auth: InvocationHead.VerifiedIdentity?, _ app: InvocationHead.VerifiedIdentity?,
         isConsumed: Bool
     ) {
-        if let limiter = function.limiter,
-            let refusal = limiter.refuse(user: auth?.id, address: request.address, now: loop.eventLoop.now)
-        {
-            return fail(.rateLimited(refusal, function.manifest.name), retryAfter: refusal.retryAfter)
+        do throws(AdmissionRefusal) {
+            let invocation = try function.admit(
+                user: auth, address: request.address, for: self, on: loop.invocations
+            ) {
+                var head = InvocationHead(
+                    executionID: "", timeLeft: 0, app: app, streams: stream != nil,
+                    headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
+                head.appTokenConsumed = isConsumed
+                stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
+                return InvocationRequest(head: head, body: data, completionKey: completionKey(data, uid: auth?.id))
+            }
+            self.invocation = invocation
+        } catch {
+            fail(error.failure, retryAfter: error.retryAfterSeconds)
         }
-        if let refusal = function.gate.admit() { return fail(.refused(refusal, function.manifest.name)) }
-        let executionID = ExecutionID.next()
-        var head = InvocationHead(
-            executionID: executionID, timeLeft: 0, auth: auth, app: app, streams: stream != nil,
-            headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
-        head.appTokenConsumed = isConsumed
-        let invocation = Invocation(
-            id: loop.invocations.nextID(), pool: function.pool, head: head, body: data,
-            deadline: loop.eventLoop.now + .seconds(Int64(function.manifest.timeoutSeconds)),
-            completionKey: completionKey(data, uid: auth?.id), client: self)
-        invocation.address = request.address
-        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate, on: loop.eventLoop) }
-        self.invocation = invocation
-        stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
-        loop.invocations.submit(invocation)
     }
 
     /// A transactional function's answer is kept under the key, for this caller and this data.
@@ -150,9 +145,10 @@ final class CallableExchange: Exchange, InvocationClient {
         stream.send("message", chunk, taken: taken)
     }
 
-    func invocationEnded(_ outcome: InvocationOutcome) {
+    func invocationAnswered(_ outcome: InvocationOutcome) {
         switch outcome {
-        case .failure(let failure): fail(failure)
+        case .failure(let failure), .notStarted(let failure): fail(failure)
+        case .lost: fail(.internal)
         case .result(let result):
             if let stream { return stream.end("result", result) }
             var body = ByteBuffer()

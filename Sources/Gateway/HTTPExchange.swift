@@ -41,34 +41,28 @@ final class HTTPExchange: Exchange, InvocationClient {
 
     func clientLeft() {
         hasLeft = true
-        if let invocation { loop.invocations.clientLeft(invocation) }
+        invocation?.clientLeft()
     }
 
     private func submit(_ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
-        if case .unavailable = tokens.idToken { return invocationEnded(.failure(.keysUnavailable)) }
-        let function = request.match.function
-        var head = InvocationHead(executionID: ExecutionID.next(), timeLeft: 0)
-        // The header may be used for anything here: a token that is none of ours is not this function's caller.
-        if case .valid(let identity, _) = tokens.idToken { head.auth = identity } else { head.auth = session() }
-        if let limiter = function.limiter,
-            let refusal = limiter.refuse(user: head.auth?.id, address: request.address, now: loop.eventLoop.now)
-        {
-            return fail(.rateLimited(refusal, function.manifest.name), retryAfter: refusal.retryAfter)
+        if case .unavailable = tokens.idToken { return fail(.keysUnavailable) }
+        // The header may be used for anything here: a token that isn't ours names no user of this function.
+        let user = if case .valid(let identity, _) = tokens.idToken { identity } else { session() }
+        do throws(AdmissionRefusal) {
+            let invocation = try request.match.function.admit(
+                user: user, address: request.address, for: self, on: loop.invocations
+            ) {
+                var head = InvocationHead(
+                    executionID: "", timeLeft: 0, method: request.head.method.rawValue, target: request.match.target,
+                    headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
+                if case .valid(let identity, _) = tokens.appCheck { head.app = identity }
+                return InvocationRequest(head: head, body: request.body)
+            }
+            self.invocation = invocation
+        } catch {
+            fail(error.failure, retryAfter: error.retryAfterSeconds)
         }
-        if let refusal = function.gate.admit() { return fail(.refused(refusal, function.manifest.name)) }
-        if case .valid(let identity, _) = tokens.appCheck { head.app = identity }
-        head.method = request.head.method.rawValue
-        head.target = request.match.target
-        head.headers = HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) })
-        let invocation = Invocation(
-            id: loop.invocations.nextID(), pool: function.pool, head: head, body: request.body,
-            deadline: loop.eventLoop.now + .seconds(Int64(function.manifest.timeoutSeconds)), completionKey: nil,
-            client: self)
-        invocation.address = request.address
-        if function.gate.hasBudget { invocation.observer = MeteredRun(function.gate, on: loop.eventLoop) }
-        self.invocation = invocation
-        loop.invocations.submit(invocation)
     }
 
     /// Who the cookie `__session` speaks of, which browsers send where they have no header to set.
@@ -98,18 +92,16 @@ final class HTTPExchange: Exchange, InvocationClient {
         connection.sendChunk(chunk, taken: taken)
     }
 
-    func invocationEnded(_ outcome: InvocationOutcome) {
+    func invocationAnswered(_ outcome: InvocationOutcome) {
         switch outcome {
         case .result(let body) where isStreaming:
             connection.sendEnd(body)
         case .result(let body):
             let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
             connection.send(.init(statusCode: Int(head.status)), answerHeaders(head), body: body)
-        case .failure where isStreaming:
-            // Its status is with the client already; a cut-off body is the only sign left.
-            connection.breakOff()
-        case .failure(let failure):
-            fail(failure)
+        case .failure, .notStarted, .lost:
+            // With its status sent, a cut-off body is the only sign left.
+            if isStreaming { connection.breakOff() } else { fail(outcome.failure ?? .internal) }
         }
     }
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import WorkerProtocol
+import Workers
 import NIOCore
 import NIOHTTP1
 

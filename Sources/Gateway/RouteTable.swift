@@ -1,21 +1,5 @@
-package import FunctionManifest
+import FunctionManifest
 package import Workers
-
-/// A function as the gateway serves it: what the manifest says of it, and its workers.
-package final class ServedFunction: Sendable {
-    package let manifest: FunctionManifest
-    package let pool: WorkerPool
-    package let gate: FunctionGate
-    /// Nil where its callers may call as often as they like.
-    package let limiter: RateLimiter?
-
-    package init(manifest: FunctionManifest, pool: WorkerPool, gate: FunctionGate, limiter: RateLimiter?) {
-        self.manifest = manifest
-        self.pool = pool
-        self.gate = gate
-        self.limiter = limiter
-    }
-}
 
 /// Which URL is which function's.
 ///

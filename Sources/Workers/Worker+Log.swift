@@ -52,7 +52,7 @@ extension Worker {
     /// A logged text without secrets, as long as it may be.
     private func shown(_ text: String) -> String {
         let text = LogLine.cut(text)
-        let filter = pool.launch.secretFilter
+        let filter = launch.secretFilter
         return LogLine.beginning(ofCut: text).map { filter.filtered(beginning: $0) + "…" } ?? filter.filtered(text)
     }
 }

@@ -21,11 +21,6 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     /// When an invocation of the link ended last.
     private(set) var lastEnd = NIODeadline.uptimeNanoseconds(0)
 
-    /// Operations that one invocation may have under way.
-    private static let maxPendingOperations = 1000
-    /// Bytes of a stream that its client hasn't taken, a part without any counted as one: the runtime doesn't count those.
-    private static let maxUnread = Frame.initialCredit + 65_536
-
     init(loop: InvocationLoop, worker: Worker) {
         self.loop = loop
         self.worker = worker
@@ -33,35 +28,33 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: To the worker
 
-    func invoke(_ invocation: Invocation) {
-        let timeLeft = max(0, (invocation.deadline - loop.eventLoop.now).nanoseconds / 1_000_000)
-        var head = invocation.head
-        head.timeLeft = UInt32(clamping: timeLeft)
-        send(.invoke, invocation.id) { buffer in
+    func invoke(_ id: UInt64, _ head: InvocationHead, _ body: ByteBuffer) {
+        send(.invoke, id) { buffer in
             head.write(to: &buffer)
-            buffer.writeImmutableBuffer(invocation.body)
+            buffer.writeImmutableBuffer(body)
         }
-        invocation.body = ByteBuffer()
     }
 
-    func cancel(_ invocation: Invocation, reason: CancellationReason) {
-        send(.cancel, invocation.id) { $0.writeInteger(reason.rawValue) }
+    func cancel(_ id: UInt64, _ reason: CancellationReason) {
+        send(.cancel, id) { $0.writeInteger(reason.rawValue) }
     }
 
-    /// Asks for what hasn't begun, so that it can run elsewhere.
-    func recall(_ invocation: Invocation) {
-        invocation.recallAt = .distantFuture
-        send(.recall, invocation.id) { _ in }
-    }
+    /// Asks for an invocation whose handler hasn't begun, so that it can run elsewhere.
+    func recall(_ id: UInt64) { send(.recall, id) { _ in } }
 
-    /// The latest first: each that comes back is put before the others.
+    /// The latest first: each that is given back is queued before the others.
     func recallAll() {
         guard channel != nil else { return }
-        let own = loop.invocations.values.filter { $0.link === self }
-        for invocation in own.sorted(by: { $0.id > $1.id }) { recall(invocation) }
+        for invocation in loop.carried(by: self) { invocation.recall() }
     }
 
-    func send(_ kind: Frame.Kind, _ invocation: UInt64, _ body: (inout ByteBuffer) -> Void) {
+    /// Lets the handler send more of a streamed answer.
+    func credit(_ id: UInt64, _ bytes: Int) {
+        guard channel != nil, bytes > 0 else { return }
+        send(.credit, id) { $0.writeInteger(UInt32(clamping: bytes)) }
+    }
+
+    private func send(_ kind: Frame.Kind, _ invocation: UInt64, _ body: (inout ByteBuffer) -> Void) {
         if pending.readableBytes == 0 { loop.flushSoon(self) }
         pending.writeFrame(kind, invocation: invocation, body)
     }
@@ -97,16 +90,16 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     package func channelInactive(context: ChannelHandlerContext) {
         worker.broke()
         channel = nil
-        for invocation in Array(loop.invocations.values) where invocation.link === self {
+        for invocation in loop.carried(by: self) {
             if invocation.isWanted {
                 worker.logger.error(
                     "the worker ended before its handler did",
                     metadata: [
-                        "execution.id": "\(invocation.head.executionID)",
+                        "execution.id": "\(invocation.executionID)",
                         "worker.end": "\(worker.reason?.description ?? "by itself")",
                     ])
             }
-            loop.lost(invocation, by: worker)
+            invocation.linkClosed(by: worker)
         }
         worker.linkClosed()
     }
@@ -123,51 +116,38 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
             }
             guard !isReady else { throw ProtocolViolation("it was ready twice") }
             isReady = true
-            send(.params, 0) { worker.pool.launch.params.write(to: &$0) }
+            send(.params, 0) { worker.launch.params.write(to: &$0) }
             worker.linkBecameReady()
         case .log:
             // First, so that a flood isn't even decoded.
             guard worker.mayWriteLine() else { return }
             let line = try LogLine(from: &payload)
-            worker.log(line, execution: loop.invocations[frame.invocation]?.head.executionID)
+            worker.log(line, execution: loop[frame.invocation]?.executionID)
         case .result:
             if let invocation = try invocation(frame) { end(invocation, bounded(payload, of: invocation)) }
         case .recalled:
-            guard let invocation = try invocation(frame) else { return }
-            guard invocation.recallAt == .distantFuture else {
-                throw ProtocolViolation("it gave back an invocation that it wasn't asked for")
-            }
-            loop.recalled(invocation, body: payload, by: worker)
+            try invocation(frame)?.received(backWith: payload, from: worker)
         case .failure:
             var failure = try InvocationFailure(from: &payload)
             // Of an event it is kept and logged.
-            let filter = worker.pool.launch.secretFilter
+            let filter = worker.launch.secretFilter
             failure.message = filter.filtered(failure.message)
             failure.details = failure.details.map { filter.filtered($0) }
             if let invocation = try invocation(frame) { end(invocation, .failure(failure)) }
         case .chunk:
-            guard let invocation = try invocation(frame) else { return }
-            let size = payload.readableBytes
-            guard size <= Frame.maxChunk, invocation.unreadBytes < Self.maxUnread else {
-                throw ProtocolViolation("it sent more of a stream than its client has taken")
-            }
-            guard invocation.isWanted, let client = invocation.client else { return credit(invocation.id, size) }
-            invocation.unreadBytes += max(size, 1)
-            client.invocationSent(chunk: payload) { [weak invocation] in
-                guard let invocation else { return }
-                invocation.unreadBytes -= max(size, 1)
-                self.credit(invocation.id, size)
-            }
+            try invocation(frame)?.received(chunk: payload, from: self)
         case .httpHead:
             let head = try HTTPAnswerHead(from: &payload)
             guard (200...599).contains(head.status) else {
                 throw ProtocolViolation("\(head.status) is no status that an answer can have")
             }
-            if let invocation = try invocation(frame), invocation.isWanted { invocation.client?.invocationSent(head) }
+            try invocation(frame)?.received(head)
         case .documentRequest:
             guard let invocation = try invocation(frame) else { return }
             let number = try payload.read(UInt32.self)
-            try perform(Array(payload.readableBytesView), number: number, for: invocation)
+            invocation.perform(try request(payload)) { [self, id = invocation.id] in
+                respond($0, number: number, to: id)
+            }
         case .invoke, .cancel, .documentResponse, .credit, .params, .recall:
             throw ProtocolViolation("a frame \(frame.kind) comes from the host only")
         }
@@ -176,7 +156,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     /// The invocation a frame speaks of: one that this worker was given. Nil where it has ended meanwhile.
     private func invocation(_ frame: Frame) throws(ProtocolViolation) -> Invocation? {
         guard isReady else { throw ProtocolViolation("it spoke of an invocation before it was ready") }
-        guard let invocation = loop.invocations[frame.invocation] else { return nil }
+        guard let invocation = loop[frame.invocation] else { return nil }
         guard invocation.link === self else {
             throw ProtocolViolation("it spoke of invocation \(frame.invocation), which isn't its own")
         }
@@ -190,7 +170,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         worker.logger.error(
             "an answer is larger than it may be",
             metadata: [
-                "execution.id": "\(invocation.head.executionID)", "response.bytes": "\(answer.readableBytes)",
+                "execution.id": "\(invocation.executionID)", "response.bytes": "\(answer.readableBytes)",
                 "limits.responseBody": "\(limit)",
             ])
         return .failure(.internal)
@@ -198,104 +178,23 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     private func end(_ invocation: Invocation, _ outcome: InvocationOutcome) {
         lastEnd = loop.eventLoop.now
-        let wasAbandoned = if case .abandoned = invocation.state { true } else { false }
-        loop.finish(invocation, outcome)
-        worker.pool.ended(in: worker.id, wasAbandoned: wasAbandoned, on: loop)
+        invocation.end(outcome)
     }
 
-    private func credit(_ invocation: UInt64, _ bytes: Int) {
-        guard channel != nil, bytes > 0 else { return }
-        send(.credit, invocation) { $0.writeInteger(UInt32(clamping: bytes)) }
-    }
-}
-
-// MARK: Documents
-
-extension WorkerLink {
-    private func perform(_ bytes: [UInt8], number: UInt32, for invocation: Invocation) throws(ProtocolViolation) {
-        let request: DocumentRequest
+    private func request(_ payload: ByteBuffer) throws(ProtocolViolation) -> DocumentRequest {
         do {
-            request = try DocumentRequest(decoding: bytes)
+            return try DocumentRequest(decoding: Array(payload.readableBytesView))
         } catch {
             throw ProtocolViolation("a document operation is malformed: \(error)")
         }
-        let id = invocation.id
-        guard invocation.isWanted else {
-            let response = DocumentResponse.failed(DocumentError(.cancelled, "the invocation is over"))
-            return respond(response.encoded, number: number, to: id)
-        }
-        guard invocation.pendingOperations < Self.maxPendingOperations else {
-            let error = DocumentError(
-                .resourceExhausted,
-                "an invocation may have \(Self.maxPendingOperations) document operations under way, the limit")
-            return respond(DocumentResponse.failed(error).encoded, number: number, to: id)
-        }
-        invocation.pendingOperations += 1
-        if request.isBegin { invocation.openTransactions += 1 }
-        let delivery = invocation.delivery
-        let boundDelivery = delivery.map { NIOLoopBound($0, eventLoop: loop.eventLoop) }
-        let context = OperationContext(
-            owner: id, completion: invocation.completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
-        let services = worker.pool.services
-        services.documents.perform(request, in: context) { [self] response in
-            let isKeyReused = request.isBegin && response.isInvalidArgument
-            let endsTransaction = request.endsTransaction(with: response)
-            let endsDelivery = request.completes(with: response)
-            // Encoded on the store's thread: the loop has connections to serve.
-            let bytes = response.encoded
-            loop.eventLoop.execute {
-                self.respond(bytes, number: number, to: id)
-                // Its process may have been lost meanwhile; what it has done counts.
-                if endsDelivery { boundDelivery?.value.isDone = true }
-                guard let invocation = self.loop.invocations[id] else {
-                    // It ended while its transaction was being begun.
-                    if request.isBegin { services.documents.release(owner: id) }
-                    return
-                }
-                invocation.pendingOperations -= 1
-                if endsTransaction { invocation.openTransactions -= 1 }
-                // A beginning has no other argument: the key was used with other data, which is the caller's mistake.
-                if isKeyReused, case .failed(let error) = response, invocation.isWanted {
-                    invocation.client?.invocationEnded(
-                        .failure(InvocationFailure(code: error.code, message: error.message)))
-                    self.loop.clientLeft(invocation)
-                }
-            }
-        }
     }
 
+    /// Call on the loop.
     private func respond(_ bytes: [UInt8], number: UInt32, to invocation: UInt64) {
         guard channel != nil else { return }
         send(.documentResponse, invocation) {
             $0.writeInteger(number)
             $0.writeBytes(bytes)
         }
-    }
-}
-
-extension DocumentRequest {
-    fileprivate var isBegin: Bool { if case .begin = self { true } else { false } }
-
-    /// Whether a transaction is over with this answer. One that was refused may be tried again, and is not.
-    fileprivate func endsTransaction(with response: DocumentResponse) -> Bool {
-        switch (self, response) {
-        case (.begin, .completed), (.commit(_, transaction: .some, _, _), .committed),
-            (.commit(_, transaction: .some, _, _), .completed), (.rollback, .rolledBack), (.rollback, .completed):
-            true
-        default: false
-        }
-    }
-}
-
-extension DocumentRequest {
-    /// Whether the handler's work is done with this answer: it was committed as a whole.
-    fileprivate func completes(with response: DocumentResponse) -> Bool {
-        if case (.commit(_, _, .some, _), .committed) = (self, response) { true } else { false }
-    }
-}
-
-extension DocumentResponse {
-    fileprivate var isInvalidArgument: Bool {
-        if case .failed(let error) = self { error.code == .invalidArgument } else { false }
     }
 }

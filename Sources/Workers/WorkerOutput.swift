@@ -54,7 +54,7 @@ final class WorkerOutput: ChannelInboundHandler {
         var metadata: Logger.Metadata = [:]
         if let execution = worker.soleExecution { metadata["execution.id"] = "\(execution)" }
         if isTruncated { metadata["output.truncated"] = "true" }
-        let filter = worker.pool.launch.secretFilter
+        let filter = worker.launch.secretFilter
         let text =
             isTruncated || isBeginning
             ? filter.filtered(beginning: line) : filter.filtered(String(decoding: line, as: UTF8.self))

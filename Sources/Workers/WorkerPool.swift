@@ -38,13 +38,17 @@ package final class WorkerPool: Sendable {
     /// Starts what shall be kept warm.
     package func begin() { perform(on: nil) { $0.began(now: $1) } }
 
+    // MARK: From invocations
+
+    /// Runs the invocation at once, queues it, or refuses it.
     func submit(_ invocation: Invocation, on loop: InvocationLoop) {
-        let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
+        let ticket = self.ticket(of: invocation, on: loop)
         perform(on: loop) { $0.arrived(ticket, of: invocation.caller, now: $1) }
     }
 
+    /// A queued invocation isn't wanted any more.
     func withdraw(_ invocation: Invocation, on loop: InvocationLoop) {
-        let ticket = WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
+        let ticket = self.ticket(of: invocation, on: loop)
         let caller = invocation.caller
         state.withLock { _ = $0.machine.withdrew(ticket, of: caller) }
     }
@@ -58,13 +62,19 @@ package final class WorkerPool: Sendable {
     }
 
     /// A worker gave an invocation back.
-    /// - Parameter ticket: nil where nobody waits for it any more.
+    /// - Parameter invocation: nil if its client doesn't wait any more.
     func recalled(
-        _ ticket: WorkerPoolState.Ticket?, from worker: WorkerPoolState.WorkerID, wasAbandoned: Bool,
-        on loop: InvocationLoop
+        _ invocation: Invocation?, from worker: WorkerPoolState.WorkerID, wasAbandoned: Bool, on loop: InvocationLoop
     ) {
+        let ticket = invocation.map { self.ticket(of: $0, on: loop) }
         perform(on: loop) { $0.recalled(ticket, from: worker, wasAbandoned: wasAbandoned, now: $1) }
     }
+
+    private func ticket(of invocation: Invocation, on loop: InvocationLoop) -> WorkerPoolState.Ticket {
+        WorkerPoolState.Ticket(invocation: invocation.id, loop: loop.index)
+    }
+
+    // MARK: From workers
 
     func workerBecameReady(_ worker: Worker) {
         perform(on: nil) { $0.workerBecameReady(worker.id, now: $1) }
@@ -171,12 +181,12 @@ package final class WorkerPool: Sendable {
                 if let worker = step.worker { processes.start(worker) }
             case .dispatch(let ticket, _):
                 guard let worker = step.worker else { continue }
-                at(ticket, from: loop) { $0.dispatch(ticket.invocation, to: worker) }
+                at(ticket, from: loop) { $0.start(ticket.invocation, in: worker) }
             case .refuse(let ticket):
                 let failure = services.isStopping ? InvocationFailure.stopping : .queueFull
-                at(ticket, from: loop) { $0.fail(ticket.invocation, failure) }
+                at(ticket, from: loop) { $0.refuse(ticket.invocation, failure) }
             case .fail(let ticket):
-                at(ticket, from: loop) { $0.fail(ticket.invocation, .internal) }
+                at(ticket, from: loop) { $0.refuse(ticket.invocation, .internal) }
             case .end:
                 step.worker?.end(services.isStopping ? .shutdown : isDraining ? .release : .idle)
             case .kill:

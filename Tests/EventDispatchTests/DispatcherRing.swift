@@ -41,11 +41,12 @@ final class DispatcherRing: Sendable {
         var launchers: [String: ScriptedLauncher] = [:]
         var gates: [String: FunctionGate] = [:]
         for function in functions {
-            gates[function.name] = FunctionGate(
+            let gate = FunctionGate(
                 function.name, budget: budgets[function.name], record: records.budgets[function.name],
                 now: clock.timestamp,
                 logger: .silent)
-            if function.trigger.isForEvents { launchers[function.name] = ScriptedLauncher() }
+            gates[function.name] = gate
+            if function.trigger.isForEvents { launchers[function.name] = ScriptedLauncher(gate) }
         }
         (self.launchers, self.gates) = (launchers, gates)
         service = try EventService(

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 @testable import EventDispatch
+import Workers
 import Synchronization
 
 /// Handlers that start and end when the test says so.
@@ -13,10 +14,18 @@ final class ScriptedLauncher: DeliveryLauncher {
         var count = 0
     }
 
+    private let gate: FunctionGate
     private let state = Mutex(State())
 
+    init(_ gate: FunctionGate) { self.gate = gate }
+
+    /// Admits each as ``ServedFunction/admit(user:address:for:on:_:)`` does.
     func launch(_ starts: [DeliveryStart]) {
         for start in starts {
+            guard gate.admit() == nil else {
+                start.onEnd(.refused)
+                continue
+            }
             start.onStart()
             let waiter: CheckedContinuation<DeliveryStart, Never>? = state.withLock { state in
                 state.count += 1
@@ -43,8 +52,9 @@ final class ScriptedLauncher: DeliveryLauncher {
     }
 
     /// Ends a handler that runs.
-    func end(_ start: DeliveryStart, _ end: TryEnd = .succeeded) {
+    func end(_ start: DeliveryStart, _ end: AttemptEnd = .succeeded) {
         state.withLock { $0.running -= 1 }
+        if case .notStarted = end { gate.giveBack() }
         start.onEnd(end)
     }
 

@@ -76,7 +76,7 @@ final class WorkerWatch {
     private func look(at worker: Worker, _ pid: Int32, now: NIODeadline) {
         let processes = [pid] + kin.children(of: pid)
         let memory = processes.reduce(0) { $0 + (ProcessFigures.memory($1) ?? 0) }
-        metrics.uses(worker.pool.name, pid: pid, memory: memory)
+        metrics.uses(worker.function, pid: pid, memory: memory)
         if !state.isIdle(pid), let files = ProcessFigures.openFiles(pid) { worker.hasOpen(files) }
         let sight = WorkerWatchState.Sight(memory: memory, processes: processes.count, isBusy: worker.isBusy)
         var verdict = state.saw(pid, sight, now: now)

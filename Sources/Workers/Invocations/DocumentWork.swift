@@ -1,0 +1,64 @@
+import DocumentModel
+
+/// What an invocation has under way at the documents, as a pure state machine.
+struct DocumentWork: Equatable {
+    /// Operations that one invocation may have under way.
+    static let maxPending = 1000
+
+    /// Operations without an answer.
+    private var pending = 0
+    /// Transactions that were begun and not ended.
+    private var transactions = 0
+
+    /// - Returns: false if too many operations are under way.
+    mutating func begin() -> Bool {
+        guard pending < Self.maxPending else { return false }
+        pending += 1
+        return true
+    }
+
+    mutating func end(_ result: Result) {
+        pending -= 1
+        switch result.transactions {
+        case .began: transactions += 1
+        case .ended: transactions = max(transactions - 1, 0)
+        case .unchanged: break
+        }
+    }
+
+    /// The handler is over, or nobody waits for it any more.
+    /// - Returns: whether anything is under way that has to be rolled back.
+    mutating func release() -> Bool {
+        defer { transactions = 0 }
+        return transactions > 0 || pending > 0
+    }
+
+    /// What follows from an operation's answer.
+    struct Result: Equatable, Sendable {
+        enum Transactions: Equatable {
+            case began, ended, unchanged
+        }
+
+        var transactions = Transactions.unchanged
+        /// Whether the handler's work is committed as a whole.
+        var endsDelivery = false
+        /// Set if the caller's Idempotency-Key was used with other data.
+        var keyRefusal: DocumentError?
+    }
+}
+
+extension DocumentWork.Result {
+    init(_ request: DocumentRequest, _ response: DocumentResponse) {
+        switch (request, response) {
+        case (.begin, .began): transactions = .began
+        case (.begin, .failed(let error)) where error.code == .invalidArgument: keyRefusal = error
+        case (.commit(_, let transaction, let answer, _), .committed):
+            if transaction != nil { transactions = .ended }
+            endsDelivery = answer != nil
+        // A commit that was refused may be tried again in the same transaction.
+        case (.commit(_, .some, _, _), .completed), (.rollback, .rolledBack), (.rollback, .completed):
+            transactions = .ended
+        default: break
+        }
+    }
+}

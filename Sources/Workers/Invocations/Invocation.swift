@@ -1,0 +1,341 @@
+package import DocumentModel
+import FunctionManifest
+import WorkerProtocol
+import NIOCore
+
+/// One run of a handler, as the host sees it. Lives on one loop.
+///
+/// It owns its end: whoever ends it calls ``end(_:)``, which answers the client, releases what the handler holds, settles
+/// the budget and frees the place in the worker.
+package final class Invocation {
+    private enum State {
+        /// Waits for a worker in the pool's queue.
+        case queued
+        /// Out of the pool's queue without having been started: it ends now.
+        case dequeued
+        case running(WorkerLink)
+        /// Answered before its handler ended: the deadline passed or the client left. Its place in the worker stays
+        /// taken until the handler ends or, after `giveUpAt`, the invocation is abandoned.
+        case unwanted(WorkerLink, giveUpAt: NIODeadline)
+        /// Its handler doesn't stop. The worker is killed as soon as it runs nothing else.
+        case abandoned(WorkerLink)
+        /// Its link is closed. It ends with the worker's process, which may still run the handler.
+        case lost
+        case ended
+    }
+
+    package let id: UInt64
+    private let function: ServedFunction
+    private let loop: InvocationLoop
+    private let head: InvocationHead
+    private let deadline: NIODeadline
+    let address: IPAddress?
+    private let completionKey: CompletionKey?
+    private let delivery: InvocationDelivery?
+    /// Until it has ended.
+    private var client: (any InvocationClient)?
+    /// The request's body, until it is sent to a worker.
+    private var body: ByteBuffer
+    private var state = State.queued
+    /// When its handler was started last; nil if it wasn't or was taken back.
+    private var startedAt: NIODeadline?
+    /// When its worker is asked to give it back unless its handler has begun.
+    private var recallAt = NIODeadline.distantFuture
+    /// Bytes of its streamed answer that the client hasn't taken yet.
+    private var unreadBytes = 0
+    private var documents = DocumentWork()
+
+    /// How long a handler may go on after its deadline.
+    static let overdueGrace = TimeAmount.seconds(2)
+    /// A handler that hasn't begun by then won't soon: others block its worker's threads.
+    static let beginTime = TimeAmount.milliseconds(500)
+    /// Bytes of a stream that its client hasn't taken; an empty part counts as one, as the runtime counts none for it.
+    private static let maxUnread = Frame.initialCredit + 65_536
+
+    init(
+        _ request: InvocationRequest, of function: ServedFunction, user: InvocationHead.VerifiedIdentity?,
+        address: IPAddress?, for client: any InvocationClient, on loop: InvocationLoop
+    ) {
+        id = loop.nextID()
+        self.function = function
+        self.loop = loop
+        self.address = address
+        self.client = client
+        var head = request.head
+        head.executionID = ExecutionID.next()
+        head.auth = user
+        self.head = head
+        body = request.body
+        completionKey = request.completionKey
+        delivery = request.delivery
+        let timeout = min(function.manifest.timeoutSeconds, request.timeoutSeconds ?? .max)
+        deadline = loop.eventLoop.now + .seconds(Int64(timeout))
+    }
+
+    package var executionID: String { head.executionID }
+
+    private var pool: WorkerPool { function.pool }
+
+    /// Whose share of the queue it takes while it waits.
+    var caller: Caller? { head.auth.map { .user($0.id) } ?? address.map { .address($0.holder) } }
+
+    /// Whether the client still waits for what the handler sends.
+    var isWanted: Bool {
+        switch state {
+        case .queued, .dequeued, .running: true
+        case .unwanted, .abandoned, .lost, .ended: false
+        }
+    }
+
+    var isQueued: Bool { if case .queued = state { true } else { false } }
+
+    var link: WorkerLink? {
+        switch state {
+        case .queued, .dequeued, .lost, .ended: nil
+        case .running(let link), .unwanted(let link, _), .abandoned(let link): link
+        }
+    }
+
+    // MARK: From the pool
+
+    /// Starts the handler in a worker that has a place for it.
+    func start(in worker: Worker) {
+        let link = worker.links[loop.index]
+        // The worker died while the pool's decision was on its way here; the pool knows by now.
+        guard link.isOpen, worker.began(executionID) else { return pool.submit(self, on: loop) }
+        let now = loop.eventLoop.now
+        state = .running(link)
+        startedAt = now
+        recallAt = now + Self.beginTime
+        var head = head
+        head.timeLeft = UInt32(clamping: max(0, (deadline - now).nanoseconds / 1_000_000))
+        link.invoke(id, head, body)
+        body = ByteBuffer()
+        client?.invocationStarted()
+    }
+
+    func refuse(_ failure: InvocationFailure) {
+        guard case .queued = state else { return }
+        state = .dequeued
+        end(.notStarted(failure))
+    }
+
+    // MARK: From the client
+
+    /// The client has left: the handler is told to stop, and has until its deadline to do so.
+    package func clientLeft() {
+        client = nil
+        stop(.cancelled, .clientGone, giveUpAt: deadline + Self.overdueGrace)
+    }
+
+    // MARK: From the link
+
+    func received(_ head: HTTPAnswerHead) { if isWanted { client?.invocationSent(head) } }
+
+    /// A part of a streamed answer.
+    func received(chunk: ByteBuffer, from link: WorkerLink) throws(ProtocolViolation) {
+        let size = chunk.readableBytes
+        guard size <= Frame.maxChunk, unreadBytes < Self.maxUnread else {
+            throw ProtocolViolation("it sent more of a stream than its client has taken")
+        }
+        guard isWanted, let client else { return link.credit(id, size) }
+        unreadBytes += max(size, 1)
+        client.invocationSent(chunk: chunk) { [weak self, id] in
+            guard let self else { return }
+            unreadBytes -= max(size, 1)
+            link.credit(id, size)
+        }
+    }
+
+    /// The worker gave the invocation back before its handler began: it runs elsewhere, if the client still waits.
+    func received(backWith body: ByteBuffer, from worker: Worker) throws(ProtocolViolation) {
+        guard recallAt == .distantFuture else {
+            throw ProtocolViolation("it gave back an invocation that it wasn't asked for")
+        }
+        worker.gaveBack(executionID)
+        startedAt = nil
+        guard case .running = state else { return end(.notStarted(.cancelled)) }
+        state = .queued
+        self.body = body
+        pool.recalled(self, from: worker.id, wasAbandoned: false, on: loop)
+    }
+
+    /// Its link is closed: the client is answered now, and the end follows that of the process.
+    func linkClosed(by worker: Worker) {
+        let wasWanted = isWanted
+        worker.ended(executionID)
+        state = .lost
+        releaseDocuments()
+        if wasWanted { client?.invocationAnswered(.failure(.internal)) }
+        let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        worker.whenGone { [eventLoop = loop.eventLoop] end, wasAlone in
+            eventLoop.execute { this.value.end(.lost(end, wasAlone: wasAlone)) }
+        }
+    }
+
+    // MARK: From the clock
+
+    enum Due {
+        /// Its time is over.
+        case deadline
+        /// It was told to stop, was given time, and hasn't stopped.
+        case giveUp
+        /// Its handler should have begun.
+        case recall
+    }
+
+    func due(at now: NIODeadline) -> Due? {
+        switch state {
+        case .queued: return deadline <= now ? .deadline : nil
+        case .running(let link):
+            if deadline <= now { return .deadline }
+            guard recallAt <= now else { return nil }
+            // A process that ends others' work is busy and not blocked: what waits in it has its turn before long.
+            let begins = link.lastEnd + Self.beginTime
+            guard begins > now else { return .recall }
+            recallAt = begins
+            return nil
+        case .unwanted(_, let giveUpAt): return giveUpAt <= now ? .giveUp : nil
+        case .dequeued, .abandoned, .lost, .ended: return nil
+        }
+    }
+
+    func handle(_ due: Due) {
+        switch due {
+        case .deadline:
+            stop(.deadlineExceeded, .deadline, giveUpAt: loop.eventLoop.now + Self.overdueGrace)
+        case .giveUp:
+            guard case .unwanted(let link, _) = state else { return }
+            state = .abandoned(link)
+            pool.abandoned(in: link.worker.id, on: loop)
+        case .recall: recall()
+        }
+    }
+
+    /// Asks the worker to give it back unless its handler has begun.
+    func recall() {
+        guard let link else { return }
+        recallAt = .distantFuture
+        link.recall(id)
+    }
+
+    // MARK: Its answer and its end
+
+    /// Answers the client before the handler has ended, if it still waits, and tells the handler to stop.
+    func stop(_ failure: InvocationFailure, _ reason: CancellationReason, giveUpAt: NIODeadline) {
+        switch state {
+        case .queued:
+            pool.withdraw(self, on: loop)
+            state = .dequeued
+            end(.notStarted(failure))
+        case .running(let link):
+            state = .unwanted(link, giveUpAt: giveUpAt)
+            releaseDocuments()
+            link.cancel(id, reason)
+            client?.invocationAnswered(.failure(failure))
+        case .dequeued, .unwanted, .abandoned, .lost, .ended: break
+        }
+    }
+
+    /// Ends the invocation: no process runs its handler any more. Everything that follows from an end happens here.
+    func end(_ outcome: InvocationOutcome) {
+        if case .ended = state { return }
+        let (wasWanted, last) = (isWanted, state)
+        state = .ended
+        loop.remove(self)
+        releaseDocuments()
+        settleBudget(outcome)
+        let client = client
+        self.client = nil
+        if wasWanted { client?.invocationAnswered(outcome) }
+        client?.invocationEnded(outcome)
+        switch last {
+        case .running(let link), .unwanted(let link, _): freePlace(in: link.worker, outcome, wasAbandoned: false)
+        case .abandoned(let link): freePlace(in: link.worker, outcome, wasAbandoned: true)
+        case .queued, .dequeued, .lost, .ended: break
+        }
+    }
+
+    private func freePlace(in worker: Worker, _ outcome: InvocationOutcome, wasAbandoned: Bool) {
+        if outcome.wasStarted {
+            worker.ended(executionID)
+            pool.ended(in: worker.id, wasAbandoned: wasAbandoned, on: loop)
+        } else {
+            pool.recalled(nil, from: worker.id, wasAbandoned: wasAbandoned, on: loop)
+        }
+    }
+
+    private func settleBudget(_ outcome: InvocationOutcome) {
+        guard function.gate.hasBudget else { return }
+        if let startedAt {
+            function.gate.spent(microseconds: (loop.eventLoop.now - startedAt).nanoseconds / 1000)
+        }
+        if !outcome.wasStarted { function.gate.giveBack() }
+    }
+}
+
+// MARK: Documents
+
+extension Invocation {
+    /// Does a document operation of the handler.
+    ///
+    /// - Parameter respond: called on the loop with the encoded answer.
+    func perform(_ request: DocumentRequest, respond: @escaping @Sendable ([UInt8]) -> Void) {
+        guard isWanted else {
+            return respond(DocumentResponse.failed(DocumentError(.cancelled, "the invocation is over")).encoded)
+        }
+        guard documents.begin() else {
+            let error = DocumentError(
+                .resourceExhausted,
+                "an invocation may have \(DocumentWork.maxPending) document operations under way, the limit")
+            return respond(DocumentResponse.failed(error).encoded)
+        }
+        let context = OperationContext(
+            owner: id, completion: completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
+        let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        pool.services.documents.perform(request, in: context) { [eventLoop = loop.eventLoop] response in
+            let result = DocumentWork.Result(request, response)
+            // Encoded on the store's thread: the loop has connections to serve.
+            let bytes = response.encoded
+            eventLoop.execute {
+                respond(bytes)
+                this.value.performed(result)
+            }
+        }
+    }
+
+    private func performed(_ result: DocumentWork.Result) {
+        // Even if its process was lost meanwhile: the commit counts.
+        if result.endsDelivery { delivery?.isDone = true }
+        documents.end(result)
+        guard isWanted else {
+            // The handler can't use it any more, and it would hold up others.
+            if result.transactions == .began { releaseDocuments() }
+            return
+        }
+        if let refusal = result.keyRefusal {
+            stop(
+                InvocationFailure(code: refusal.code, message: refusal.message), .clientGone,
+                giveUpAt: deadline + Self.overdueGrace)
+        }
+    }
+
+    /// Rolls back the transactions that the handler has open, and gives up its operations.
+    private func releaseDocuments() {
+        if documents.release() { pool.services.documents.release(owner: id) }
+    }
+}
+
+/// The delivery that an invocation is an attempt at. Belongs to the invocation's loop.
+package final class InvocationDelivery {
+    let lease: DeliveryLease
+    /// The functions whose handling of events led to what the handler does, its own the last.
+    let chain: [String]
+    /// Whether a commit of the handler has ended the delivery.
+    package fileprivate(set) var isDone = false
+
+    package init(lease: DeliveryLease, chain: [String]) {
+        self.lease = lease
+        self.chain = chain
+    }
+}

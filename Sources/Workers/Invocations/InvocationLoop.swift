@@ -1,0 +1,97 @@
+package import WorkerProtocol
+package import NIOCore
+
+/// The invocations of one event loop, by id: what the loop's connections have asked for and its links carry.
+///
+/// A connection, its invocations and the links they use stay on one loop, so that a call costs no hop.
+///
+/// `@unchecked Sendable`: every member but the constants is touched on `eventLoop` only.
+package final class InvocationLoop: @unchecked Sendable {
+    let index: Int
+    package let eventLoop: any EventLoop
+    private let idSource: InvocationIDSource
+    private var invocations: [UInt64: Invocation] = [:]
+    private var unflushed: [WorkerLink] = []
+    private var isSweeping = false
+
+    /// How often deadlines are checked: an answer comes at most so much after its deadline.
+    private static let sweepInterval = TimeAmount.milliseconds(10)
+
+    package init(index: Int, eventLoop: any EventLoop, idSource: InvocationIDSource) {
+        self.index = index
+        self.eventLoop = eventLoop
+        self.idSource = idSource
+    }
+
+    /// Whether a client waits for an answer.
+    package var isBusy: Bool { invocations.values.contains { $0.isWanted } }
+
+    func nextID() -> UInt64 { idSource.next() }
+
+    subscript(_ id: UInt64) -> Invocation? { invocations[id] }
+
+    /// The invocations that a link carries, the latest first.
+    func carried(by link: WorkerLink) -> [Invocation] {
+        invocations.values.filter { $0.link === link }.sorted { $0.id > $1.id }
+    }
+
+    func add(_ invocation: Invocation) {
+        invocations[invocation.id] = invocation
+        sweepRegularly()
+    }
+
+    func remove(_ invocation: Invocation) { invocations[invocation.id] = nil }
+
+    /// Answers what still runs when the host stops.
+    package func failAll(_ failure: InvocationFailure) {
+        for invocation in Array(invocations.values) {
+            invocation.stop(failure, .shutdown, giveUpAt: eventLoop.now + Invocation.overdueGrace)
+        }
+    }
+
+    // MARK: From the pool
+
+    func start(_ id: UInt64, in worker: Worker) {
+        // If it was withdrawn while the pool's decision was on its way here, its place is free.
+        guard let invocation = invocations[id], invocation.isQueued else {
+            return worker.pool.ended(in: worker.id, wasAbandoned: false, on: self)
+        }
+        invocation.start(in: worker)
+    }
+
+    func refuse(_ id: UInt64, _ failure: InvocationFailure) { invocations[id]?.refuse(failure) }
+
+    // MARK: From links
+
+    func flushSoon(_ link: WorkerLink) {
+        unflushed.append(link)
+        guard unflushed.count == 1 else { return }
+        eventLoop.execute {
+            let links = self.unflushed
+            self.unflushed.removeAll(keepingCapacity: true)
+            for link in links { link.flush() }
+        }
+    }
+
+    // MARK: Deadlines
+
+    private func sweepRegularly() {
+        guard !isSweeping else { return }
+        isSweeping = true
+        eventLoop.scheduleTask(in: Self.sweepInterval) {
+            self.isSweeping = false
+            self.sweep(now: self.eventLoop.now)
+            if !self.invocations.isEmpty { self.sweepRegularly() }
+        }
+    }
+
+    private func sweep(now: NIODeadline) {
+        var due: [(invocation: Invocation, due: Invocation.Due)] = []
+        for invocation in invocations.values {
+            if let what = invocation.due(at: now) { due.append((invocation, what)) }
+        }
+        guard !due.isEmpty else { return }
+        // The latest first: each that is given back is queued before the others.
+        for (invocation, what) in due.sorted(by: { $0.invocation.id > $1.invocation.id }) { invocation.handle(what) }
+    }
+}

@@ -1,0 +1,180 @@
+import DocumentModel
+import FunctionManifest
+import WorkerProtocol
+@testable import Workers
+import NIOCore
+import Testing
+
+struct InvocationTests {
+    private static let transaction = TransactionID(rawValue: 7)
+
+    private static func budget(_ invocations: Int) -> FunctionBudget {
+        var budget = FunctionBudget()
+        budget.invocationsPerDay = invocations
+        return budget
+    }
+
+    // MARK: Its end
+
+    @Test func aResultAnswersEndsAndFreesThePlace() throws {
+        let ring = InvocationRing()
+        let first = try ring.admit()
+        let second = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let ids = worker.takeInvocations()
+        #expect(ids.count == 1)
+        worker.send(.result, ids[0]) { $0.writeString("1") }
+        ring.run()
+        #expect(first.heard == ["started", "answered 1", "ended 1"])
+        #expect(second.heard == ["started"])
+        worker.send(.failure, try #require(worker.takeInvocations().first)) {
+            InvocationFailure(code: .internal, message: "it broke").write(to: &$0)
+        }
+        ring.run()
+        #expect(second.heard == ["started", "answered it broke", "ended it broke"])
+        #expect(!ring.loop.isBusy)
+    }
+
+    @Test func atTheDeadlineTheAnswerComesBeforeTheEnd() throws {
+        let ring = InvocationRing(timeoutSeconds: 1)
+        let client = try ring.admit()
+        ring.advance(.milliseconds(1050))
+        #expect(client.heard == ["started", "answered DEADLINE_EXCEEDED"])
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        #expect(worker.frames.last?.kind == .cancel)
+        worker.send(.result, id) { $0.writeString("late") }
+        #expect(client.heard == ["started", "answered DEADLINE_EXCEEDED", "ended late"])
+    }
+
+    @Test func whoDoesNotStopEndsWithItsProcess() throws {
+        let ring = InvocationRing(timeoutSeconds: 1)
+        let client = try ring.admit()
+        ring.advance(.milliseconds(3100))
+        #expect(client.heard == ["started", "answered DEADLINE_EXCEEDED"])
+        try #require(ring.processes.workers.first).closeLink()
+        ring.advance(.milliseconds(200))
+        #expect(client.heard.last == "ended lost overdue true")
+    }
+
+    @Test func aLostWorkerAnswersAtOnceAndEndsWithTheProcess() throws {
+        let ring = InvocationRing(concurrency: 2)
+        let clients = [try ring.admit(), try ring.admit()]
+        let worker = try #require(ring.processes.workers.first)
+        worker.closeLink()
+        ring.run()
+        #expect(clients.map(\.heard) == [["started", "answered INTERNAL"], ["started", "answered INTERNAL"]])
+        worker.exit()
+        ring.run()
+        #expect(clients.map { $0.heard.last } == ["ended lost crash false", "ended lost crash false"])
+    }
+
+    @Test func whoHasLeftHearsNothingMore() throws {
+        let ring = InvocationRing()
+        let running = try ring.admit()
+        let queued = try ring.admit()
+        queued.invocation?.clientLeft()
+        running.invocation?.clientLeft()
+        ring.run()
+        let worker = try #require(ring.processes.workers.first)
+        worker.send(.result, try #require(worker.takeInvocations().first)) { $0.writeString("1") }
+        ring.run()
+        #expect(running.heard == ["started"])
+        #expect(queued.heard == [])
+        #expect(worker.takeInvocations() == [])
+    }
+
+    // MARK: The budget
+
+    @Test func whatCouldNotStartGivesItsPlaceInTheBudgetBack() throws {
+        let ring = InvocationRing(budget: Self.budget(3), timeoutSeconds: 1, queue: 2)
+        ring.processes.start = .silent
+        let late = try ring.admit()
+        let left = try ring.admit()
+        // The queue is full.
+        #expect(try ring.admit().heard.last == "ended notStarted Too many calls are waiting.")
+        left.invocation?.clientLeft()
+        ring.advance(.milliseconds(1100))
+        #expect(late.heard.last == "ended notStarted DEADLINE_EXCEEDED")
+        for _ in 1...2 { _ = try ring.admit() }
+        ring.advance(.milliseconds(1100))
+        #expect(ring.function.gate.admit() == nil)
+    }
+
+    @Test func workersThatDoNotStartCostNoBudget() throws {
+        let ring = InvocationRing(budget: Self.budget(1))
+        ring.processes.start = .fails
+        let client = try ring.admit()
+        ring.advance(.seconds(2))
+        #expect(client.heard.last == "ended notStarted INTERNAL")
+        #expect(ring.function.gate.admit() == nil)
+    }
+
+    @Test func aHandlerThatRanKeepsItsPlaceInTheBudget() throws {
+        let ring = InvocationRing(budget: Self.budget(2), timeoutSeconds: 1)
+        _ = try ring.admit()
+        try ring.processes.workers.first?.closeLink()
+        ring.run()
+        _ = try ring.admit()
+        #expect(throws: AdmissionRefusal.self) { try ring.admit() }
+    }
+
+    @Test func limitsComeBeforeTheBudget() throws {
+        let ring = InvocationRing(budget: Self.budget(1))
+        ring.function.gate.isPaused = true
+        let refusal = #expect(throws: AdmissionRefusal.self) { try ring.admit() }
+        #expect(refusal?.failure.message == "f is paused.")
+        #expect(!ring.loop.isBusy)
+    }
+
+    // MARK: Transactions
+
+    @Test func aTransactionBegunAfterTheEndIsReleasedAtOnce() throws {
+        let ring = InvocationRing()
+        _ = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.begin(.readWrite(retrying: nil)), id)
+        worker.send(.result, id) { $0.writeString("1") }
+        ring.run()
+        let before = ring.documents.released.count
+        ring.documents.answer(.began(Self.transaction, prefetched: []))
+        ring.run()
+        #expect(ring.documents.released.count == before + 1)
+        #expect(ring.documents.released.last == id)
+    }
+
+    @Test func atTheDeadlineOpenTransactionsAreReleasedAndLaterOnesToo() throws {
+        let ring = InvocationRing(timeoutSeconds: 1)
+        _ = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.begin(.readWrite(retrying: nil)), id)
+        ring.documents.answer(.began(Self.transaction, prefetched: []))
+        worker.send(.begin(.readWrite(retrying: nil)), number: 2, id)
+        ring.run()
+        #expect(ring.documents.released == [])
+        ring.advance(.milliseconds(1050))
+        #expect(ring.documents.released == [id])
+        ring.documents.answer(.began(TransactionID(rawValue: 8), prefetched: []))
+        ring.run()
+        #expect(ring.documents.released == [id, id])
+        // Nothing is left to release at its end.
+        worker.send(.result, id) { $0.writeString("1") }
+        #expect(ring.documents.released == [id, id])
+    }
+
+    @Test func anEndedTransactionIsNotReleased() throws {
+        let ring = InvocationRing()
+        _ = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.begin(.readWrite(retrying: nil)), id)
+        ring.documents.answer(.began(Self.transaction, prefetched: []))
+        worker.send(.rollback(Self.transaction), number: 2, id)
+        ring.documents.answer(.rolledBack)
+        ring.run()
+        worker.send(.result, id) { $0.writeString("1") }
+        #expect(ring.documents.released == [])
+    }
+}

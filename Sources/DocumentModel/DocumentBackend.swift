@@ -1,13 +1,57 @@
 /// The documents that functions reach: the embedded store's, or those of a service elsewhere.
+///
+/// No operation blocks its caller. Each calls its completion once, on any thread, which must not block there.
 package protocol DocumentBackend: Sendable {
-    /// Does an operation, without ever blocking the caller.
-    ///
-    /// - Parameter completion: called once, on any thread, and must not block there.
-    func perform(
-        _ request: DocumentRequest, in context: OperationContext,
-        completion: @escaping @Sendable (DocumentResponse) -> Void)
+    typealias Completion<Answer> = @Sendable (Result<Answer, DocumentError>) -> Void
 
-    /// Rolls back all transactions that were begun under an owner, whose work is over. What it asked for and has no
-    /// answer to may be given up.
+    /// Reads documents by their paths.
+    func get(
+        _ paths: [DocumentPath], _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<DocumentsAnswer>)
+
+    func query(
+        _ query: Query, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<QueryAnswer>)
+
+    /// Computes numbers about a query's documents.
+    func aggregate(
+        _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<AggregateAnswer>)
+
+    /// Says how a query is answered, or an aggregation if there are fields.
+    ///
+    /// - Parameter analyze: whether to run it as well, for what that reads.
+    func explain(
+        _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
+        in context: OperationContext, completion: @escaping Completion<ExplainAnswer>)
+
+    /// Finds at most so many places that split a query by name, which has neither filter nor limit, into parts of about
+    /// the same size.
+    func partition(
+        _ query: Query, points: Int, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<PartitionAnswer>)
+
+    /// Begins a transaction, unless the function's work was done before under the context's key.
+    func begin(_ mode: TransactionMode, in context: OperationContext, completion: @escaping Completion<BeginAnswer>)
+
+    /// Commits writes, in a transaction if there is one.
+    ///
+    /// - Parameters:
+    ///   - completing: the answer of a transactional function, which becomes final with this commit and only with it.
+    ///   - effects: what the commit causes besides its writes; for admins alone.
+    func commit(
+        _ writes: [Write], transaction: TransactionID?, completing: [UInt8]?, effects: [Effect],
+        in context: OperationContext, completion: @escaping Completion<CommitAnswer>)
+
+    /// Applies writes each for itself: one that is refused doesn't keep the others from being applied.
+    func batchWrite(
+        _ writes: [Write], in context: OperationContext,
+        completion: @escaping Completion<[Result<WriteResult, DocumentError>]>)
+
+    func rollback(
+        _ transaction: TransactionID, in context: OperationContext, completion: @escaping Completion<RollbackAnswer>)
+
+    /// Rolls back all transactions that were begun under an owner whose work is over. Operations of the owner that have
+    /// no answer yet may be given up.
     func release(owner: UInt64)
 }

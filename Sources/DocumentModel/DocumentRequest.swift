@@ -72,6 +72,8 @@ public enum DocumentResponse: Hashable, Sendable {
     case rolledBack
     /// The function already completed under the same idempotency key: this is its stored response.
     case completed([UInt8])
+    /// The key was used with other data. On the wire it is the failure ``DocumentError/keyReused``.
+    case keyReused
     case failed(DocumentError)
 }
 

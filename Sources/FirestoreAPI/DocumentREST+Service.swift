@@ -80,8 +80,11 @@ extension DocumentREST {
 extension DocumentResponse {
     /// The error of a failed request. A response of any other kind is a bug in the host.
     fileprivate var refusal: DocumentError {
-        if case .failed(let error) = self { return error }
-        return DocumentError(.internal, "the store returned a response of the wrong kind")
+        switch self {
+        case .failed(let error): error
+        case .keyReused: .keyReused
+        default: DocumentError(.internal, "the store returned a response of the wrong kind")
+        }
     }
 }
 

@@ -44,7 +44,7 @@ enum RemoteCompletion {
             case .timestamp(let expires)? = document.fields["expires"], expires > now
         else { return nil }
         guard fingerprint == key.fingerprint else {
-            return .failed(.invalidArgument("this Idempotency-Key was used with other data"))
+            return .keyReused
         }
         return .completed(answer)
     }

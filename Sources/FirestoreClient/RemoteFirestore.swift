@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Supports everything that functions can do with documents, except for tasks and events in a commit: these are
 /// features of the embedded store and fail with FAILED_PRECONDITION.
-package final class RemoteFirestore: DocumentBackend {
+package final class RemoteFirestore: DocumentRequestBackend {
     let service: FirestoreService
     let now: @Sendable () -> Timestamp
     let transactions = Mutex(RemoteTransactions())

@@ -19,13 +19,14 @@ struct StoreTransport: DocumentTransport {
             throw DocumentError(.cancelled, "the invocation is over; await what it starts before it returns")
         }
         let response = await store.perform(request, in: context)
-        if case .failed(let error) = response {
-            // Begin has no other invalid argument: the idempotency key was used with other data.
-            if case .begin = request, error.code == .invalidArgument {
-                run?.cancel(HttpsError(error.code, error.message))
+        switch response {
+        case .failed(let error): throw error
+        case .keyReused:
+            if case .begin = request {
+                run?.cancel(HttpsError(DocumentError.keyReused.code, DocumentError.keyReused.message))
             }
-            throw error
+            throw .keyReused
+        default: return response
         }
-        return response
     }
 }

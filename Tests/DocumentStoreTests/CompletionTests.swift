@@ -49,7 +49,7 @@ struct CompletionTests {
     @Test func aKeyWithOtherDataIsRefused() async throws {
         let test = try TestStore()
         _ = try await finish(test, 1, context())
-        let refused = DocumentResponse.failed(.invalidArgument("this Idempotency-Key was used with other data"))
+        let refused = DocumentResponse.keyReused
         #expect(try await finish(test, 2, context(data: 2)) == refused)
         #expect(await test.store.perform(.begin(.readWrite(retrying: nil)), in: context(data: 2)) == refused)
         await test.store.shutdown()

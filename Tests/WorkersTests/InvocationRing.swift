@@ -178,7 +178,7 @@ final class PlayedWorker: WorkerProcess, @unchecked Sendable {
 }
 
 /// Documents that answer when the test says so.
-final class PlayedDocuments: DocumentBackend {
+final class PlayedDocuments: DocumentRequestBackend {
     typealias Operation = (request: DocumentRequest, answer: @Sendable (DocumentResponse) -> Void)
 
     private let operations = Mutex<[Operation]>([])

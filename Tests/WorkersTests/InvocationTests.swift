@@ -177,4 +177,34 @@ struct InvocationTests {
         worker.send(.result, id) { $0.writeString("1") }
         #expect(ring.documents.released == [])
     }
+
+    @Test func aReusedKeyIsTheCallersMistake() throws {
+        let ring = InvocationRing()
+        let client = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.begin(.readWrite(retrying: nil)), id)
+        ring.documents.answer(.keyReused)
+        ring.run()
+        #expect(client.heard == ["started", "answered this Idempotency-Key was used with other data"])
+        #expect(worker.frames.map(\.kind).suffix(2) == [.documentResponse, .cancel])
+        var payload = try #require(worker.frames.first { $0.kind == .documentResponse }).payload
+        _ = try payload.read(UInt32.self)
+        #expect(
+            try DocumentResponse(decoding: Array(payload.readableBytesView))
+                == .failed(.invalidArgument("this Idempotency-Key was used with other data")))
+    }
+
+    /// Such as of a read time that is finer than microseconds.
+    @Test func aBeginThatIsRefusedOtherwiseIsTheHandlersMatter() throws {
+        let ring = InvocationRing()
+        let client = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.begin(.readOnly(at: Timestamp(seconds: 1, nanoseconds: 1))), id)
+        ring.documents.answer(.failed(.invalidArgument("a read time has microseconds")))
+        ring.run()
+        #expect(client.heard == ["started"])
+        #expect(worker.frames.last?.kind == .documentResponse)
+    }
 }

@@ -25,6 +25,9 @@ extension DocumentResponse {
         case .failed(let error):
             writer.write(byte: 7)
             writer.write(error)
+        case .keyReused:
+            writer.write(byte: 7)
+            writer.write(DocumentError.keyReused)
         case .aggregated(let values, let readTime):
             writer.write(byte: 8)
             writer.write(values) { $0.write($1) }

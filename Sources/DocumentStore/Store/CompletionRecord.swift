@@ -25,7 +25,7 @@ struct CompletionRecord: Hashable {
     ) throws -> DocumentResponse? {
         guard let record = try find(key, in: storage, at: now) else { return nil }
         guard record.fingerprint == key.fingerprint else {
-            return .failed(.invalidArgument("this Idempotency-Key was used with other data"))
+            return .keyReused
         }
         return .completed(record.answer)
     }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Reads run on reader threads, many in one snapshot. All commits run on one writer thread, many in one durable batch:
 /// one sync carries them all, and none is answered before it.
-package final class DocumentStore: DocumentBackend {
+package final class DocumentStore: DocumentRequestBackend {
     let engine: any StorageEngine
     let now: @Sendable () -> Timestamp
     let elapsed: @Sendable () -> Duration

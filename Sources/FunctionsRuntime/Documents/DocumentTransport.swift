@@ -105,6 +105,7 @@ extension DocumentError {
             case .committed(let result): "a commit of \(result.writeResults.count) writes"
             case .rolledBack: "a rollback"
             case .completed: "an earlier invocation's response"
+            case .keyReused: "the refusal of a key"
             case .failed: "a failure"
             }
         return DocumentError(.internal, "the store responded to \(operation) with \(found)")

@@ -42,23 +42,28 @@ struct DocumentWork: Equatable {
         var transactions = Transactions.unchanged
         /// Whether the handler's work is committed as a whole.
         var endsDelivery = false
-        /// Set if the caller's Idempotency-Key was used with other data.
-        var keyRefusal: DocumentError?
+        /// Whether the caller's Idempotency-Key was used with other data, so that the handler has nothing to do.
+        var isKeyReused = false
     }
 }
 
 extension DocumentWork.Result {
-    init(_ request: DocumentRequest, _ response: DocumentResponse) {
-        switch (request, response) {
-        case (.begin, .began): transactions = .began
-        case (.begin, .failed(let error)) where error.code == .invalidArgument: keyRefusal = error
-        case (.commit(_, let transaction, let answer, _), .committed):
-            if transaction != nil { transactions = .ended }
-            endsDelivery = answer != nil
-        // A commit that was refused may be tried again in the same transaction.
-        case (.commit(_, .some, _, _), .completed), (.rollback, .rolledBack), (.rollback, .completed):
-            transactions = .ended
-        default: break
+    init(_ result: Result<BeginAnswer, DocumentError>) {
+        switch result {
+        case .success(.began): transactions = .began
+        case .success(.keyReused): isKeyReused = true
+        case .success(.completed), .failure: break
         }
+    }
+
+    init(_ result: Result<CommitAnswer, DocumentError>, inTransaction: Bool, isCompleting: Bool) {
+        // A commit that was refused may be tried again in the same transaction.
+        guard case .success(let answer) = result else { return }
+        if inTransaction, answer != .keyReused { transactions = .ended }
+        if case .committed = answer { endsDelivery = isCompleting }
+    }
+
+    init(_ result: Result<RollbackAnswer, DocumentError>) {
+        if case .success = result { transactions = .ended }
     }
 }

@@ -293,8 +293,8 @@ extension Invocation {
         let context = OperationContext(
             owner: id, completion: completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        pool.services.documents.perform(request, in: context) { [eventLoop = loop.eventLoop] response in
-            let result = DocumentWork.Result(request, response)
+        DocumentCall.perform(request, on: pool.services.documents, in: context) {
+            [eventLoop = loop.eventLoop] response, result in
             // Encoded on the store's thread: the loop has connections to serve.
             let bytes = response.encoded
             eventLoop.execute {
@@ -313,11 +313,7 @@ extension Invocation {
             if result.transactions == .began { releaseDocuments() }
             return
         }
-        if let refusal = result.keyRefusal {
-            stop(
-                InvocationFailure(code: refusal.code, message: refusal.message), .clientGone,
-                giveUpAt: deadline + Self.overdueGrace)
-        }
+        if result.isKeyReused { stop(.keyReused, .clientGone, giveUpAt: deadline + Self.overdueGrace) }
     }
 
     /// Rolls back the transactions that the handler has open, and gives up its operations.

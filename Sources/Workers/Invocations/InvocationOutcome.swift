@@ -33,6 +33,8 @@ extension InvocationFailure {
     static let queueFull = InvocationFailure(code: .resourceExhausted, message: "Too many calls are waiting.")
     package static let stopping = InvocationFailure(code: .unavailable, message: "The server is stopping.")
     package static let `internal` = InvocationFailure(code: .internal, message: "INTERNAL")
+    static let keyReused = InvocationFailure(
+        code: DocumentError.keyReused.code, message: DocumentError.keyReused.message)
     /// Nobody sees it: the client has left.
     static let cancelled = InvocationFailure(code: .cancelled, message: "CANCELLED")
 }

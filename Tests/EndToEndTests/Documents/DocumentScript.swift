@@ -3,7 +3,7 @@ import DocumentModel
 /// The same operations for any documents that functions may have, and what each was answered, without what differs from
 /// one store to another by right: times, ids of transactions and the words of errors.
 struct DocumentScript {
-    let documents: any DocumentBackend
+    let documents: any DocumentRequestBackend
     let database: DatabaseID
     private(set) var entries: [Entry] = []
     private let context = OperationContext(owner: 1)
@@ -15,7 +15,7 @@ struct DocumentScript {
         var isRefused: Bool { if case .failed = response { true } else { false } }
     }
 
-    init(_ documents: any DocumentBackend, database: DatabaseID) {
+    init(_ documents: any DocumentRequestBackend, database: DatabaseID) {
         self.documents = documents
         self.database = database
     }

@@ -1,0 +1,66 @@
+/// Documents by path.
+package struct DocumentsAnswer: Hashable, Sendable {
+    /// One for each path, in that order; nil if there is no such document.
+    package var documents: [Document?]
+    package var readTime: Timestamp
+}
+
+/// The documents of a query, in its order.
+package struct QueryAnswer: Hashable, Sendable {
+    package var documents: [Document]
+    package var readTime: Timestamp
+}
+
+/// Numbers about a query's documents.
+package struct AggregateAnswer: Hashable, Sendable {
+    /// One for each field, in that order.
+    package var values: [Value]
+    package var readTime: Timestamp
+}
+
+/// How a query is answered.
+package struct ExplainAnswer: Hashable, Sendable {
+    package var explanation: QueryExplanation
+    /// The documents of a query that was run.
+    package var documents: [Document]
+    /// The values of an aggregation that was run.
+    package var values: [Value]
+    package var readTime: Timestamp
+}
+
+/// The documents at which the parts of a query begin, in the order of their names.
+package struct PartitionAnswer: Hashable, Sendable {
+    package var points: [DocumentPath]
+    package var readTime: Timestamp
+}
+
+/// The answer to beginning a transaction.
+package enum BeginAnswer: Hashable, Sendable {
+    /// - Parameter prefetched: what the transaction that is tried again had read, as it is now. These count as read.
+    case began(TransactionID, prefetched: [TransactionRead])
+    /// The function's work was done before under the same key: this is the answer it gave then.
+    case completed([UInt8])
+    /// The key was used with other data, which is the caller's mistake.
+    case keyReused
+}
+
+/// The answer to a commit.
+package enum CommitAnswer: Hashable, Sendable {
+    case committed(CommitResult)
+    /// The function's work was done before under the same key: this is the answer it gave then.
+    case completed([UInt8])
+    /// The key was used with other data, which is the caller's mistake.
+    case keyReused
+}
+
+/// The answer to a rollback.
+package enum RollbackAnswer: Hashable, Sendable {
+    case rolledBack
+    /// The function's work turns out to have been done before under the same key: this is the answer it gave then.
+    case completed([UInt8])
+}
+
+extension DocumentError {
+    /// The refusal of an Idempotency-Key that was used with other data, as a caller sees it.
+    public static let keyReused = DocumentError.invalidArgument("this Idempotency-Key was used with other data")
+}

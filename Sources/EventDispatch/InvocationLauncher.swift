@@ -49,7 +49,7 @@ package final class InvocationLauncher: DeliveryLauncher {
         let run = DeliveryRun(start, delivery: delivery, timeout: timeout, services: function.pool.services)
         do throws(AdmissionRefusal) {
             _ = try function.admit(for: run, on: loop) {
-                InvocationRequest(body: stored.attempt, timeoutSeconds: timeout, delivery: delivery)
+                InvocationRequest(body: .attempt(stored.attempt), timeoutSeconds: timeout, delivery: delivery)
             }
         } catch {
             start.onEnd(.refused)
@@ -58,11 +58,9 @@ package final class InvocationLauncher: DeliveryLauncher {
 }
 
 extension StoredDelivery {
-    /// What the handler is sent: the event's bytes as they are stored, behind what is known of earlier attempts.
-    fileprivate var attempt: ByteBuffer {
-        let attempt = DeliveryAttempt(
+    fileprivate var attempt: DeliveryAttempt {
+        DeliveryAttempt(
             event: event, retryCount: delivery.tries, executionCount: delivery.executions,
             previousResponse: delivery.lastStatus, retryReason: delivery.lastError)
-        return ByteBuffer(bytes: attempt.encoded)
     }
 }

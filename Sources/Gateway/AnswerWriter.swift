@@ -55,18 +55,30 @@ struct AnswerWriter {
         bytes.writeStaticString("\r\n")
     }
 
-    /// A part of the body; nothing where the answer has none.
-    func part(_ part: ByteBuffer, into bytes: inout ByteBuffer) {
-        guard part.readableBytes > 0 else { return }
-        switch framing {
-        case .none: break
-        case .length, .untilClose: bytes.writeImmutableBuffer(part)
-        case .chunked:
-            bytes.writeString(String(part.readableBytes, radix: 16))
-            bytes.writeStaticString("\r\n")
-            bytes.writeImmutableBuffer(part)
+    /// A part of the body; nothing if the answer has none.
+    func part(_ part: AnswerPart, into bytes: inout ByteBuffer) {
+        beginPart(part, into: &bytes)
+        if framing != .none { bytes.writeImmutableBuffer(part.content) }
+        endPart(part, into: &bytes)
+    }
+
+    /// What precedes the content of a part, which is then to be written as it is: a large one needn't be copied.
+    /// - Returns: whether the answer has a body, and so whether the content is to be written.
+    @discardableResult
+    func beginPart(_ part: AnswerPart, into bytes: inout ByteBuffer) -> Bool {
+        guard framing != .none, part.count > 0 else { return false }
+        if framing == .chunked {
+            bytes.writeString(String(part.count, radix: 16))
             bytes.writeStaticString("\r\n")
         }
+        bytes.writeStaticString(part.opening)
+        return true
+    }
+
+    func endPart(_ part: AnswerPart, into bytes: inout ByteBuffer) {
+        guard framing != .none, part.count > 0 else { return }
+        bytes.writeStaticString(part.closing)
+        if framing == .chunked { bytes.writeStaticString("\r\n") }
     }
 
     func end(into bytes: inout ByteBuffer) {
@@ -75,6 +87,15 @@ struct AnswerWriter {
 
     /// Whether only closing the connection tells the client that the answer is whole.
     var endsByClosing: Bool { framing == .untilClose }
+}
+
+/// A part of a body: what the gateway adds around it, and the bytes that a worker sent.
+struct AnswerPart {
+    var opening: StaticString = ""
+    var content: ByteBuffer
+    var closing: StaticString = ""
+
+    var count: Int { opening.utf8CodeUnitCount + content.readableBytes + closing.utf8CodeUnitCount }
 }
 
 /// What of a request shapes the bytes of its answer.

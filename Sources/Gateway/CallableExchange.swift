@@ -119,7 +119,8 @@ final class CallableExchange: Exchange, InvocationClient {
                     headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
                 head.appTokenConsumed = isConsumed
                 stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
-                return InvocationRequest(head: head, body: data, completionKey: completionKey(data, uid: auth?.id))
+                return InvocationRequest(
+                    head: head, body: .bytes(data), completionKey: completionKey(data, uid: auth?.id))
             }
             self.invocation = invocation
         } catch {
@@ -142,7 +143,7 @@ final class CallableExchange: Exchange, InvocationClient {
 
     func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) {
         guard let stream else { return taken() }
-        stream.send("message", chunk, taken: taken)
+        stream.send(.message, chunk, taken: taken)
     }
 
     func invocationAnswered(_ outcome: InvocationOutcome) {
@@ -150,13 +151,9 @@ final class CallableExchange: Exchange, InvocationClient {
         case .failure(let failure), .notStarted(let failure): fail(failure)
         case .lost: fail(.internal)
         case .result(let result):
-            if let stream { return stream.end("result", result) }
-            var body = ByteBuffer()
-            body.reserveCapacity(result.readableBytes + 11)
-            body.writeStaticString("{\"result\":")
-            body.writeImmutableBuffer(result)
-            body.writeStaticString("}")
-            connection.send(.ok, answerHeaders(), body: body)
+            if let stream { return stream.end(.result, result) }
+            connection.send(
+                .ok, answerHeaders(), AnswerPart(opening: "{\"result\":", content: result, closing: "}"))
         }
     }
 

@@ -31,14 +31,26 @@ final class EventStream {
         beat = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in this.value.target?.showLife() }
     }
 
+    /// What an event carries, by its JSON's one key.
+    enum Key {
+        case message, result
+
+        fileprivate func opening(isEventOpen: Bool) -> StaticString {
+            switch self {
+            case .message: isEventOpen ? "{\"message\":" : "data: {\"message\":"
+            case .result: isEventOpen ? "{\"result\":" : "data: {\"result\":"
+            }
+        }
+    }
+
     /// - Parameter taken: called once the client has the event.
-    func send(_ key: StaticString, _ json: ByteBuffer, taken: @escaping () -> Void) {
+    func send(_ key: Key, _ json: ByteBuffer, taken: @escaping () -> Void) {
         hasSentSinceBeat = true
         connection.sendChunk(event(key, json), taken: taken)
         isEventOpen = false
     }
 
-    func end(_ key: StaticString, _ json: ByteBuffer) {
+    func end(_ key: Key, _ json: ByteBuffer) {
         stop()
         connection.sendEnd(event(key, json))
     }
@@ -46,22 +58,12 @@ final class EventStream {
     /// Ends with an event that is whole already.
     func end(_ json: ByteBuffer) {
         stop()
-        var event = ByteBuffer()
-        open(&event)
-        event.writeImmutableBuffer(json)
-        event.writeStaticString("\n\n")
-        connection.sendEnd(event)
+        connection.sendEnd(
+            AnswerPart(opening: isEventOpen ? "" : "data: ", content: json, closing: "\n\n"))
     }
 
-    private func event(_ key: StaticString, _ json: ByteBuffer) -> ByteBuffer {
-        var event = ByteBuffer()
-        open(&event)
-        event.writeStaticString("{\"")
-        event.writeStaticString(key)
-        event.writeStaticString("\":")
-        event.writeImmutableBuffer(json)
-        event.writeStaticString("}\n\n")
-        return event
+    private func event(_ key: Key, _ json: ByteBuffer) -> AnswerPart {
+        AnswerPart(opening: key.opening(isEventOpen: isEventOpen), content: json, closing: "}\n\n")
     }
 
     func stop() {
@@ -69,17 +71,12 @@ final class EventStream {
         beat = nil
     }
 
-    private func open(_ event: inout ByteBuffer) {
-        if !isEventOpen { event.writeStaticString("data: ") }
-    }
-
     private func showLife() {
         defer { hasSentSinceBeat = false }
         guard !hasSentSinceBeat else { return }
-        var bytes = ByteBuffer()
-        if isEventOpen { bytes.writeStaticString(" ") } else { open(&bytes) }
+        let life = AnswerPart(opening: isEventOpen ? " " : "data: ", content: ByteBuffer())
         isEventOpen = true
-        connection.sendChunk(bytes, taken: {})
+        connection.sendChunk(life, taken: {})
     }
 }
 

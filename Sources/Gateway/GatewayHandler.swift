@@ -201,12 +201,15 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Sends a whole answer.
     func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) {
+        send(status, headers, AnswerPart(content: body))
+    }
+
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: AnswerPart) {
         guard let context, !answer.hasHead else { return }
-        var bytes = context.channel.allocator.buffer(capacity: 512 + body.readableBytes)
-        answer.head(
-            status, headers, length: body.readableBytes, request: request, date: loop.date(), into: &bytes)
-        answer.part(body, into: &bytes)
-        finish(with: bytes)
+        let isLarge = body.content.readableBytes > Self.largeAnswer
+        var bytes = context.channel.allocator.buffer(capacity: 512 + (isLarge ? 0 : body.count))
+        answer.head(status, headers, length: body.count, request: request, date: loop.date(), into: &bytes)
+        finish(with: bytes, body)
     }
 
     /// Begins an answer that is sent in parts.
@@ -218,28 +221,22 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// - Parameter taken: called once the bytes are out, or never will be.
-    func sendChunk(_ part: ByteBuffer, taken: @escaping () -> Void) {
+    func sendChunk(_ part: AnswerPart, taken: @escaping () -> Void) {
         guard let context else { return taken() }
-        var bytes = ByteBuffer()
-        answer.part(part, into: &bytes)
         let promise = context.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { _ in taken() }
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+        write(ByteBuffer(), part, isLast: false, context, promise)
     }
 
     /// Ends an answer that was sent in parts.
     /// - Parameter last: its last part.
-    func sendEnd(_ last: ByteBuffer = ByteBuffer()) {
-        var bytes = ByteBuffer()
-        answer.part(last, into: &bytes)
-        answer.end(into: &bytes)
-        finish(with: bytes)
-    }
+    func sendEnd(_ last: AnswerPart) { finish(with: ByteBuffer(), last) }
 
-    private func finish(with bytes: ByteBuffer) {
+    /// - Parameter start: what precedes the answer's last part.
+    private func finish(with start: ByteBuffer, _ part: AnswerPart) {
         guard let context else { return }
         releaseBody()
-        guard write(bytes, context) else { return breakOff() }
+        guard writeLast(start, part, context) else { return breakOff() }
         if case .discarding = state {
             deadline = loop.eventLoop.now + loop.limits.discardTimeout
             return
@@ -255,11 +252,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// Writes the rest of an answer. A large one counts until its client has taken it.
-    /// - Returns: false where so many wait for their clients already that this one isn't kept.
-    private func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> Bool {
-        let size = bytes.readableBytes
+    /// - Returns: false if so many answers wait for their clients already that this one isn't kept.
+    private func writeLast(_ start: ByteBuffer, _ part: AnswerPart, _ context: ChannelHandlerContext) -> Bool {
+        let size = start.readableBytes + part.count
         guard size > Self.largeAnswer else {
-            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            write(start, part, isLast: true, context, nil)
             return true
         }
         guard loop.answerBytes + size <= loop.limits.allAnswers else {
@@ -271,8 +268,26 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         loop.answerBytes += size
         let sent = context.eventLoop.makePromise(of: Void.self)
         sent.futureResult.assumeIsolated().whenComplete { [loop] _ in loop.answerBytes -= size }
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: sent)
+        write(start, part, isLast: true, context, sent)
         return true
+    }
+
+    /// Writes a part of an answer, small ones with one system call. The content of a large one isn't copied.
+    private func write(
+        _ start: ByteBuffer, _ part: AnswerPart, isLast: Bool, _ context: ChannelHandlerContext,
+        _ promise: EventLoopPromise<Void>?
+    ) {
+        var bytes = start
+        if part.content.readableBytes <= Self.largeAnswer {
+            answer.part(part, into: &bytes)
+        } else if answer.beginPart(part, into: &bytes) {
+            context.write(wrapOutboundOut(bytes), promise: nil)
+            context.write(wrapOutboundOut(part.content), promise: nil)
+            bytes = ByteBuffer()
+            answer.endPart(part, into: &bytes)
+        }
+        if isLast { answer.end(into: &bytes) }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
     }
 
     /// What is smaller is on its way at once, mostly.

@@ -57,7 +57,7 @@ final class HTTPExchange: Exchange, InvocationClient {
                     executionID: "", timeLeft: 0, method: request.head.method.rawValue, target: request.match.target,
                     headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
                 if case .valid(let identity, _) = tokens.appCheck { head.app = identity }
-                return InvocationRequest(head: head, body: request.body)
+                return InvocationRequest(head: head, body: .bytes(request.body))
             }
             self.invocation = invocation
         } catch {
@@ -89,13 +89,13 @@ final class HTTPExchange: Exchange, InvocationClient {
             isStreaming = true
             connection.sendHead(.init(statusCode: Int(head.status)), answerHeaders(head))
         }
-        connection.sendChunk(chunk, taken: taken)
+        connection.sendChunk(AnswerPart(content: chunk), taken: taken)
     }
 
     func invocationAnswered(_ outcome: InvocationOutcome) {
         switch outcome {
         case .result(let body) where isStreaming:
-            connection.sendEnd(body)
+            connection.sendEnd(AnswerPart(content: body))
         case .result(let body):
             let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
             connection.send(.init(statusCode: Int(head.status)), answerHeaders(head), body: body)

@@ -28,10 +28,10 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: To the worker
 
-    func invoke(_ id: UInt64, _ head: InvocationHead, _ body: ByteBuffer) {
+    func invoke(_ id: UInt64, _ head: InvocationHead, _ body: InvocationBody) {
         send(.invoke, id) { buffer in
             head.write(to: &buffer)
-            buffer.writeImmutableBuffer(body)
+            body.write(to: &buffer)
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
         var writer = AnswerWriter()
         var bytes = ByteBuffer()
         writer.head(status, ["X-A": "1"], length: length, request: request, date: "now", into: &bytes)
-        for part in parts { writer.part(ByteBuffer(string: part), into: &bytes) }
+        for part in parts { writer.part(AnswerPart(content: ByteBuffer(string: part)), into: &bytes) }
         writer.end(into: &bytes)
         return String(buffer: bytes)
     }

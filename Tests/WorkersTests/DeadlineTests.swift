@@ -1,3 +1,5 @@
+import NIOCore
+import NIOEmbedded
 import Testing
 
 /// Deadlines on a clock that stands still until the test moves it.

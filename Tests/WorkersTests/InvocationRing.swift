@@ -59,7 +59,7 @@ final class InvocationRing {
     func admit(delivery: InvocationDelivery? = nil) throws(AdmissionRefusal) -> PlayedClient {
         let client = PlayedClient()
         client.invocation = try function.admit(for: client, on: loop) {
-            InvocationRequest(body: ByteBuffer(string: "null"), delivery: delivery)
+            InvocationRequest(body: .bytes(ByteBuffer(string: "null")), delivery: delivery)
         }
         run()
         return client

@@ -70,13 +70,16 @@ extension Event {
 }
 
 extension DeliveryAttempt {
-    package var encoded: [UInt8] {
-        var writer = ByteWriter(reservingCapacity: event.count + 32)
+    package var encoded: [UInt8] { encodedStart + event }
+
+    /// All but the event itself, which follows as it is stored.
+    package var encodedStart: [UInt8] {
+        var writer = ByteWriter(reservingCapacity: 32)
         writer.write(count: retryCount)
         writer.write(count: executionCount)
         writer.write(optional: previousResponse) { $0.write(count: $1) }
         writer.write(optional: retryReason) { $0.write($1) }
-        writer.write(blob: event)
+        writer.write(count: event.count)
         return writer.bytes
     }
 

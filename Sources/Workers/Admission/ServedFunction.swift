@@ -50,7 +50,7 @@ package final class ServedFunction: Sendable {
 package struct InvocationRequest {
     /// What the handler learns of the request. The execution's ID, the time left and the user are set on admission.
     package var head: InvocationHead
-    package var body: ByteBuffer
+    package var body: InvocationBody
     /// The key under which a transactional function's answer is kept.
     package var completionKey: CompletionKey?
     /// A shorter time than the function's own timeout; nil for none.
@@ -59,7 +59,7 @@ package struct InvocationRequest {
     package var delivery: InvocationDelivery?
 
     package init(
-        head: InvocationHead = InvocationHead(executionID: "", timeLeft: 0), body: ByteBuffer,
+        head: InvocationHead = InvocationHead(executionID: "", timeLeft: 0), body: InvocationBody,
         completionKey: CompletionKey? = nil, timeoutSeconds: Int? = nil, delivery: InvocationDelivery? = nil
     ) {
         self.head = head
@@ -67,6 +67,22 @@ package struct InvocationRequest {
         self.completionKey = completionKey
         self.timeoutSeconds = timeoutSeconds
         self.delivery = delivery
+    }
+}
+
+/// What a handler works on. Written once, into the frame that carries it to the worker.
+package enum InvocationBody {
+    case bytes(ByteBuffer)
+    /// An event, as it is stored.
+    case attempt(DeliveryAttempt)
+
+    func write(to buffer: inout ByteBuffer) {
+        switch self {
+        case .bytes(let bytes): buffer.writeImmutableBuffer(bytes)
+        case .attempt(let attempt):
+            buffer.writeBytes(attempt.encodedStart)
+            buffer.writeBytes(attempt.event)
+        }
     }
 }
 

@@ -35,7 +35,7 @@ package final class Invocation {
     /// Until it has ended.
     private var client: (any InvocationClient)?
     /// The request's body, until it is sent to a worker.
-    private var body: ByteBuffer
+    private var body: InvocationBody
     private var state = State.queued
     /// When its handler was started last; nil if it wasn't or was taken back.
     private var startedAt: NIODeadline?
@@ -110,7 +110,7 @@ package final class Invocation {
         var head = head
         head.timeLeft = UInt32(clamping: max(0, (deadline - now).nanoseconds / 1_000_000))
         link.invoke(id, head, body)
-        body = ByteBuffer()
+        body = .bytes(ByteBuffer())
         client?.invocationStarted()
     }
 
@@ -156,7 +156,7 @@ package final class Invocation {
         startedAt = nil
         guard case .running = state else { return end(.notStarted(.cancelled)) }
         state = .queued
-        self.body = body
+        self.body = .bytes(body)
         pool.recalled(self, from: worker.id, wasAbandoned: false, on: loop)
     }
 

@@ -67,7 +67,7 @@ let package = Package(
         .target(
             name: "EventDelivery",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "DocumentStore",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -80,6 +80,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "OutboundHTTP", swiftSettings: settings),
+        .target(name: "Semaphore", swiftSettings: settings),
         .target(
             name: "TokenVerification",
             dependencies: [
@@ -122,7 +123,7 @@ let package = Package(
             name: "FirestoreClient",
             dependencies: [
                 "TextFormats", "HostJSON", "DocumentModel", "FunctionManifest", "HostProcess", "OutboundHTTP",
-                "TokenVerification", "GoogleREST", "FirestoreJSON",
+                "Semaphore", "TokenVerification", "GoogleREST", "FirestoreJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
@@ -164,7 +165,7 @@ let package = Package(
             name: "EventDispatch",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "EventDelivery",
-                "HostProcess", "Workers", "ControlProtocol",
+                "HostProcess", "Semaphore", "Workers", "ControlProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -202,7 +203,7 @@ let package = Package(
             name: "Deployments",
             dependencies: [
                 "HostJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "EventDelivery",
-                "DataDirectory", "HostProcess", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
+                "DataDirectory", "HostProcess", "Semaphore", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
                 "HostConfiguration",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -391,6 +392,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: settings),
+        .testTarget(name: "SemaphoreTests", dependencies: ["Semaphore"], swiftSettings: settings),
         .testTarget(
             name: "TokenVerificationTests",
             dependencies: [
@@ -432,15 +434,15 @@ let package = Package(
         .testTarget(
             name: "FirestoreClientTests",
             dependencies: [
-                "DocumentModel", "HostProcess", "OutboundHTTP", "TokenVerification", "GoogleREST", "FirestoreClient",
-                "TestSupport",
+                "DocumentModel", "HostProcess", "OutboundHTTP", "Semaphore", "TokenVerification", "GoogleREST",
+                "FirestoreClient", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "WorkersTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "DocumentStore", "Workers",
-                "Gateway", "HostConfiguration", "FunctionsHost", "TestSupport",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway", "HostConfiguration",
+                "FunctionsHost", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
@@ -531,14 +533,13 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "DocumentModel", "FunctionsRuntime", "StorageEngine", "DocumentStore", "FirestoreClient",
+                "DocumentModel", "FunctionsRuntime", "StorageEngine", "DocumentStore", "Semaphore", "FirestoreClient",
                 "TestSupport", "ShopFunctions", "FixtureFunctions", "StandaloneFunctions", "functions-host",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
             ],
             swiftSettings: settings),
-        .testTarget(name: "SemaphoreTests", swiftSettings: settings),
         .testTarget(
             name: "StoreTortureTests",
             dependencies: [

@@ -81,7 +81,9 @@ package final class ReleaseSwitch: Sendable {
                 return await group.reduce(into: [String]()) { if let failure = $1 { $0.append(failure) } }
             }
             // A function that has no workers now doesn't need the probe's worker either.
-            for function in functions where served[function.manifest.name]?.isEmpty ?? true { function.pool.cool() }
+            for function in functions where served[function.manifest.name]?.isEmpty ?? true {
+                function.pool.retireIdleWorkers()
+            }
         }
         // A function with several ready workers starts as many in the new release: fewer would reject calls. The
         // functions are started one after the other.
@@ -123,7 +125,7 @@ package final class ReleaseSwitch: Sendable {
         for function in replaced { function.pool.drain() }
         // The probe's worker is kept only for functions that had a worker before; the others would only use memory.
         for function in Self.functions(of: next, notIn: before) where !warm.contains(function.manifest.name) {
-            function.pool.cool()
+            function.pool.retireIdleWorkers()
         }
     }
 

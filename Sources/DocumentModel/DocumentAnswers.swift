@@ -36,7 +36,7 @@ package struct PartitionAnswer: Hashable, Sendable {
 
 /// The answer to beginning a transaction.
 package enum BeginAnswer: Hashable, Sendable {
-    /// - Parameter prefetched: what the transaction that is tried again had read, as it is now. These count as read.
+    /// - Parameter prefetched: what the retried transaction had read, as it is now. These count as read.
     case began(TransactionID, prefetched: [TransactionRead])
     /// The function's work was done before under the same key: this is the answer it gave then.
     case completed([UInt8])

@@ -25,7 +25,7 @@ package protocol DocumentBackend: Sendable {
         _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
         in context: OperationContext, completion: @escaping Completion<ExplainAnswer>)
 
-    /// Finds at most so many places that split a query by name, which has neither filter nor limit, into parts of about
+    /// Finds places, at most `points`, that split a query by name, which has neither filter nor limit, into parts of about
     /// the same size.
     func partition(
         _ query: Query, points: Int, _ consistency: ReadConsistency, in context: OperationContext,

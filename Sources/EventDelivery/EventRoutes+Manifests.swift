@@ -27,13 +27,3 @@ extension EventRoutes {
         self.init(documents: documents, events: events, queues: queues, maxDepth: maxDepth)
     }
 }
-
-extension TriggerManifest {
-    /// Whether deliveries start the function, not requests.
-    package var isForEvents: Bool {
-        switch self {
-        case .callable, .http: false
-        case .document, .schedule, .task, .event: true
-        }
-    }
-}

@@ -1,3 +1,4 @@
+package import WorkerProtocol
 package import DocumentModel
 package import DocumentStore
 import FunctionManifest

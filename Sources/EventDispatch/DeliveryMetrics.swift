@@ -44,7 +44,7 @@ package struct LatencyHistogram: Equatable, Sendable {
         sum += max(seconds, 0)
     }
 
-    /// The end of the bucket that a share of all is in or below; nil where nothing was counted, or where it is beyond
+    /// The end of the bucket that a share of all is in or below; nil if nothing was counted, or if it is beyond
     /// all bounds.
     package func bound(of share: Double) -> Double? {
         let wanted = Double(count) * share

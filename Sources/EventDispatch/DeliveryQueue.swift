@@ -7,7 +7,7 @@ import Logging
 import Semaphore
 import Synchronization
 
-/// The deliveries of one function: does what ``DeliveryQueueState`` decides, and writes what comes of each try.
+/// The deliveries of one function: does what ``DeliveryQueueState`` decides, and writes the outcome of each attempt.
 final class DeliveryQueue: Sendable {
     /// What all queues work with.
     struct Parts: Sendable {
@@ -40,7 +40,7 @@ final class DeliveryQueue: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Before writing is tried again that has failed, in seconds.
+    /// Seconds before a failed write is repeated.
     private static let pause = 1.0
 
     init(_ manifest: FunctionManifest, gate: FunctionGate, parts: Parts, launcher: any DeliveryLauncher) {
@@ -73,7 +73,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Another release of the function is told from now on. What runs goes on where it runs.
+    /// Another release of the function gets the events from now on. Running handlers go on in their processes.
     func serve(_ manifest: FunctionManifest, by launcher: any DeliveryLauncher) {
         perform { state, now in
             state.policy = RetryPolicy(manifest.trigger)
@@ -118,13 +118,13 @@ final class DeliveryQueue: Sendable {
 
     var counters: DeliveryCounters { state.withLock { $0.counters } }
 
-    /// Since when its handlers can't be started; nil where they can, or none was tried.
+    /// Since when its handlers can't be started; nil if they can, or if none was attempted.
     var failingSince: Timestamp? { state.withLock { $0.machine.failingSince } }
 
     // MARK: Doing it
 
-    /// Asks the machine under the lock, and acts outside of it. But a lease is taken under it: else whoever changes the
-    /// delivery by hand could be done, and have told of it in vain, between the decision and the lease.
+    /// Asks the machine under the lock, and acts outside of it. A lease is taken under the lock: otherwise an operator
+    /// could change the delivery between the decision and the lease, and the change would go unnoticed.
     private func perform(_ event: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
         let now = parts.now()
         typealias Step = (action: DeliveryQueueState.Action, lease: DeliveryLease?)
@@ -155,7 +155,7 @@ final class DeliveryQueue: Sendable {
         for event in refused { perform { $0.machine.returned(event, now: $1) } }
     }
 
-    /// - Returns: nil where it may not be worked on.
+    /// - Returns: nil if the lease is taken.
     private func start(_ stored: StoredDelivery, _ lease: DeliveryLease?) -> DeliveryStart? {
         guard let lease else { return nil }
         let began = parts.now()
@@ -224,7 +224,7 @@ final class DeliveryQueue: Sendable {
         case .lostInCompany(let end):
             parts.store.release(lease)
             logger.warning(
-                "a process ended while it ran several handlers; an event is told again, alone",
+                "a process ended while it ran several handlers; an event is delivered again, alone",
                 metadata: ["event.id": "\(event)", "worker.end": "\(end)"])
             perform { $0.machine.lostInCompany(event, now: $1) }
         case .notStarted(let reason):
@@ -236,7 +236,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// The delivery stays leased until it is written what became of it, however long that takes.
+    /// Writes an attempt's outcome. The delivery stays leased until it is written, however long that takes.
     private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
         parts.store.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
             switch result {
@@ -287,7 +287,7 @@ final class DeliveryQueue: Sendable {
         case .succeeded: break
         case .retry(let due, let failure):
             logger.warning(
-                "an event's handler failed; it is tried again",
+                "an event's handler failed; it will be retried",
                 metadata: metadata(failure).merging(["due": "\(due)"]) { $1 })
         case .dropped(let failure):
             logger.error("an event's handler failed; the event is dropped", metadata: metadata(failure))

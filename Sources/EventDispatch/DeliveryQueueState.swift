@@ -10,7 +10,7 @@ import DequeModule
 package struct DeliveryQueueState: Equatable {
     enum Action: Equatable, Sendable {
         case start(StoredDelivery)
-        /// Read what is due, and tell ``read(_:now:)`` or ``readFailed(now:)``.
+        /// Read what is due, and call ``read(_:now:)`` or ``readFailed(now:)``.
         case read(Request)
         /// Call ``tick(for:now:)`` then.
         case wake(at: Timestamp)
@@ -65,7 +65,7 @@ package struct DeliveryQueueState: Equatable {
     private enum Reading: Equatable {
         case none
         case underWay(Arrivals)
-        /// What is under way isn't wanted any more: it may tell of what was changed by hand.
+        /// The page that is being read is discarded: it may hold deliveries as they were before a change by hand.
         case stale
         case failed(again: Timestamp)
     }
@@ -87,7 +87,7 @@ package struct DeliveryQueueState: Equatable {
     private var nextWake: Timestamp?
     /// Those whose process ended while it ran several: one of them may be why, so each is worked on alone.
     private var suspects: Set<EventID> = []
-    /// How often in a row no handler could be started, since when, and when that may be tried again.
+    /// How often in a row no handler could be started, since when, and when the next attempt may be made.
     private var misstarts = 0
     private(set) var failingSince: Timestamp?
     private var mayStartAt: Timestamp?
@@ -154,7 +154,7 @@ package struct DeliveryQueueState: Equatable {
 
     /// Deliveries were changed by hand and aren't due any more.
     mutating func withdrawn(_ events: Set<EventID>) {
-        // What is being read may tell of them as they were.
+        // The page that is being read may hold them as they were.
         if case .underWay = reading { reading = .stale }
         suspects.subtract(events)
         guard !bufferedIDs.isDisjoint(with: events) else { return }
@@ -194,9 +194,9 @@ package struct DeliveryQueueState: Equatable {
         return advance(now)
     }
 
-    /// The work on a delivery is over, and what became of it is in the store.
+    /// The attempt at a delivery is over, and its outcome is in the store.
     ///
-    /// - Parameter due: when it is tried again. What was read until now has left it out, and the news of it too.
+    /// - Parameter due: when the next attempt is due. Pages that were read before have left it out.
     mutating func ended(_ event: EventID, due: Timestamp? = nil, now: Timestamp) -> [Action] {
         drop(event)
         suspects.remove(event)
@@ -218,7 +218,7 @@ package struct DeliveryQueueState: Equatable {
         return advance(now)
     }
 
-    /// No handler could be started for a delivery, which says nothing of the delivery. One is tried at a time, after
+    /// No handler could be started for a delivery, which isn't the delivery's fault. One is attempted at a time, after
     /// ever longer pauses, until one starts.
     mutating func misstarted(_ event: EventID, now: Timestamp) -> [Action] {
         giveBack(event)
@@ -279,14 +279,14 @@ package struct DeliveryQueueState: Equatable {
             arrivals.add(stored, limits)
             reading = .underWay(arrivals)
         } else if hasMore || !hasRoom(for: stored) || inFlight[stored.delivery.id.event] != nil {
-            // One that is still worked on here was given back a moment ago; the store says so once that is told here.
+            // A delivery that is still in flight here was given back a moment ago; its end is reported here soon.
             hasMore = true
         } else {
             add(stored)
         }
     }
 
-    /// An event of any size has room where there is nothing else.
+    /// An event of any size has room if there is nothing else.
     private func hasRoom(for stored: StoredDelivery) -> Bool {
         buffer.count < limits.buffered
             && (buffer.isEmpty || bufferedBytes + stored.event.count <= limits.bufferedBytes)
@@ -328,7 +328,7 @@ package struct DeliveryQueueState: Equatable {
 
     private func hasPlace(for stored: StoredDelivery) -> Bool {
         if inFlight.isEmpty { return true }
-        // While none can be started one is tried at a time, beside what has started before.
+        // While none can be started, one is attempted at a time, beside those that have started before.
         return inFlight.count < limits.concurrency && inFlightBytes + stored.event.count <= limits.maxBytes
             && probe == nil && !isAlone && !suspects.contains(stored.delivery.id.event)
     }

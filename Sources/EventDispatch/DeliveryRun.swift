@@ -8,7 +8,7 @@ import NIOCore
 /// One run of a handler for a delivery. Lives on its invocation's loop.
 ///
 /// The handler's answer and its end are two things: at the deadline the answer is known and nothing is committed any
-/// more, but until the handler has stopped nobody else may work on the delivery.
+/// more, but no other attempt begins until the handler has stopped.
 final class DeliveryRun: InvocationClient {
     private let start: DeliveryStart
     private let delivery: InvocationDelivery

@@ -3,7 +3,7 @@ package import DocumentModel
 package import DocumentStore
 
 extension DeliveryStatistics {
-    /// - Parameter pauses: those of functions that requests start are told too, which have no deliveries.
+    /// - Parameter pauses: includes those of functions that have no deliveries, as requests start them.
     package init(_ metrics: [DeliveryMetrics], pauses: [FunctionPause], now: Timestamp) {
         let paused = Dictionary(pauses.map { ($0.function, $0.reason.rawValue) }) { first, _ in first }
         var functions = metrics.map { metrics in

@@ -6,12 +6,12 @@ import Workers
 import Logging
 import Synchronization
 
-/// What is done now and then.
+/// Periodic work.
 extension EventService {
-    /// Seconds between two looks at what has no event of its own: budgets, days, and what waits in vain.
+    /// Seconds between two checks of what causes no event: budgets, days, and deliveries that can't start.
     private static let careInterval = 5.0
     private static let sweepInterval = 60.0
-    private static let tellInterval = 3600.0
+    private static let reportInterval = 3600.0
     private static let page = 200
 
     func lookAfterItself() {
@@ -36,31 +36,31 @@ extension EventService {
 
     // MARK: Deliveries that can't be worked on
 
-    /// Makes dead letters of deliveries that have waited too long for a function that is paused, can't be started or
-    /// isn't served any more, and says now and then that they wait.
+    /// Dead-letters deliveries that have waited too long for a function that is paused, can't be started or isn't served
+    /// any more, and logs from time to time how many wait.
     func sweep() async {
         do throws(DocumentError) {
             for name in try await store.functionsWithDeliveries() {
                 guard let (reason, maxAge, since) = obstacle(name) else { continue }
-                let buried = try await bury(olderThan: maxAge, since: since, of: name, reason)
-                try await tell(name, reason, buried: buried)
+                let count = try await deadLetter(olderThan: maxAge, since: since, of: name, reason)
+                try await report(name, reason, deadLettered: count)
             }
         } catch {
             if !state.withLock({ $0.isStopped }) {
-                parts.logger.error("deliveries that wait can't be looked at", metadata: ["error": "\(error.message)"])
+                parts.logger.error("waiting deliveries can't be read", metadata: ["error": "\(error.message)"])
             }
         }
     }
 
-    /// Why a function can't be told of anything, and for how many seconds its deliveries are kept; nil where it can.
+    /// Why nothing can be delivered to a function, and for how many seconds its deliveries are kept; nil if they can be.
     ///
-    /// - Returns: since when it is so, where that is known to be less than a delivery may have waited.
+    /// - Returns: since when, if that is known and may be less than a delivery has waited.
     private func obstacle(_ name: String) -> (reason: String, maxAge: Double, since: Timestamp?)? {
         guard let function = functions[name], let queue = queues[name] else {
             return ("no function \(name) is served that takes events", DeliveryAge.whereGone, nil)
         }
         if let since = queue.failingSince {
-            // A backlog may be old and yet have waited for nothing but its turn.
+            // An old backlog may have waited only for its turn.
             return ("\(name) can't be started", DeliveryAge.wherePaused(function.manifest.trigger), since)
         }
         guard function.gate.isClosed else { return nil }
@@ -68,7 +68,7 @@ extension EventService {
         return (reason, DeliveryAge.wherePaused(function.manifest.trigger), nil)
     }
 
-    private func bury(
+    private func deadLetter(
         olderThan maxAge: Double, since: Timestamp?, of name: String, _ reason: String
     ) async throws(DocumentError) -> Int {
         let now = parts.now()
@@ -81,10 +81,10 @@ extension EventService {
             let old = page.prefix { now.seconds(since: $0.created) > maxAge }
             let late = old.filter { now.seconds(since: Self.waitsSince($0)) > maxAge }
             if !late.isEmpty {
-                let buried = try await store.bury(
+                let deadLettered = try await store.bury(
                     late.map(\.id), because: "\(reason), and it has waited longer than \(Int(maxAge)) s")
-                state.withLock { $0.buried[name, default: 0] += buried }
-                count += buried
+                state.withLock { $0.deadLettered[name, default: 0] += deadLettered }
+                count += deadLettered
             }
             guard old.count == Self.page, let end = old.last else { return count }
             last = end.id
@@ -92,24 +92,25 @@ extension EventService {
     }
 
     private static func waitsSince(_ delivery: Delivery) -> Timestamp {
-        // What was due later has waited since then only; but in a line it is due when it is the first, and has waited.
+        // A delivery that was due later has waited only since then. An ordered one has waited from the start: it becomes due
+        // when it is the first in its queue.
         guard delivery.orderKey == nil, let due = delivery.due else { return delivery.ageStart }
         return max(delivery.ageStart, due)
     }
 
-    private func tell(_ name: String, _ reason: String, buried: Int) async throws(DocumentError) {
-        if buried > 0 {
+    private func report(_ name: String, _ reason: String, deadLettered: Int) async throws(DocumentError) {
+        if deadLettered > 0 {
             parts.logger.error(
                 "deliveries have waited too long and are dead letters",
-                metadata: ["function": "\(name)", "deliveries": "\(buried)", "reason": "\(reason)"])
+                metadata: ["function": "\(name)", "deliveries": "\(deadLettered)", "reason": "\(reason)"])
         }
         let now = parts.now()
         let isDue = state.withLock { state in
-            if let last = state.told[name], abs(now.seconds(since: last)) < Self.tellInterval { return false }
-            state.told[name] = now
+            if let last = state.lastReports[name], abs(now.seconds(since: last)) < Self.reportInterval { return false }
+            state.lastReports[name] = now
             return true
         }
-        // Counted only to be told: that takes the longer the more there are.
+        // Counted only for the log: counting takes longer the more there are.
         guard isDue else { return }
         let waiting = try await store.pendingCount(of: name)
         if waiting > 0 {

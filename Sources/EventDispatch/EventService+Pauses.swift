@@ -105,10 +105,10 @@ extension EventService {
         return paused.sorted { $0.function < $1.function }
     }
 
-    /// Since when everything is paused; nil where it isn't.
+    /// Since when everything is paused; nil if it isn't.
     package var pausedSince: Timestamp? { state.withLock { $0.pauses[EventRecords.everything] } }
 
-    /// Tells each gate and queue what is paused by now.
+    /// Applies the pauses to each gate and queue.
     private func settle() {
         for (name, function) in functions {
             // Under the lock, so that of two who settle at once the one that knows more has the last word.

@@ -8,14 +8,14 @@ import Semaphore
 import ServiceLifecycle
 import Synchronization
 
-/// The dispatcher: from what comes into the outbox to the functions that are to be told of it, and their operator's view.
+/// The dispatcher: delivers the outbox's events to functions, and gives the operator a view of it.
 package final class EventService: Service {
     /// What it needs of the host.
     package struct Parts: Sendable {
         package let store: DocumentStore
         package let timer: any EventTimer
         package let now: @Sendable () -> Timestamp
-        /// Nil where the operator wants no alerts.
+        /// Nil if the operator wants no alerts.
         package let alerts: (any AlertSink)?
         package let logger: Logger
 
@@ -52,10 +52,10 @@ package final class EventService: Service {
         /// The last that writes budgets.
         var keeping: Task<Void, Never>?
         /// When it was last said that deliveries wait for a function that can't take them.
-        var told: [String: Timestamp] = [:]
+        var lastReports: [String: Timestamp] = [:]
         var sweptAt: Timestamp?
         /// How many dead letters were made of deliveries that had waited too long, by function.
-        var buried: [String: Int] = [:]
+        var deadLettered: [String: Int] = [:]
         var counts: (deliveries: [DocumentStore.DeliveryCounts], time: Timestamp, seconds: Double)?
         var isStopped = false
     }
@@ -105,7 +105,7 @@ package final class EventService: Service {
     package var functions: [String: Function] { serving.withLock { $0.functions } }
     var queues: [String: DeliveryQueue] { serving.withLock { $0.queues } }
 
-    /// Tells these functions of events from now on, and no others. What runs goes on, in the processes where it runs.
+    /// Delivers events to these functions from now on, and to no others. Running handlers go on in their processes.
     ///
     /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses; then all is as it was.
     package func serve(_ functions: [Function]) throws(DocumentPattern.Problem) {
@@ -213,7 +213,7 @@ package final class EventService: Service {
             (of.pending, of.dead, of.oldest) = (count.pending, count.dead, count.oldest)
             metrics[count.function] = of
         }
-        for (name, count) in state.withLock({ $0.buried }) {
+        for (name, count) in state.withLock({ $0.deadLettered }) {
             metrics[name, default: DeliveryMetrics(function: name, isServed: false)].counters.deadLetters += count
         }
         return metrics.values.sorted { $0.function < $1.function }
@@ -221,7 +221,7 @@ package final class EventService: Service {
 
     func deliveryCounts() async throws(DocumentError) -> [DocumentStore.DeliveryCounts] {
         let now = parts.now()
-        // Every row is looked at, so that it must not be done the whole time where there are many.
+        // It reads every row, so it must not run all the time if there are many.
         if let counts = state.withLock({ $0.counts }),
             abs(now.seconds(since: counts.time)) < max(1, counts.seconds * 50)
         {

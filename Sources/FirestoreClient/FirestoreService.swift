@@ -45,8 +45,7 @@ struct FirestoreService: Sendable {
         let request = OutboundRequest(
             to: "\(origin)/v1/\(database.documentsRoot)\(path):\(verb)",
             headers: ["Content-Type": "application/json", "User-Agent": "functions-host"], body: body.bytes,
-            limits: Self.limits, reserve: budget.map { budget in { budget.grow(to: $0, mayOvercommit: !isRepeatable) } }
-        )
+            limits: Self.limits, reserve: { budget?.grow(to: $0, mayOvercommit: !isRepeatable) ?? true })
         var failures = 1
         while true {
             guard !Task.isCancelled else { throw Self.cancelled }

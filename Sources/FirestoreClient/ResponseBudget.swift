@@ -7,7 +7,7 @@ import Synchronization
 /// grows beyond that reserves more while more is available. If none is, its transfer is given up and repeated once the
 /// largest response fits, so that half-read responses never wait for each other.
 final class ResponseBudget: Sendable {
-    /// The budget of the operation under way.
+    /// The budget of the current operation.
     @TaskLocal static var current: ResponseBudget?
 
     /// Bytes of all responses: a container may have 512 MiB, and a response that is parsed needs several times its text.

@@ -340,7 +340,7 @@ extension HostError {
         let change = "change listen.\(name) in \(configuration.places.file)"
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE:
-            return HostError("the \(name) address \(place) is used by another program; stop it, or \(change)")
+            return HostError("the \(name) address \(place) is taken by another program; stop it, or \(change)")
         case EACCES:
             return HostError("this user may not listen on \(place); use a port above 1023: \(change)")
         case EADDRNOTAVAIL:

@@ -6,10 +6,10 @@ import NIOHTTP1
 /// A whole answer becomes one buffer and so one system call, which is most of what an answer costs.
 struct AnswerWriter {
     private enum Framing {
-        /// The head told the length.
+        /// The head has the length.
         case length
         case chunked
-        /// The client is of HTTP/1.0: the connection's end is the body's.
+        /// For HTTP/1.0: the body ends with the connection.
         case untilClose
         /// HEAD, 204 and 304 have no body.
         case none
@@ -22,7 +22,7 @@ struct AnswerWriter {
     mutating func reset() { self = AnswerWriter() }
 
     /// - Parameters:
-    ///   - length: of the whole body; nil where it is streamed.
+    ///   - length: of the whole body; nil if it is streamed.
     ///   - date: the `Date` header's value.
     mutating func head(
         _ status: HTTPResponseStatus, _ headers: HTTPHeaders, length: Int?, request: AnswerRequest, date: String,
@@ -85,7 +85,7 @@ struct AnswerWriter {
         if framing == .chunked { bytes.writeStaticString("0\r\n\r\n") }
     }
 
-    /// Whether only closing the connection tells the client that the answer is whole.
+    /// Whether the answer ends with the connection.
     var endsByClosing: Bool { framing == .untilClose }
 }
 

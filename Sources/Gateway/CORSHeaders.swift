@@ -15,7 +15,7 @@ enum CORSHeaders {
         return headers
     }
 
-    /// Reflects the origin where the policy allows it.
+    /// Reflects the origin if the policy allows it.
     static func add(to headers: inout HTTPHeaders, _ request: HTTPHeaders, policy: CORSPolicy) {
         guard policy != .off else { return }
         headers.add(name: "Vary", value: "Origin")

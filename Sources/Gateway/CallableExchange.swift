@@ -42,16 +42,16 @@ final class CallableExchange: Exchange, InvocationClient {
         let data: ByteBuffer
         do throws(EnvelopeScanner.Failure) {
             guard request.head.method == .POST, isJSON else {
-                log("a request is no call", reason: "it must be a POST of application/json")
+                log("a request isn't a valid call", reason: "it must be a POST of application/json")
                 return fail(.badRequest)
             }
             guard (headers.first(name: "Idempotency-Key")?.utf8.count ?? 0) <= 256 else {
-                log("a request is no call", reason: "its Idempotency-Key is longer than 256 bytes")
+                log("a request isn't a valid call", reason: "its Idempotency-Key is longer than 256 bytes")
                 return fail(.badRequest)
             }
             data = try EnvelopeScanner.data(in: request.body)
         } catch {
-            log("a request is no call", reason: error.description)
+            log("a request isn't a valid call", reason: error.description)
             return fail(.badRequest)
         }
         TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in

@@ -8,7 +8,7 @@ struct EnvelopeScanner {
     /// Deeper than any client's data, and shallow enough for any decoder.
     static let maxDepth = 512
 
-    /// Why a body is no call. For the log; the caller is told «Bad Request».
+    /// Why the envelope is invalid. For the log; the caller gets «Bad Request».
     enum Failure: Error, Equatable, CustomStringConvertible {
         case empty
         case syntax(offset: Int)
@@ -53,7 +53,7 @@ struct EnvelopeScanner {
     private mutating func scan() throws(Failure) -> Range<Int> {
         skipSpace()
         guard peek() == UInt8(ascii: "{") else {
-            // Whether it is another JSON value or none at all tells the author where to look.
+            // Another JSON value and invalid JSON are different mistakes of an author.
             try skipValue()
             throw .notAnObject
         }
@@ -108,7 +108,7 @@ struct EnvelopeScanner {
 
     /// Skips a value without recursion, so that no nesting can exhaust the stack.
     private mutating func skipValue() throws(Failure) {
-        // One bit a level tells objects from arrays: 512 levels in eight words.
+        // One bit a level distinguishes objects from arrays: 512 levels in eight words.
         var isObject = BitStack()
         while true {
             skipSpace()
@@ -246,7 +246,7 @@ private struct BitStack {
         }
     }
 
-    /// - Returns: false where the stack is full.
+    /// - Returns: false if the stack is full.
     mutating func push(_ bit: Bool) -> Bool {
         guard count < EnvelopeScanner.maxDepth else { return false }
         let index = count
@@ -272,7 +272,7 @@ enum UnicodeEscapes {
         }
     }
 
-    /// A short ASCII text with its `\u00XX` escapes undone; nil where it has any other escape.
+    /// A short ASCII text with its `\u00XX` escapes undone; nil if it has any other escape.
     static func unescaped(_ text: some Collection<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         var iterator = text.makeIterator()

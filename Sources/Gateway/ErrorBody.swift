@@ -4,7 +4,7 @@ import NIOCore
 
 /// The JSON in which callables answer errors.
 enum ErrorBody {
-    /// `{"error":{"message":…,"status":…,"details":…}}`, details left out where there are none.
+    /// `{"error":{"message":…,"status":…,"details":…}}`, without details if there are none.
     static func write(_ failure: InvocationFailure, to buffer: inout ByteBuffer) {
         buffer.writeString("{\"error\":{")
         if let details = failure.details {

@@ -18,7 +18,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private enum State {
         case idle
         case receiving(HTTPRequestHead, ByteBuffer)
-        /// Answered already; what is left of the request is thrown away, and the connection closes with its end.
+        /// Answered already; the rest of the request is discarded, and the connection closes with its end.
         case discarding
         case answering(any Exchange)
     }
@@ -117,7 +117,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// What isn't HTTP is told so, unless an answer is on its way: the client would take the one for the other.
+    /// Answers bytes that aren't HTTP, unless an answer is on its way, which the client would mistake for it.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HTTPParserError, !isAnswering, !isClosing else { return context.close(promise: nil) }
         request = AnswerRequest()
@@ -290,7 +290,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
     }
 
-    /// What is smaller is on its way at once, mostly.
+    /// Smaller answers mostly fit into the socket's buffer at once.
     private static let largeAnswer = 65_536
 
     /// Ends an answer that can't be completed: the client sees it cut off.
@@ -313,14 +313,14 @@ struct GatewayRequest {
     let head: HTTPRequestHead
     let body: ByteBuffer
     let match: RouteTable.Match
-    /// Where it comes from, as far as the connection and trusted proxies tell.
+    /// The client's address, from the connection and from trusted proxies.
     let address: IPAddress?
 }
 
 /// One request and its answer.
 protocol Exchange: AnyObject {
     func begin()
-    /// The connection is gone: nobody waits for the answer.
+    /// The connection is closed: the answer can't be sent any more.
     func clientLeft()
 }
 

@@ -14,7 +14,7 @@ final class HTTPExchange: Exchange, InvocationClient {
     private unowned let connection: GatewayHandler
     private var invocation: Invocation?
     private var hasLeft = false
-    /// The answer's head, until its first part or its end tells whether it is streamed.
+    /// The answer's head, until its first part or its end shows whether it is streamed.
     private var head: HTTPAnswerHead?
     private var isStreaming = false
 
@@ -65,7 +65,7 @@ final class HTTPExchange: Exchange, InvocationClient {
         }
     }
 
-    /// Who the cookie `__session` speaks of, which browsers send where they have no header to set.
+    /// The user of the cookie `__session`, which browsers send when they can't set a header.
     private func session() -> InvocationHead.VerifiedIdentity? {
         for header in headers["Cookie"] {
             for pair in header.split(separator: ";") {

@@ -26,7 +26,7 @@ final class PlainExchange: Exchange {
 
     func clientLeft() {}
 
-    /// The manifest for tools, whether the host serves, or 404: there is no such function.
+    /// The manifest for tools, the host's health, or 404 for an unknown function.
     static func notFound(
         _ head: HTTPRequestHead, loop: GatewayLoop, connection: GatewayHandler
     ) -> PlainExchange {

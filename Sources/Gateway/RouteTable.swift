@@ -4,7 +4,7 @@ package import Workers
 /// Which URL is which function's.
 ///
 /// A function has the local form `/PROJECT/REGION/NAME`, its name at the host `REGION-PROJECT.cloudfunctions.net`, and
-/// `/NAME` at any other host, as behind a domain of one's own. Or one function is served alone, and has every path.
+/// `/NAME` at any other host, as behind a custom domain. A function that is served standalone has every path.
 package struct RouteTable: Sendable {
     struct Match {
         let function: ServedFunction
@@ -75,7 +75,7 @@ private struct Path {
 
     func segment(at offset: Int) -> Segment? { segment(at: uri.utf8.index(uri.startIndex, offsetBy: offset)) }
 
-    /// The segment behind the slash at `slash`; nil where there is none or it is empty.
+    /// The segment behind the slash at `slash`; nil if there is none or it is empty.
     func segment(at slash: String.Index) -> Segment? {
         guard slash < uri.endIndex, uri.utf8[slash] == UInt8(ascii: "/") else { return nil }
         let start = uri.utf8.index(after: slash)

@@ -6,8 +6,8 @@ import NIOCore
 package import NIOPosix
 package import ServiceLifecycle
 
-/// What serving functions rests on, with a host around them or without: the keys of tokens, event loops, and who looks
-/// after workers.
+/// What serving functions needs, with a host or standalone: the keys of tokens, event loops, and the supervisor of
+/// workers.
 package struct ServingParts: Sendable {
     package let verifiers: TokenVerifiers
     package let keyCaches: [any Service]
@@ -50,7 +50,7 @@ package struct ServingParts: Sendable {
             limits: WorkerPoolState.Limits(
                 concurrency: manifest.concurrency, minInstances: manifest.minInstances,
                 maxInstances: manifest.maxInstances,
-                // Events come no faster than they are taken; none is refused for want of a place to wait.
+                // The dispatcher bounds its events by itself; the queue has a place for each.
                 queue: manifest.trigger.isForEvents ? manifest.maxConcurrentDeliveries : limits.queue,
                 maxStarting: 2 * System.coreCount),
             launch: WorkerLaunch(
@@ -89,7 +89,7 @@ package struct TokenSources: Sendable {
     package var policy: TokenPolicy
     /// The host's own.
     package var localKeys = KeySet()
-    /// Nil where only the host's own count.
+    /// Nil if only the host's own keys are accepted.
     package var idTokenKeys: KeyCache?
     package var appCheckKeys: KeyCache?
 

@@ -12,8 +12,8 @@ package struct TrustedProxies: Hashable, Sendable {
         self.isBehindProxy = isBehindProxy
     }
 
-    /// Those of Cloud Run and Knative: whoever connects, and what stands before it on the same machine. Private addresses
-    /// may be clients' there, who write what they like before their own.
+    /// Those of Cloud Run and Knative: every peer, and proxies before it on the same machine. Private addresses may be
+    /// clients' there, which can send any header.
     package static func platform(beside others: [AddressPrefix]) -> TrustedProxies {
         let near = ["127.0.0.0/8", "169.254.0.0/16", "::1", "fe80::/10"].compactMap { AddressPrefix($0) }
         return TrustedProxies(near + others, isBehindProxy: true)
@@ -21,7 +21,7 @@ package struct TrustedProxies: Hashable, Sendable {
 
     func contains(_ address: IPAddress) -> Bool { prefixes.contains { $0.contains(address) } }
 
-    /// Where a request comes from: the last address on its way that is no trusted proxy.
+    /// The client's address: the last one on the request's way that isn't a trusted proxy.
     ///
     /// `X-Forwarded-For` is read from its end. What stands before the first address that isn't trusted was written by
     /// the client, and may be anything.

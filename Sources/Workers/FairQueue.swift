@@ -1,22 +1,22 @@
 import DequeModule
 
-/// What waits, bounded, and served in turn by who has sent it.
+/// A bounded queue that serves its senders in turn.
 ///
-/// A caller may have as many places as it leaves free: one alone gets half of them, two get a third each, and whoever
-/// has none waiting gets in until the last place is taken. So a caller's thousand calls hold up another one's single
+/// A caller may have as many places as it leaves free: one alone gets half of them, two get a third each, and a
+/// caller with none waiting gets in until the last place is taken. So a caller's thousand calls hold up another one's single
 /// call by one.
 struct FairQueue<Key: Hashable, Element: Equatable>: Equatable {
     private let places: Int
     private(set) var count = 0
     private var lanes: [Key?: Deque<Element>] = [:]
-    /// Who has something waiting, in the order of their turns.
+    /// The senders of what waits, in the order of their turns.
     private var turns: Deque<Key?> = []
 
     init(places: Int) { self.places = places }
 
     var isEmpty: Bool { count == 0 }
 
-    /// - Parameter key: who sends it; nil for what is bounded by its sender already, and may have all places.
+    /// - Parameter key: the sender; nil if the sender bounds itself and may take all places.
     /// - Returns: whether there was a place for it.
     mutating func append(_ element: Element, of key: Key?) -> Bool {
         let held = lanes[key]?.count ?? 0

@@ -22,7 +22,7 @@ package struct HostLimits: Hashable, Sendable {
 
     /// Whether workers get cgroups of their own.
     package enum Cgroups: String, Hashable, Sendable, CaseIterable {
-        /// Where the host may make them.
+        /// If the host may create them.
         case auto
         case off
     }

@@ -20,7 +20,7 @@ enum Orphans {
 
     /// Reaps those that have ended.
     ///
-    /// - Parameter isWorker: whether a child is a worker, which is reaped by whoever looks after it.
+    /// - Parameter isWorker: whether a child is a worker, which its supervisor reaps.
     static func reap(sparing isWorker: (Int32) -> Bool) {
         #if os(Linux)
             while true {

@@ -97,7 +97,7 @@ extension ProcessSpawn {
 extension ProcessStatus {
     /// The status of a child that has ended; nil while it runs. What it had started is killed with it.
     package static func reap(_ pid: pid_t) -> ProcessStatus? {
-        // First without reaping: as long as the child is a zombie its number, and so its group's, is nobody else's.
+        // First without reaping: while the child is a zombie, no other process or group can get its number.
         var info = siginfo_t()
         guard waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info.si_signo == SIGCHLD else {
             return nil

@@ -37,7 +37,7 @@ struct SecretFilter: Sendable {
         return String(decoding: without(bytes, isBeginning: true) ?? bytes, as: UTF8.self)
     }
 
-    /// - Returns: nil where none of them is there.
+    /// - Returns: nil if the text holds none of them.
     private func without(_ text: some Sequence<UInt8>, isBeginning: Bool = false) -> [UInt8]? {
         guard !values.isEmpty else { return nil }
         let bytes = Array(text)

@@ -13,29 +13,29 @@ extension Worker {
             metadata: ["files.open": "\(files)", "files.limit": "\(limits.openFiles)"])
     }
 
-    /// Whether another line is within what a worker may log; beyond it a flood costs its own lines and nothing else.
+    /// Whether the worker may log another line. Lines beyond the budget are dropped.
     func mayWriteLine() -> Bool {
-        let verdict = lines.withLock { $0.take(now: now) }
+        let verdict = output.withLock { $0.take(now: now) }
         if verdict == .drop(isFirst: true) {
             schedule(in: .seconds(1)) { [self] in
-                let dropped = lines.withLock { $0.report() }
+                let dropped = output.withLock { $0.report() }
                 logger.warning(
                     "output was dropped",
                     metadata: [
-                        "output.dropped": "\(dropped)", "output.limit": "\(LineBudget.linesPerSecond) lines a second",
+                        "output.dropped": "\(dropped)", "output.limit": "\(OutputBudget.linesPerSecond) lines a second",
                     ])
             }
         }
         return verdict == .write
     }
 
-    /// - Returns: how long no more is to be read of what it prints; nil where more may be.
+    /// - Returns: how long to stop reading what the worker prints; nil if more may be read.
     func pause(afterReading bytes: Int) -> TimeAmount? {
-        guard let pause = lines.withLock({ $0.read(bytes, now: now) }) else { return nil }
+        guard let pause = output.withLock({ $0.read(bytes, now: now) }) else { return nil }
         if !hasWarnedOfOutput.exchange(true, ordering: .relaxed) {
             logger.warning(
-                "the function prints more than is read of it, and waits",
-                metadata: ["output.limit": "\(LineBudget.bytesPerSecond) bytes a second"])
+                "the function prints faster than its output is read, and waits",
+                metadata: ["output.limit": "\(OutputBudget.bytesPerSecond) bytes a second"])
         }
         return pause
     }

@@ -14,7 +14,7 @@ package final class Worker: Sendable {
         var reason: WorkerEnd?
         /// How the process ended; nil while it runs.
         var status: ProcessStatus?
-        /// Whether its end was told: its process's and its last link's may come at once, on two threads.
+        /// Whether its end was reported: the process and its last link may end at once, on two threads.
         var isGone = false
         var onGone: [@Sendable (WorkerEnd, _ wasAlone: Bool) -> Void] = []
     }
@@ -24,8 +24,8 @@ package final class Worker: Sendable {
     package let logger: Logger
     private let processes: any WorkerProcesses
     private let state = Mutex(State())
-    let lines: Mutex<LineBudget>
-    /// Whether it is looked at closely, as one at work is: it needn't be said again then.
+    let output: Mutex<OutputBudget>
+    /// Whether it is sampled often already, so that the watch needn't be woken up.
     private let isWatchedClosely = Atomic(true)
     let hasWarnedOfFiles = Atomic(false)
     let hasWarnedOfOutput = Atomic(false)
@@ -43,7 +43,7 @@ package final class Worker: Sendable {
         self.id = id
         self.pool = pool
         self.processes = processes
-        lines = Mutex(LineBudget(now: processes.eventLoop.now))
+        output = Mutex(OutputBudget(now: processes.eventLoop.now))
         var logger = pool.logger
         logger[metadataKey: "worker.id"] = "\(id)"
         self.logger = logger
@@ -86,15 +86,15 @@ package final class Worker: Sendable {
 
     private let executions = Mutex(Executions())
 
-    /// Whose the worker's output is: the one execution's it is at or, where it is at none, that of the last one, whose
-    /// answer may overtake what it printed. Nil where it is at several.
+    /// The execution that the worker's output belongs to: the only one that runs or, if none does, the last one, whose
+    /// answer may overtake what it printed. Nil if several run.
     var soleExecution: String? {
         executions.withLock { $0.running.count > 1 ? nil : $0.running.first ?? $0.last }
     }
 
     var isBusy: Bool { executions.withLock { !$0.running.isEmpty } }
 
-    /// - Returns: false where the process is lost, so that the execution won't be there.
+    /// - Returns: false if the process is lost, so that the execution can't begin.
     func began(_ execution: String) -> Bool {
         let isWhole = executions.withLock { executions in
             guard executions.lost == nil else { return false }
@@ -108,7 +108,7 @@ package final class Worker: Sendable {
         return true
     }
 
-    /// It isn't checked closely any more, as it has nothing to do.
+    /// The worker is sampled less often, as it has nothing to do.
     /// - Returns: whether that is still so: work may have come meanwhile.
     func markIdle() -> Bool {
         isWatchedClosely.store(false, ordering: .sequentiallyConsistent)
@@ -178,7 +178,7 @@ package final class Worker: Sendable {
         if isReady { pool.workerBecameReady(self) }
     }
 
-    /// A worker without one of its links is of no use.
+    /// A worker that lacks a link can't serve and is ended.
     package func linkClosed() {
         let isLast = state.withLock { state in
             state.openLinks -= 1
@@ -223,7 +223,7 @@ package final class Worker: Sendable {
             return (state.process, state.reason ?? .crash(status), status, state.onGone)
         }
         guard let over else { return }
-        // First, so that whoever reads of it in the log finds it counted.
+        // First, so that a reader of the log finds it counted.
         over.process?.workerEnded(over.reason)
         let message: Logger.Message =
             switch over.reason {

@@ -139,7 +139,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         case .httpHead:
             let head = try HTTPAnswerHead(from: &payload)
             guard (200...599).contains(head.status) else {
-                throw ProtocolViolation("\(head.status) is no status that an answer can have")
+                throw ProtocolViolation("\(head.status) is not a status that an answer can have")
             }
             try invocation(frame)?.received(head)
         case .documentRequest:
@@ -153,7 +153,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// The invocation a frame speaks of: one that this worker was given. Nil where it has ended meanwhile.
+    /// The invocation of a frame, which must run in this worker. Nil if it has ended.
     private func invocation(_ frame: Frame) throws(ProtocolViolation) -> Invocation? {
         guard isReady else { throw ProtocolViolation("it spoke of an invocation before it was ready") }
         guard let invocation = loop[frame.invocation] else { return nil }

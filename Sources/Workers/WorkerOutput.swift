@@ -33,7 +33,7 @@ final class WorkerOutput: ChannelInboundHandler {
         if !line.isEmpty { finishLine(isBeginning: true) }
     }
 
-    /// Reads nothing for some time: who prints more waits meanwhile, and nobody else does.
+    /// Stops reading for some time. Only the worker that prints too much waits.
     private func rest(for time: TimeAmount, _ channel: any Channel) {
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         channel.eventLoop.scheduleTask(in: time) { channel.setOption(.autoRead, value: true) }

@@ -10,7 +10,7 @@ package final class WorkerPool: Sendable {
         var machine: WorkerPoolState
         var workers: [WorkerPoolState.WorkerID: Worker] = [:]
         var onEmpty: [@Sendable () -> Void] = []
-        /// Who waits for workers to be ready, or for one to end instead.
+        /// Callers of ``probe(_:)`` that wait for workers to be ready.
         var probes: [CheckedContinuation<WorkerEnd?, Never>] = []
     }
 
@@ -35,7 +35,7 @@ package final class WorkerPool: Sendable {
         state = Mutex(State(machine: WorkerPoolState(limits: limits)))
     }
 
-    /// Starts what shall be kept warm.
+    /// Starts the workers that are kept warm.
     package func begin() { perform(on: nil) { $0.began(now: $1) } }
 
     // MARK: From invocations
@@ -92,15 +92,15 @@ package final class WorkerPool: Sendable {
             return state.onEmpty
         }
         perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: $1) }
-        // One that had nothing to do says nothing of whether others start.
+        // An idle worker's end doesn't show whether others start.
         if end.isCrash || hasStopped { answerProbes(end) }
         for action in onEmpty { action() }
     }
 
     /// Starts workers to see whether the release can be served, before it is; they are kept as any other.
     ///
-    /// - Parameter count: how many shall be ready.
-    /// - Returns: how one ended in place of becoming ready; nil where all are ready.
+    /// - Parameter count: how many have to become ready.
+    /// - Returns: how a worker ended instead of becoming ready; nil if all are ready.
     package func probe(_ count: Int) async -> WorkerEnd? {
         await withCheckedContinuation { continuation in
             state.withLock { $0.probes.append(continuation) }
@@ -115,7 +115,7 @@ package final class WorkerPool: Sendable {
     package var readyWorkers: Int { state.withLock { $0.machine.readyWorkers } }
 
     /// Ends workers that have nothing to do and needn't be kept warm.
-    package func cool() { perform(on: nil) { machine, _ in machine.cool() } }
+    package func retireIdleWorkers() { perform(on: nil) { machine, _ in machine.retireIdleWorkers() } }
 
     private func answerProbes(_ end: WorkerEnd?) {
         let probes = state.withLock { state in
@@ -137,7 +137,7 @@ package final class WorkerPool: Sendable {
         if hasStopped { answerProbes(.shutdown) }
     }
 
-    /// Whether there is no process, and none will be.
+    /// Whether no process is left and none will be started.
     private var hasStopped: Bool { state.withLock { $0.machine.isStopping && $0.workers.isEmpty } }
 
     /// Ends what is left, and returns when no process is.
@@ -154,7 +154,7 @@ package final class WorkerPool: Sendable {
     }
 
     /// Asks the machine under the lock, and acts outside of it.
-    /// - Parameter loop: the loop this is called on; nil where it is none of the gateway's.
+    /// - Parameter loop: the gateway loop that this is called on; nil for another thread.
     private func perform(
         on loop: InvocationLoop?, _ event: (inout WorkerPoolState, NIODeadline) -> [WorkerPoolState.Action]
     ) {

@@ -85,7 +85,7 @@ package struct WorkerPoolState: Equatable {
     private(set) var isStopping = false
     /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
     private(set) var isDraining = false
-    /// How many workers shall be ready before anything is routed here; nil once the pool has begun.
+    /// How many workers have to be ready before anything is routed here; nil once the pool has begun.
     private var probed: Int?
     /// Crashes since a worker last ended an invocation well; each makes the pause before the next start longer.
     private var crashes = 0
@@ -105,13 +105,13 @@ package struct WorkerPoolState: Equatable {
     /// Whether as many are ready as a probe has asked for.
     var isProbed: Bool { readyWorkers >= probed ?? 0 }
 
-    /// The pool begins: what shall be kept warm is started.
+    /// The pool begins: workers that are kept warm are started.
     mutating func began(now: NIODeadline) -> [Action] {
         probed = nil
         return startAsNeeded(now: now)
     }
 
-    /// - Parameter caller: who has sent it, asked for only where it has to wait; nil for the host itself.
+    /// - Parameter caller: the sender, evaluated only if the ticket has to wait; nil for the host itself.
     mutating func arrived(_ ticket: Ticket, of caller: @autoclosure () -> Caller? = nil, now: NIODeadline) -> [Action] {
         if isStopping { return [.refuse(ticket)] }
         if queued == 0, let index = freeWorker() {
@@ -148,7 +148,7 @@ package struct WorkerPoolState: Equatable {
     }
 
     /// An invocation in the worker has ended: its handler has returned.
-    /// - Parameter wasAbandoned: whether ``abandoned(in:now:)`` had been told of it.
+    /// - Parameter wasAbandoned: whether it was reported to ``abandoned(in:now:)`` before.
     mutating func ended(in id: WorkerID, wasAbandoned: Bool = false, now: NIODeadline) -> [Action] {
         guard let index = index(id) else { return [] }
         crashes = 0
@@ -162,7 +162,7 @@ package struct WorkerPoolState: Equatable {
         return actions + (isDraining ? retireIfIdle(index) : wakeForIdle(index))
     }
 
-    /// An invocation doesn't stop, though it was told to and was given time. Its worker gets no more work, and is
+    /// An invocation doesn't stop, though it was cancelled and given time. Its worker gets no more work, and is
     /// killed as soon as nothing else runs in it.
     mutating func abandoned(in id: WorkerID, now: NIODeadline) -> [Action] {
         guard let index = index(id) else { return [] }
@@ -174,8 +174,8 @@ package struct WorkerPoolState: Equatable {
     /// A worker gave back an invocation whose handler it hasn't begun, as something blocks its threads. It is the first
     /// to run elsewhere; the worker gives back the others too, and gets no more work until something in it ends.
     /// - Parameters:
-    ///   - ticket: nil where nobody waits for it any more.
-    ///   - wasAbandoned: whether ``abandoned(in:now:)`` had been told of it.
+    ///   - ticket: nil if its client doesn't wait any more.
+    ///   - wasAbandoned: whether it was reported to ``abandoned(in:now:)`` before.
     mutating func recalled(
         _ ticket: Ticket?, from id: WorkerID, wasAbandoned: Bool = false, now: NIODeadline
     ) -> [Action] {
@@ -190,7 +190,7 @@ package struct WorkerPoolState: Equatable {
             if workers[index].phase == .draining {
                 actions += endIfDrained(index)
             } else if workers[index].running == 0 {
-                // What blocks it is no invocation any more, and nothing would tell of its end.
+                // No invocation blocks it any more, so no end of one would report that it is free.
                 actions += retire(index)
             }
         }
@@ -212,7 +212,7 @@ package struct WorkerPoolState: Equatable {
     }
 
     /// A worker's process has ended.
-    /// - Parameter crashed: whether it ended by itself when nobody had asked it to.
+    /// - Parameter crashed: whether it ended by itself and not because the host had asked it to.
     mutating func workerEnded(_ id: WorkerID, crashed: Bool, now: NIODeadline) -> [Action] {
         guard let index = index(id) else { return [] }
         let worker = workers.remove(at: index)
@@ -258,8 +258,8 @@ package struct WorkerPoolState: Equatable {
         return workers.indices.flatMap { retireIfIdle($0) }
     }
 
-    /// Ends what has nothing to do and needn't be kept warm.
-    mutating func cool() -> [Action] {
+    /// Ends workers that have nothing to do and needn't be kept warm.
+    mutating func retireIdleWorkers() -> [Action] {
         if probed != nil { probed = 0 }
         var spare = workers.count { $0.phase == .ready } - limits.minInstances
         var actions: [Action] = []
@@ -271,8 +271,8 @@ package struct WorkerPoolState: Equatable {
         return actions
     }
 
-    /// Starts workers before anything is routed here, until so many are ready: to see whether they become it, and to take
-    /// over from as many.
+    /// Starts workers before anything is routed here, until the given number is ready: to see whether they become ready,
+    /// and to take over from as many.
     mutating func probe(_ count: Int, now: NIODeadline) -> [Action] {
         probed = min(count, limits.maxInstances)
         return startAsNeeded(now: now)

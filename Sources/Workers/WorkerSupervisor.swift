@@ -18,17 +18,17 @@ package final class WorkerSupervisor: WorkerProcesses {
     private let group: MultiThreadedEventLoopGroup
     package let eventLoop: any EventLoop
     private let childSignal: any DispatchSourceSignal
-    /// Ends once no signal is told any more.
+    /// Ends once no more signals are handled.
     private let signals = AsyncStream.makeStream(of: Never.self)
     private let children: NIOLoopBoundBox<[Int32: SpawnedProcess]>
     private let watch: NIOLoopBoundBox<WorkerWatch>
     package let metrics = WorkerMetrics()
     private let adoptsOrphans: Bool
-    /// Where workers get groups of their own; nil where they don't.
+    /// Creates the workers' cgroups; nil if they have none.
     let cgroups: CgroupHome?
 
     /// - Parameter adoptsOrphans: whether this process is the parent of what workers leave behind, and reaps it: in a
-    ///   container nobody else does. Then every child of the process must be a worker.
+    ///   container no other process does. Then every child of the process must be a worker.
     package init(cgroups: CgroupHome? = nil, adoptsOrphans: Bool = false) {
         self.cgroups = cgroups
         self.adoptsOrphans = adoptsOrphans && Orphans.adopt()
@@ -76,7 +76,7 @@ package final class WorkerSupervisor: WorkerProcesses {
 
     package func shutdown() async {
         childSignal.cancel()
-        // One that is being told needs the thread.
+        // A signal that is being handled needs the thread.
         for await _ in signals.stream {}
         try? await group.shutdownGracefully()
         cgroups?.close()

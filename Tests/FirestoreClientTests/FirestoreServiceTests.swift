@@ -1,6 +1,8 @@
+import OutboundHTTP
 import DocumentModel
 @testable import GoogleREST
 @testable import FirestoreClient
+import OutboundHTTP
 import Testing
 
 /// Which requests are sent again, whose tokens they carry, and which errors failures become.

@@ -21,7 +21,7 @@ struct RemoteOperationsTests {
             let (never, open) = AsyncStream<Void>.makeStream()
             for await _ in never {}
             open.finish()
-            throw OutboundError(.cancelled, host: "firestore.test", "nobody waits")
+            throw OutboundError(.cancelled, host: "firestore.test", "cancelled")
         }
     }
 
@@ -38,7 +38,7 @@ struct RemoteOperationsTests {
 
         func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
             if request.address.hasSuffix(verb) { firestore.withLock { $0 }?.release(owner: 7) }
-            if Task.isCancelled { throw OutboundError(.cancelled, host: "firestore.test", "nobody waits") }
+            if Task.isCancelled { throw OutboundError(.cancelled, host: "firestore.test", "cancelled") }
             return try await script.send(request)
         }
     }

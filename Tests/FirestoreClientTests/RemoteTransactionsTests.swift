@@ -1,6 +1,8 @@
+import OutboundHTTP
 import DocumentModel
 @testable import FirestoreClient
 import Synchronization
+import OutboundHTTP
 import Testing
 
 /// Transactions at a remote service: their ids, retries, idempotency keys and cleanup.

@@ -2,7 +2,7 @@ package import DocumentModel
 package import FunctionManifest
 package import DocumentStore
 package import EventDelivery
-import StorageEngine
+package import StorageEngine
 import Logging
 package import TestSupport
 

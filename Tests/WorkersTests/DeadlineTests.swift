@@ -1,3 +1,4 @@
+import Workers
 import NIOCore
 import NIOEmbedded
 import Testing

@@ -132,17 +132,21 @@ final class PlayedWorker: WorkerProcess, @unchecked Sendable {
     }
 
     func connect() {
-        channel.connect(to: try! SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        channel.connect(to: must { try SocketAddress(ipAddress: "127.0.0.1", port: 1) }, promise: nil)
     }
 
     func receive() -> Bool {
         var hasRead = false
-        while var bytes = try! channel.readOutbound(as: ByteBuffer.self) {
+        while var bytes = must({ try channel.readOutbound(as: ByteBuffer.self) }) {
             hasRead = true
             parser.append(&bytes)
-            while let frame = try! parser.next() { frames.append(frame) }
+            while let frame = must({ try parser.next() }) { frames.append(frame) }
         }
         return hasRead
+    }
+
+    private func must<Value>(_ body: () throws -> Value) -> Value {
+        do { return try body() } catch { fatalError("\(error)") }
     }
 
     /// The ids of the invocations that came and weren't taken, in order.
@@ -154,7 +158,7 @@ final class PlayedWorker: WorkerProcess, @unchecked Sendable {
     func send(_ kind: Frame.Kind, _ invocation: UInt64 = 0, _ body: (inout ByteBuffer) -> Void = { _ in }) {
         var bytes = ByteBuffer()
         bytes.writeFrame(kind, invocation: invocation, body)
-        try! channel.writeInbound(bytes)
+        must { _ = try channel.writeInbound(bytes) }
     }
 
     func send(_ request: DocumentRequest, number: UInt32 = 1, _ invocation: UInt64) {

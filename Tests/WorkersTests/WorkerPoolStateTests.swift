@@ -86,13 +86,13 @@ import Testing
         var pool = pool(max: 5)
         _ = pool.probe(1, now: start)
         _ = pool.workerBecameReady(1, now: start)
-        #expect(pool.cool() == [.end(1)])
+        #expect(pool.retireIdleWorkers() == [.end(1)])
         #expect(pool.workerEnded(1, crashed: false, now: start) == [])
         #expect(pool.began(now: start) == [])
         var warm = self.pool(min: 2, max: 5)
         _ = warm.probe(1, now: start)
         _ = warm.workerBecameReady(1, now: start)
-        #expect(warm.cool() == [])
+        #expect(warm.retireIdleWorkers() == [])
         #expect(warm.began(now: start) == [.start(2)])
     }
 
@@ -115,13 +115,13 @@ import Testing
         var pool = pool(concurrency: 1, min: 1, max: 3)
         _ = pool.began(now: start)
         _ = pool.workerBecameReady(1, now: start)
-        #expect(pool.cool() == [])
+        #expect(pool.retireIdleWorkers() == [])
         #expect(pool.arrived(ticket(1), now: start) == [.dispatch(ticket(1), to: 1)])
         _ = pool.arrived(ticket(2), now: start)
         _ = pool.workerBecameReady(2, now: start)
-        #expect(pool.cool() == [])
+        #expect(pool.retireIdleWorkers() == [])
         _ = pool.ended(in: 2, now: start)
-        #expect(pool.cool() == [.end(2)])
+        #expect(pool.retireIdleWorkers() == [.end(2)])
     }
 
     @Test func fullQueueRefuses() {

@@ -1,7 +1,7 @@
 package import NIOCore
 import Synchronization
 
-/// Rings once after a time. Setting it anew takes back what it was set to.
+/// Rings once after a time. Setting it again replaces the time.
 package protocol ScheduleAlarm: Sendable {
     func set(after time: Duration, _ ring: @escaping @Sendable () -> Void)
 }

@@ -31,7 +31,7 @@ package final class ScheduleRunner: Service {
     /// - Parameters:
     ///   - functions: all that are served; those without a schedule don't matter.
     ///   - now: the wall clock.
-    /// - Throws: a sentence where a schedule can't be read.
+    /// - Throws: an error that explains which schedule can't be parsed.
     package init(
         _ functions: [FunctionManifest], store: DocumentStore, now: @escaping @Sendable () -> Timestamp,
         alarm: any ScheduleAlarm, logger: Logger
@@ -67,7 +67,7 @@ package final class ScheduleRunner: Service {
     /// Makes the runs of these functions' schedules from now on, and no others'. What was missed while a job was not
     /// served is missed as if the host had been down.
     ///
-    /// - Throws: a sentence where a schedule can't be read; then all is as it was.
+    /// - Throws: an error that explains which schedule can't be parsed; then nothing has changed.
     package func serve(_ functions: [FunctionManifest]) throws(HostError) {
         let new = try Self.jobs(of: functions)
         jobs.withLock { $0 = new }
@@ -137,7 +137,7 @@ package final class ScheduleRunner: Service {
 
     private func ask<Answer: Sendable>(_ signal: (Reply<Answer>) -> Signal) async throws(DocumentError) -> Answer {
         let result = await withCheckedContinuation { continuation in
-            // A reply that nobody gives fails when it goes.
+            // A reply that isn't answered fails when it is released.
             _ = queue.yield(signal(Reply(continuation)))
         }
         return try result.get()
@@ -163,7 +163,7 @@ extension ManualRunReport {
     }
 }
 
-/// The answer that somebody waits for. One that is forgotten says that the host ends.
+/// The answer that a caller waits for. One that is released unanswered reports that the host is stopping.
 private final class Reply<Answer: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Result<Answer, DocumentError>, Never>?>
 

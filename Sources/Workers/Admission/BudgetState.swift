@@ -50,14 +50,14 @@ package struct BudgetState: Equatable, Sendable {
         let actions = refresh(now: now)
         guard phase != .over else { return (false, actions) }
         if phase != .lifted, let limit = budget.invocationsPerDay, invocations >= limit {
-            // Nothing is left of the bound, though nobody has come for it since it was set.
+            // The bound was lowered to what is used already.
             return (false, actions + settle())
         }
         invocations += 1
         return (true, actions + settle())
     }
 
-    /// An invocation that was admitted hasn't begun after all. What was told of it stays.
+    /// An invocation that was admitted hasn't begun after all. Warnings that it caused stay.
     mutating func giveBack() { invocations = max(0, invocations - 1) }
 
     /// A handler has run for so long.
@@ -67,7 +67,7 @@ package struct BudgetState: Equatable, Sendable {
         return actions + settle()
     }
 
-    /// Begins a new day, where it is one.
+    /// Begins a new day if the date has changed.
     mutating func refresh(now: Timestamp) -> [Action] {
         // A clock that was put back doesn't give the day's budget again, unless it showed a wrong day before.
         guard now.day > day || now.day < day - 1 else { return [] }

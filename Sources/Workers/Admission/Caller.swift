@@ -1,4 +1,4 @@
-/// Who a call comes from, as far as the host can tell them apart: the user, or where there is none the address.
+/// The sender of a call, as far as the host can distinguish senders: the user, or the address if there is no user.
 enum Caller: Hashable, Sendable {
     case user(String)
     case address(IPAddress)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Whether a function's invocations may begin: it isn't paused, and something is left of its budget.
 ///
-/// Asked for each invocation, so it takes a lock only where the function has a budget.
+/// Checked for each invocation, so it takes a lock only if the function has a budget.
 package final class FunctionGate: Sendable {
     package enum Refusal: Equatable, Sendable {
         case paused
@@ -24,7 +24,7 @@ package final class FunctionGate: Sendable {
         self.now = now
     }
 
-    /// - Parameter observer: told on any thread what the budget asks for.
+    /// - Parameter observer: called on any thread with what the budget demands.
     package func onBudget(_ observer: @escaping @Sendable ([BudgetState.Action]) -> Void) {
         self.observer.withLock { $0 = observer }
     }
@@ -39,7 +39,7 @@ package final class FunctionGate: Sendable {
 
     package var isClosed: Bool { isPaused || isBudgetUsedUp }
 
-    /// An invocation is about to begin; where it may, it counts.
+    /// Admits an invocation, which then counts, or refuses it.
     package func admit() -> Refusal? {
         if isPaused { return .paused }
         guard hasBudget else { return nil }
@@ -48,7 +48,7 @@ package final class FunctionGate: Sendable {
         return answer?.isAdmitted == false ? .budgetUsedUp : nil
     }
 
-    /// What was admitted hasn't begun after all.
+    /// An admitted invocation hasn't begun after all.
     package func giveBack() { if hasBudget { budget.withLock { $0?.giveBack() } } }
 
     /// A handler has run for so long.
@@ -71,8 +71,8 @@ package final class FunctionGate: Sendable {
 }
 
 extension FunctionGate {
-    /// A gate as the operator's configuration and what is remembered have it. Where that can't be read the day begins
-    /// anew: a damaged number must not keep the host from starting.
+    /// A gate with the operator's budget and what was used of it today. If the record can't be read, nothing counts as
+    /// used: a damaged number must not keep the host from starting.
     package convenience init(
         _ function: String, budget: FunctionBudget?, record: [UInt8]?,
         now: @escaping @Sendable () -> Timestamp, logger: Logger
@@ -83,7 +83,7 @@ extension FunctionGate {
                 state = try BudgetState(budget, record: record)
             } catch {
                 logger.error(
-                    "what a function has used of its budget can't be read; its day begins anew",
+                    "what a function has used of its budget can't be read; nothing counts as used today",
                     metadata: ["function": "\(function)", "error": "\(error.reason)"])
             }
         }

@@ -68,7 +68,7 @@ package struct AddressPrefix: Hashable, Sendable {
     private let address: IPAddress
     private let mask: IPAddress
 
-    /// - Returns: nil where the text is no address, or names more bits than it has.
+    /// - Returns: nil if the text isn't an address, or names more bits than the address has.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }

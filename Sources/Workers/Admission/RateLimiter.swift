@@ -15,17 +15,17 @@ package final class RateLimiter: Sendable {
     let limits: [RateLimitManifest]
     private let tables: Mutex<[RateTable]>
 
-    /// - Returns: nil where there are no limits, and so nothing to ask for each call.
+    /// - Returns: nil if there are no limits.
     package init?(_ limits: [RateLimitManifest], now: NIODeadline = .now()) {
         guard !limits.isEmpty else { return nil }
         self.limits = limits
         tables = Mutex(limits.map { RateTable($0, now: now.nanoseconds) })
     }
 
-    /// A call is about to be made; where it may be, it counts for every limit, and else for none.
+    /// Checks a call against every limit. A call within all of them counts for each; a refused call counts for none.
     /// - Parameters:
-    ///   - user: the verified user; nil where there is none.
-    ///   - address: where the call comes from; nil where that is no address.
+    ///   - user: the verified user; nil if there is none.
+    ///   - address: the client's address; nil if it has none, as over a Unix socket.
     package func refuse(user: String?, address: IPAddress?, now: NIODeadline) -> Refusal? {
         let now = now.nanoseconds
         func caller(_ limit: RateLimitManifest) -> Caller? {
@@ -49,8 +49,8 @@ package final class RateLimiter: Sendable {
 }
 
 extension RateLimiter {
-    /// The limiter of a function whose limits these are from now on. As long as they stay the same it does too: a switch
-    /// forgives nobody.
+    /// The limiter for a function's new limits. It stays the same if the limits do: a switch of releases resets no
+    /// caller's count.
     ///
     /// - Parameter before: the function's until then.
     package static func going(on before: RateLimiter?, with limits: [RateLimitManifest]) -> RateLimiter? {
@@ -64,7 +64,7 @@ extension NIODeadline {
 }
 
 extension InvocationFailure {
-    /// What a caller is told who calls too often, with the wait as Google's APIs tell it.
+    /// The failure of a caller that calls too often, with the wait in the form of Google's APIs.
     package static func rateLimited(_ refusal: RateLimiter.Refusal, _ function: String) -> InvocationFailure {
         let limit = refusal.limit
         let calls = limit.count == 1 ? "1 call" : "\(limit.count) calls"

@@ -3,8 +3,8 @@ import FunctionManifest
 /// How much of one rate limit each caller has used: a pure table, bounded in memory.
 ///
 /// For each caller it keeps the time at which all that was used is there again. Callers are kept in two generations; when
-/// the newer one is full or as old as the limit's time, the older one is dropped. So nobody is forgiven who hasn't been
-/// quiet for that time, unless as many other callers as a generation holds came in between.
+/// the newer one is full or as old as the limit's time, the older one is dropped. So a caller's count is kept until the
+/// caller has been quiet for that time, unless as many other callers as a generation holds came in between.
 struct RateTable: Sendable {
     let limit: RateLimitManifest
     /// Nanoseconds in which one call is there again.

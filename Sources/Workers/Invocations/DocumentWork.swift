@@ -26,7 +26,7 @@ struct DocumentWork: Equatable {
         }
     }
 
-    /// The handler is over, or nobody waits for it any more.
+    /// The handler has ended, or its client doesn't wait any more.
     /// - Returns: whether anything is under way that has to be rolled back.
     mutating func release() -> Bool {
         defer { transactions = 0 }
@@ -57,7 +57,7 @@ extension DocumentWork.Result {
     }
 
     init(_ result: Result<CommitAnswer, DocumentError>, inTransaction: Bool, isCompleting: Bool) {
-        // A commit that was refused may be tried again in the same transaction.
+        // A commit that was refused may be retried in the same transaction.
         guard case .success(let answer) = result else { return }
         if inTransaction, answer != .keyReused { transactions = .ended }
         if case .committed = answer { endsDelivery = isCompleting }

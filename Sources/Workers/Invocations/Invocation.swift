@@ -5,8 +5,8 @@ import NIOCore
 
 /// One run of a handler, as the host sees it. Lives on one loop.
 ///
-/// It owns its end: whoever ends it calls ``end(_:)``, which answers the client, releases what the handler holds, settles
-/// the budget and frees the place in the worker.
+/// It owns its end: ``end(_:)`` answers the client, releases what the handler holds, settles the budget and frees the
+/// place in the worker.
 package final class Invocation {
     private enum State {
         /// Waits for a worker in the pool's queue.
@@ -122,7 +122,7 @@ package final class Invocation {
 
     // MARK: From the client
 
-    /// The client has left: the handler is told to stop, and has until its deadline to do so.
+    /// The client has left: the handler is cancelled, and has until its deadline to stop.
     package func clientLeft() {
         client = nil
         stop(.cancelled, .clientGone, giveUpAt: deadline + Self.overdueGrace)
@@ -178,7 +178,7 @@ package final class Invocation {
     enum Due {
         /// Its time is over.
         case deadline
-        /// It was told to stop, was given time, and hasn't stopped.
+        /// It was cancelled, was given time, and hasn't stopped.
         case giveUp
         /// Its handler should have begun.
         case recall
@@ -221,7 +221,7 @@ package final class Invocation {
 
     // MARK: Its answer and its end
 
-    /// Answers the client before the handler has ended, if it still waits, and tells the handler to stop.
+    /// Answers the client before the handler has ended, if it still waits, and cancels the handler.
     func stop(_ failure: InvocationFailure, _ reason: CancellationReason, giveUpAt: NIODeadline) {
         switch state {
         case .queued:

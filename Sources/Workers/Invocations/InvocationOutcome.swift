@@ -35,6 +35,6 @@ extension InvocationFailure {
     package static let `internal` = InvocationFailure(code: .internal, message: "INTERNAL")
     static let keyReused = InvocationFailure(
         code: DocumentError.keyReused.code, message: DocumentError.keyReused.message)
-    /// Nobody sees it: the client has left.
+    /// Never sent: the client has left.
     static let cancelled = InvocationFailure(code: .cancelled, message: "CANCELLED")
 }

@@ -6,12 +6,12 @@ import CFunctionsSystem
     import Musl
 #endif
 
-/// What the system tells of a process. Elsewhere than on Linux it tells nothing here.
+/// The system's figures of a process; none on other systems than Linux.
 enum ProcessFigures {
     /// Bytes of memory that are the process's own: what it has allocated and written, and its stacks.
     ///
     /// Not counted: the program and its libraries, files that are mapped, memory shared by name, what is swapped out.
-    /// Nil where there is no such process.
+    /// Nil if there is no such process.
     static func memory(_ pid: Int32) -> Int? {
         guard let text = read("/proc/\(pid)/statm", atMost: 128) else { return nil }
         // Pages: size, resident, shared, …
@@ -28,7 +28,7 @@ enum ProcessFigures {
             let digits = line.filter { (48...57).contains($0) }
             return number(digits[...]).map { $0 << 10 }
         }
-        // A kernel before 5.9 tells no such line.
+        // Kernels before 5.9 have no such line.
         return memory(pid)
     }
 
@@ -44,7 +44,7 @@ enum ProcessFigures {
         #endif
     }
 
-    /// How many descriptors the process has open; nil where the kernel, one before 6.2, doesn't tell.
+    /// How many descriptors the process has open; nil with kernels before 6.2, which don't count them.
     static func openFiles(_ pid: Int32) -> Int? {
         #if os(Linux)
             let count = functions_file_size("/proc/\(pid)/fd")

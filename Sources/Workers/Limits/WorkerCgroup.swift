@@ -16,7 +16,7 @@ struct WorkerCgroup: Sendable {
 
     func make(_ controllers: [String]) throws(CgroupHome.Refusal) {
         guard mkdir(path, 0o755) == 0 else { throw refusal("can't be made") }
-        // All that the kernel kills for one group's memory is one worker, which is of no use in part.
+        // A worker that lost some of its processes can't serve: the kernel kills all of the group.
         var settings: [(file: String, value: String)] = []
         if controllers.contains("memory") {
             settings += [("memory.max", "\(limits.memory)"), ("memory.oom.group", "1")]
@@ -39,7 +39,7 @@ struct WorkerCgroup: Sendable {
         guard CgroupFile.write("\(pid)", to: path + "/cgroup.procs") else { throw refusal("takes no process") }
     }
 
-    /// The end that the kernel made of the worker, where it did: it ran out of its memory.
+    /// The worker's end if the kernel killed it for its memory; otherwise nil.
     var end: WorkerEnd? {
         guard let events = CgroupFile.read(path + "/memory.events") else { return nil }
         let kills = events.split(separator: "\n").first { $0.hasPrefix("oom_kill ") }?.dropFirst(9)
@@ -51,7 +51,7 @@ struct WorkerCgroup: Sendable {
     /// Kills whatever is in it.
     func kill() { _ = CgroupFile.write("1", to: path + "/cgroup.kill") }
 
-    /// - Returns: false where something in it is still ending.
+    /// - Returns: false if a process in it is still ending.
     func remove() -> Bool { rmdir(path) == 0 || errno == ENOENT }
 
     private func refusal(_ what: String) -> CgroupHome.Refusal {

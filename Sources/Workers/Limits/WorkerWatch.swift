@@ -8,14 +8,14 @@ import NIOCore
     import Darwin
 #endif
 
-/// Looks at what workers use and ends those that use more than they may: does what ``WorkerWatchState`` decides.
+/// Samples what workers use and kills those that exceed their limits: does what ``WorkerWatchState`` decides.
 ///
 /// Lives on the supervisor's thread.
 final class WorkerWatch {
     private let eventLoop: any EventLoop
     private let metrics: WorkerMetrics
     private var state = WorkerWatchState()
-    private var kin = ProcessKin()
+    private var tree = ProcessTree()
     private var workers: [Int32: Worker] = [:]
     private var wake: (at: NIODeadline, task: Scheduled<Void>)?
     private var lastScan: NIODeadline?
@@ -47,7 +47,7 @@ final class WorkerWatch {
     func ended(_ pid: Int32) {
         guard workers.removeValue(forKey: pid) != nil else { return }
         state.ended(pid)
-        for left in kin.remove(pid) { kill(left, SIGKILL) }
+        for left in tree.remove(pid) { kill(left, SIGKILL) }
     }
 
     private func wakeInTime() {
@@ -64,7 +64,7 @@ final class WorkerWatch {
         let interval = state.areAllIdle ? Self.idleScanInterval : Self.scanInterval
         if lastScan.map({ $0 + interval <= now }) ?? true {
             lastScan = now
-            kin.refresh(workers: Set(workers.keys))
+            tree.refresh(workers: Set(workers.keys))
         }
         for pid in state.due(now: now) {
             guard let worker = workers[pid] else { continue }
@@ -74,7 +74,7 @@ final class WorkerWatch {
     }
 
     private func look(at worker: Worker, _ pid: Int32, now: NIODeadline) {
-        let processes = [pid] + kin.children(of: pid)
+        let processes = [pid] + tree.children(of: pid)
         let memory = processes.reduce(0) { $0 + (ProcessFigures.memory($1) ?? 0) }
         metrics.uses(worker.function, pid: pid, memory: memory)
         if !state.isIdle(pid), let files = ProcessFigures.openFiles(pid) { worker.hasOpen(files) }

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// When which worker is looked at, and what follows from what is seen, as a pure state machine.
+/// When each worker's use of memory is sampled and what follows from a sample, as a pure state machine.
 ///
-/// A worker that is at work is looked at closely, so that one that grows is found before it presses the others. Of one that
-/// rests, as most do most of the time, only the memory is looked at, and less often; where that changes it isn't resting.
+/// A busy worker is sampled often, so that one that grows is found before it takes memory from the others. An idle
+/// worker, as most are most of the time, is sampled less often until its memory changes.
 struct WorkerWatchState {
     /// A worker's process id, which is also that of its group.
     typealias ID = Int32
@@ -23,9 +23,9 @@ struct WorkerWatchState {
     }
 
     enum Verdict: Equatable {
-        /// - Parameter isIdle: whether it isn't looked at closely any more; ``markActive(_:now:)`` changes that.
+        /// - Parameter isIdle: whether it is sampled less often from now on, until ``markActive(_:now:)``.
         case fine(isIdle: Bool)
-        /// The sum may count memory twice that processes share: tell ``measured(_:memory:now:)`` what it really is.
+        /// The sum may count shared memory twice: measure it exactly and call ``measured(_:memory:now:)``.
         case measure
         case kill(WorkerEnd)
     }
@@ -37,30 +37,30 @@ struct WorkerWatchState {
         var calmSince: NIODeadline?
         var memory = 0
         var isIdle = false
-        /// Whether it was measured beyond its limit at the last look.
+        /// Whether the last sample was beyond its limit.
         var wasOver = false
     }
 
     static let closeInterval = TimeAmount.milliseconds(50)
-    /// Twice of it and a kill is what a worker that begins to grow in the background may have.
+    /// A worker that grows in the background is killed after at most two of these.
     static let idleInterval = TimeAmount.milliseconds(100)
     /// A process that is just being started shares all of its parent's memory for a moment.
     static let againInterval = TimeAmount.milliseconds(10)
-    /// How long a worker is still looked at closely after its work.
+    /// How long a worker is still sampled often after its work.
     private static let calmTime = TimeAmount.seconds(1)
-    /// By so much memory may change while it counts as unchanged.
+    /// Memory that changes by less counts as unchanged.
     private static let growth = 1 << 20
-    /// Looks that are due so soon are taken along: each wakes a thread.
+    /// Samples that are due this soon are taken at once: each wake-up costs.
     private static let slack = TimeAmount.milliseconds(5)
 
     private var watched: [ID: Watched] = [:]
 
-    /// Whether no worker is looked at closely.
+    /// Whether no worker is sampled often.
     var areAllIdle: Bool { watched.values.allSatisfy(\.isIdle) }
 
     func isIdle(_ id: ID) -> Bool { watched[id]?.isIdle ?? false }
 
-    /// When the next worker is to be looked at; nil where there is none.
+    /// When the next sample is due; nil without workers.
     var nextLook: NIODeadline? { watched.values.map(\.lookAt).min() }
 
     mutating func began(_ id: ID, limits: Limits, now: NIODeadline) {

@@ -88,7 +88,7 @@ extension DocumentResponse {
         case .written(let results):
             return .written(results.map { $0.map(\.timeless).mapError { DocumentError($0.code, "") } })
         case .failed(let error): return .failed(DocumentError(error.code, ""))
-        case .rolledBack, .completed: return self
+        case .rolledBack, .completed, .keyReused: return self
         }
     }
 }

@@ -43,7 +43,7 @@ import Testing
         try await RunningHost.serving { host in
             let start = ContinuousClock.now
             let flood = Task { try await host.call("printsAtOnce", "\(4 << 20)") }
-            try await Bound.wait("it waits") { host.process.errors.contains("prints more than is read of it") }
+            try await Bound.wait("it waits") { host.process.errors.contains("prints faster than its output is read") }
             try await host.expectEcho()
             #expect(try await flood.value.text == #"{"result":4194304}"#)
             // A second has 1 MiB; what is on its way then, and the pipe, hold less than another one.

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// What a worker may still write in this second: log lines, printed and logged ones together, and bytes that it prints.
-struct LineBudget: Equatable {
+/// What a worker may write in a second: lines, printed and logged ones together, and bytes that it prints.
+struct OutputBudget: Equatable {
     static let linesPerSecond = 1000
-    /// Lines that are too many must be read to be dropped; of these bytes a second has so many.
+    /// Dropped lines have to be read too; this bounds the bytes.
     static let bytesPerSecond = 1024 * 1024
 
     private var windowStart: NIODeadline
@@ -15,7 +15,7 @@ struct LineBudget: Equatable {
 
     enum Verdict: Equatable {
         case write
-        /// One too many; with the first of a second, `report` is to be called a second later.
+        /// Beyond the bound. After the first of a second, call ``report()`` a second later.
         case drop(isFirst: Bool)
     }
 
@@ -27,7 +27,7 @@ struct LineBudget: Equatable {
         return .drop(isFirst: dropped == 1)
     }
 
-    /// - Returns: how long no more is to be read of what it prints; nil where more may be.
+    /// - Returns: how long to stop reading what the worker prints; nil if more may be read.
     mutating func read(_ count: Int, now: NIODeadline) -> TimeAmount? {
         renew(now)
         bytes += count

@@ -1,22 +1,21 @@
-/// Which processes belong to which worker: those of its group, and those that they have started, whatever group or session
-/// these have moved to.
+/// The processes of each worker: those of its group and their descendants, whatever group or session these have moved to.
 ///
-/// Who has been seen to belong to a worker does so for good, even where its parent is gone. One that has moved away and
-/// lost its parent before it was seen can't be told from a stranger.
-struct ProcessKin {
+/// A process that was seen to belong to a worker belongs to it for good, even after its parent has ended. A process that
+/// left the group and lost its parent before it was seen looks like any other.
+struct ProcessTree {
     private struct Member {
         var worker: Int32
         var startedAt: Int
     }
 
     private var members: [Int32: Member] = [:]
-    /// Processes that are nobody's, which needn't be looked at each time.
+    /// Processes of no worker, which needn't be examined in each scan.
     private var strangers: Set<Int32> = []
     private var scans = 0
-    /// A number may come to name another process: strangers are looked at again after so many scans.
+    /// Scans after which strangers are examined again: a number may name another process by then.
     private static let forgetting = 10
 
-    /// Takes in who has come and who has gone.
+    /// Adds processes that have started and removes those that have ended.
     mutating func refresh(
         workers: Set<Int32>, all: [Int32] = ProcessFigures.all(),
         descent: (Int32) -> ProcessFigures.Descent? = ProcessFigures.descent
@@ -51,13 +50,13 @@ struct ProcessKin {
         strangers.formUnion(unknown.keys)
     }
 
-    /// Those that a worker has started, itself not among them.
+    /// The descendants of a worker, without itself.
     func children(of worker: Int32) -> [Int32] {
         members.isEmpty ? [] : members.filter { $0.value.worker == worker }.keys.sorted()
     }
 
     /// Forgets a worker that has ended.
-    /// - Returns: what it had started and is still there.
+    /// - Returns: its descendants that still run.
     mutating func remove(
         _ worker: Int32, descent: (Int32) -> ProcessFigures.Descent? = ProcessFigures.descent
     ) -> [Int32] {

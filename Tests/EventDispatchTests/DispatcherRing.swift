@@ -23,9 +23,11 @@ final class DispatcherRing: Sendable {
     /// - Parameters:
     ///   - earlier: whose store it goes on with, as a host that was started again does.
     ///   - begins: whether it works on deliveries from the start.
+    ///   - startsHandlers: whether workers can be started.
     init(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:],
-        after earlier: DispatcherRing? = nil, clock: ManualClock? = nil, begins: Bool = true
+        after earlier: DispatcherRing? = nil, clock: ManualClock? = nil, begins: Bool = true,
+        startsHandlers: Bool = true
     ) async throws {
         let clock = earlier?.clock ?? clock ?? ManualClock.at()
         self.clock = clock
@@ -46,7 +48,9 @@ final class DispatcherRing: Sendable {
                 now: clock.timestamp,
                 logger: .silent)
             gates[function.name] = gate
-            if function.trigger.isForEvents { launchers[function.name] = ScriptedLauncher(gate) }
+            if function.trigger.isForEvents {
+                launchers[function.name] = ScriptedLauncher(gate, startsHandlers: startsHandlers)
+            }
         }
         (self.launchers, self.gates) = (launchers, gates)
         service = try EventService(
@@ -89,6 +93,15 @@ final class DispatcherRing: Sendable {
     func pending(_ function: String) async throws -> [Delivery] {
         try await written()
         return try await store.deliveries(areDead: false, function: function, limit: 10_000)
+    }
+
+    /// Those of the pending deliveries that nobody works on: a lease that nobody gives back would keep them for ever.
+    func unleased(_ function: String) async throws -> [DeliveryID] {
+        try await pending(function).map(\.id).filter { id in
+            guard let lease = store.lease(id) else { return false }
+            store.release(lease)
+            return true
+        }
     }
 
     func dead(_ function: String) async throws -> [Delivery] {

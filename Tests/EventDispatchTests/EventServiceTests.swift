@@ -114,6 +114,25 @@ import Testing
         #expect(try ring.counters("f").failures == 0)
     }
 
+    @Test func aBacklogIsKeptAsLongAsItsFunctionHasFailedToStart() async throws {
+        let first = try await DispatcherRing([.created("f", concurrency: 1)], begins: false)
+        for number in 1...2 { try await first.set("items/\(number)") }
+        first.clock.advance(seconds: 10 * 86_400)
+        let ring = try await DispatcherRing([.created("f", concurrency: 1)], after: first, startsHandlers: false)
+        let launcher = try ring.launcher("f")
+        launcher.end(await launcher.next(), .notStarted("no process could be started"))
+        // Older than any event is kept, but its function has only just failed to start.
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").isEmpty)
+        #expect(try await ring.pending("f").count == 2)
+        ring.clock.advance(seconds: 86_399)
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").isEmpty)
+        ring.clock.advance(seconds: 2)
+        await ring.service.sweep()
+        #expect(try await ring.dead("f").first?.lastError?.hasPrefix("f can't be started") == true)
+    }
+
     @Test func aFailureIsTriedAgainAfterItsPauseAndThenADeadLetter() async throws {
         let ring = try await DispatcherRing([.created("f", retry: quick)])
         try await ring.set("items/1")

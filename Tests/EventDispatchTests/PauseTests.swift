@@ -23,7 +23,7 @@ import Testing
         #expect(try first.launcher("f").count == 0)
         let second = try await DispatcherRing([.created("f"), .created("g"), call], after: first)
         #expect(second.service.pausedFunctions.map(\.function) == ["f"])
-        try await second.written()
+        try #require(try await second.unleased("f").count == 1)
         #expect(try second.launcher("f").count == 0)
         try await second.service.resume("f")
         #expect(try await second.launcher("f").next().subject == "1")
@@ -160,7 +160,7 @@ import Testing
         for number in 1...7 { try await first.set("items/\(number)") }
         let launcher = try first.launcher("f")
         for _ in 1...5 { launcher.end(await launcher.next()) }
-        #expect(try await first.pending("f").count == 2)
+        #expect(try await first.unleased("f").count == 2)
         #expect(launcher.count == 5)
         #expect(first.alerts.all.map(\.kind) == [.budgetWarning, .budgetExhausted])
         #expect(first.service.pausedFunctions.map(\.reason) == [.budgetUsedUp])
@@ -168,7 +168,7 @@ import Testing
         first.service.stop()
 
         let second = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: first)
-        try await second.written()
+        try #require(try await second.unleased("f").count == 2)
         #expect(try second.launcher("f").count == 0)
         second.clock.advance(seconds: 43_200)
         await second.service.care()
@@ -199,8 +199,23 @@ import Testing
         let launcher = try ring.launcher("f")
         _ = await launcher.next()
         #expect(launcher.count == 1)
+        try #require(try await ring.unleased("f").count == 2)
         try await ring.service.resume("f")
         #expect(try await launcher.next().subject == "2")
         #expect(try await launcher.next().subject == "3")
+    }
+
+    /// Deliveries that came together are leased together, before the budget is asked for each.
+    @Test func whatABudgetRefusesIsFreeForTheNextDay() async throws {
+        var budget = FunctionBudget()
+        budget.invocationsPerDay = 1
+        let ring = try await DispatcherRing([.created("f")], budgets: ["f": budget])
+        try await ring.commit(
+            try (1...3).map { Write(path: try DocumentPath("items/\($0)"), operation: .set([:])) })
+        let launcher = try ring.launcher("f")
+        let first = await launcher.next()
+        let free = try await ring.unleased("f")
+        #expect(free.count == 2 && !free.contains(first.id))
+        #expect(launcher.count == 1)
     }
 }

@@ -16,8 +16,13 @@ final class ScriptedLauncher: DeliveryLauncher {
 
     private let gate: FunctionGate
     private let state = Mutex(State())
+    /// Whether handlers begin with their launch, or wait for a process that doesn't come.
+    private let startsHandlers: Bool
 
-    init(_ gate: FunctionGate) { self.gate = gate }
+    init(_ gate: FunctionGate, startsHandlers: Bool = true) {
+        self.gate = gate
+        self.startsHandlers = startsHandlers
+    }
 
     /// Admits each as ``ServedFunction/admit(user:address:for:on:_:)`` does.
     func launch(_ starts: [DeliveryStart]) {
@@ -26,7 +31,7 @@ final class ScriptedLauncher: DeliveryLauncher {
                 start.onEnd(.refused)
                 continue
             }
-            start.onStart()
+            if startsHandlers { start.onStart() }
             let waiter: CheckedContinuation<DeliveryStart, Never>? = state.withLock { state in
                 state.count += 1
                 state.running += 1

@@ -295,6 +295,16 @@ let package = Package(
             ],
             path: "Tests/HostTesting",
             swiftSettings: settings),
+        .target(
+            name: "WorkerTesting",
+            dependencies: [
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers", "Gateway",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/WorkerTesting",
+            swiftSettings: settings),
         .executableTarget(
             name: "FixtureFunctions",
             dependencies: ["WorkerProtocol", "FunctionsRuntime", .product(name: "NIOCore", package: nio)],
@@ -442,7 +452,7 @@ let package = Package(
             name: "WorkersTests",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway", "HostConfiguration",
-                "FunctionsHost", "TestSupport",
+                "FunctionsHost", "TestSupport", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
@@ -451,9 +461,11 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "Gateway", "TestSupport",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway", "TestSupport",
+                "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(
@@ -464,7 +476,7 @@ let package = Package(
             name: "EventDispatchTests",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery", "Workers",
-                "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "TestSupport", "HostTesting",
+                "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "TestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

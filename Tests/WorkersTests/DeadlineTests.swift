@@ -2,6 +2,7 @@ import Workers
 import NIOCore
 import NIOEmbedded
 import Testing
+import Workers
 
 /// Deadlines on a clock that stands still until the test moves it.
 struct DeadlineTests {

@@ -1,16 +1,16 @@
 import DocumentModel
 import FunctionManifest
-import Synchronization
 import WorkerProtocol
 @testable import Workers
 import NIOCore
 import NIOEmbedded
+import WorkerTesting
 
 /// One function with workers that the test plays, on one embedded loop whose time the test moves.
 final class InvocationRing {
     let eventLoop = EmbeddedEventLoop()
-    let processes: PlayedProcesses
-    let documents = PlayedDocuments()
+    let processes: ScriptedProcesses
+    let documents = ScriptedDocuments()
     let services: InvocationServices
     let loop: InvocationLoop
     let function: ServedFunction
@@ -19,7 +19,7 @@ final class InvocationRing {
         budget: FunctionBudget? = nil, rateLimits: [RateLimitManifest] = [], timeoutSeconds: Int = 10,
         maxInstances: Int = 1, concurrency: Int = 1, queue: Int = 10
     ) {
-        processes = PlayedProcesses(eventLoop)
+        processes = ScriptedProcesses(loop: eventLoop)
         services = InvocationServices(documents: documents)
         loop = InvocationLoop(index: 0, eventLoop: eventLoop, idSource: InvocationIDSource())
         let manifest = FunctionManifest(
@@ -88,77 +88,12 @@ final class PlayedClient: InvocationClient {
     }
 }
 
-/// `@unchecked Sendable`: used on the thread of its embedded loop only.
-final class PlayedProcesses: WorkerProcesses, @unchecked Sendable {
-    enum Start {
-        case ready, silent, fails
-    }
-
-    private let loop: EmbeddedEventLoop
-    var eventLoop: any EventLoop { loop }
-    var start = Start.ready
-    private(set) var workers: [PlayedWorker] = []
-
-    init(_ loop: EmbeddedEventLoop) { self.loop = loop }
-
-    func start(_ worker: Worker) {
-        loop.execute { [self] in
-            if start == .fails { return worker.startFailed(CancellationError()) }
-            let played = PlayedWorker(worker, loop)
-            workers.append(played)
-            worker.started(played)
-            played.connect()
-            if start == .ready { played.send(.ready) { $0.writeInteger(Frame.protocolVersion) } }
-        }
-    }
-
-    func receive() -> Bool { workers.reduce(false) { $1.receive() || $0 } }
-}
-
-/// `@unchecked Sendable`: used on the thread of its embedded loop only.
-final class PlayedWorker: WorkerProcess, @unchecked Sendable {
-    private let worker: Worker
-    private let loop: EmbeddedEventLoop
-    private let channel: EmbeddedChannel
-    private var parser = FrameParser()
-    private var hasEnded = false
-    /// The frames that the host has sent and the test hasn't taken.
-    var frames: [Frame] = []
-
-    init(_ worker: Worker, _ loop: EmbeddedEventLoop) {
-        self.worker = worker
-        self.loop = loop
-        channel = EmbeddedChannel(handler: worker.links[0], loop: loop)
-    }
-
-    func connect() {
-        channel.connect(to: must { try SocketAddress(ipAddress: "127.0.0.1", port: 1) }, promise: nil)
-    }
-
-    func receive() -> Bool {
-        var hasRead = false
-        while var bytes = must({ try channel.readOutbound(as: ByteBuffer.self) }) {
-            hasRead = true
-            parser.append(&bytes)
-            while let frame = must({ try parser.next() }) { frames.append(frame) }
-        }
-        return hasRead
-    }
-
-    private func must<Value>(_ body: () throws -> Value) -> Value {
-        do { return try body() } catch { fatalError("\(error)") }
-    }
-
+extension ScriptedWorker {
     /// The ids of the invocations that came and weren't taken, in order.
     func takeInvocations() -> [UInt64] {
-        defer { frames.removeAll { $0.kind == .invoke } }
-        return frames.filter { $0.kind == .invoke }.map(\.invocation)
-    }
-
-    func send(_ kind: Frame.Kind, _ invocation: UInt64 = 0, _ body: (inout ByteBuffer) -> Void = { _ in }) {
-        var bytes = ByteBuffer()
-        bytes.writeFrame(kind, invocation: invocation, body)
-        must { _ = try channel.writeInbound(bytes) }
+        var ids: [UInt64] = []
+        while let invocation = next() { ids.append(invocation.id) }
+        return ids
     }
 
     func send(_ request: DocumentRequest, number: UInt32 = 1, _ invocation: UInt64) {
@@ -167,36 +102,9 @@ final class PlayedWorker: WorkerProcess, @unchecked Sendable {
             $0.writeBytes(request.encoded)
         }
     }
-
-    func closeLink() { channel.close(promise: nil) }
-
-    func exit() {
-        guard !hasEnded else { return }
-        hasEnded = true
-        worker.processEnded(ProcessStatus(outcome: .signalled(9), cpuMicroseconds: 0, maxResidentKiB: 0))
-    }
-
-    func kill() { loop.execute { self.exit() } }
-    func markActive() {}
-    func workerEnded(_ end: WorkerEnd) {}
 }
 
-/// Documents that answer when the test says so.
-final class PlayedDocuments: DocumentRequestBackend {
-    typealias Operation = (request: DocumentRequest, answer: @Sendable (DocumentResponse) -> Void)
-
-    private let operations = Mutex<[Operation]>([])
-    private let releases = Mutex<[UInt64]>([])
-
-    func perform(
-        _ request: DocumentRequest, in context: OperationContext,
-        completion: @escaping @Sendable (DocumentResponse) -> Void
-    ) { operations.withLock { $0.append((request, completion)) } }
-
-    func release(owner: UInt64) { releases.withLock { $0.append(owner) } }
-
+extension ScriptedDocuments {
     /// Answers the operation that came first.
-    func answer(_ response: DocumentResponse) { operations.withLock { $0.removeFirst() }.answer(response) }
-
-    var released: [UInt64] { releases.withLock { $0 } }
+    func answer(_ response: DocumentResponse) { next()?.answer(response) }
 }

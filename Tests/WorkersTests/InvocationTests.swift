@@ -4,6 +4,7 @@ import WorkerProtocol
 @testable import Workers
 import NIOCore
 import Testing
+import WorkerTesting
 
 struct InvocationTests {
     private static let transaction = TransactionID(rawValue: 7)
@@ -64,7 +65,7 @@ struct InvocationTests {
         worker.closeLink()
         ring.run()
         #expect(clients.map(\.heard) == [["started", "answered INTERNAL"], ["started", "answered INTERNAL"]])
-        worker.exit()
+        worker.crash()
         ring.run()
         #expect(clients.map { $0.heard.last } == ["ended lost crash false", "ended lost crash false"])
     }

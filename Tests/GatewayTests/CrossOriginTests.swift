@@ -1,0 +1,123 @@
+import DocumentModel
+import FunctionManifest
+import Gateway
+import NIOCore
+import Testing
+import Workers
+import WorkerTesting
+
+/// What lets pages of other origins read a function's answers, and what doesn't.
+@Suite struct CrossOriginTests {
+    private static let page = "https://page.example"
+    private static let shop = "https://shop.example"
+
+    private func preflight(_ ring: GatewayRing, _ name: String, origin: String = page) throws -> RingAnswer {
+        let client = try ring.send(
+            "OPTIONS", GatewayRing.path(name),
+            [
+                "Origin": origin, "Access-Control-Request-Method": "POST",
+                "Access-Control-Request-Headers": "authorization,content-type",
+            ])
+        return try #require(client.answer)
+    }
+
+    @Test func aCallableReflectsEveryOriginByDefault() throws {
+        try GatewayRing.with([.callable("echo")]) { ring in
+            ring.processes.handler = { $0.end($0.text) }
+            let preflight = try preflight(ring, "echo")
+            #expect(preflight.status == 204)
+            #expect(preflight.body.isEmpty)
+            #expect(preflight["Access-Control-Allow-Origin"] == Self.page)
+            #expect(preflight["Access-Control-Allow-Methods"] == "POST")
+            #expect(preflight["Access-Control-Allow-Headers"] == "authorization,content-type")
+            #expect(preflight["Vary"]?.contains("Origin") == true)
+            #expect(ring.processes.workers.isEmpty)
+            let call = try ring.call("echo", "1", ["Origin": Self.page])
+            #expect(call.answer?["Access-Control-Allow-Origin"] == Self.page)
+            #expect(call.answer?["Vary"]?.contains("Origin") == true)
+        }
+    }
+
+    @Test func crossOriginCanBeOff() throws {
+        try GatewayRing.with([.callable("closed", cors: .off)]) { ring in
+            ring.processes.handler = { $0.end($0.text) }
+            #expect(try preflight(ring, "closed")["Access-Control-Allow-Origin"] == nil)
+            let call = try #require(try ring.call("closed", "1", ["Origin": Self.page]).answer)
+            #expect(call.status == 200)
+            #expect(call["Access-Control-Allow-Origin"] == nil)
+        }
+    }
+
+    @Test func aListLetsItsOriginsInAndNoOthers() throws {
+        try GatewayRing.with([.callable("listed", cors: .origins([Self.shop]))]) { ring in
+            #expect(try preflight(ring, "listed", origin: Self.shop)["Access-Control-Allow-Origin"] == Self.shop)
+            let outside = try preflight(ring, "listed")
+            #expect(outside["Access-Control-Allow-Origin"] == nil)
+            #expect(outside["Vary"]?.contains("Origin") == true)
+            let similar = try preflight(ring, "listed", origin: Self.shop + ".evil.org")
+            #expect(similar["Access-Control-Allow-Origin"] == nil)
+        }
+    }
+
+    @Test func anHTTPFunctionHasNoneUnlessItSaysSo() throws {
+        try GatewayRing.with([.http("open", cors: .any), .http("closed")]) { ring in
+            ring.processes.handler = { $0.end("x") }
+            let open = try preflight(ring, "open")
+            #expect(open.status == 204)
+            #expect(open["Access-Control-Allow-Origin"] == Self.page)
+            #expect(open["Access-Control-Allow-Methods"] == "GET,HEAD,PUT,PATCH,POST,DELETE")
+            #expect(ring.processes.workers.isEmpty)
+            // A function without the option answers OPTIONS itself.
+            let closed = try preflight(ring, "closed")
+            #expect(closed.status == 200)
+            #expect(closed["Access-Control-Allow-Origin"] == nil)
+            let get = try ring.send("GET", GatewayRing.path("closed"), ["Origin": Self.page])
+            #expect(get.answer?.body == "x")
+            #expect(get.answer?["Access-Control-Allow-Origin"] == nil)
+        }
+    }
+
+    /// How a request comes to fail.
+    enum Fault: CaseIterable {
+        case failure, lostWorker, deadline, unstarted, paused, tooOften
+    }
+
+    /// A page must be able to read why its request was refused, at each of these places.
+    @Test(arguments: Fault.allCases, [true, false])
+    func errorsHaveTheirHeadersToo(fault: Fault, isCallable: Bool) throws {
+        for isOpen in [true, false] {
+            var manifest =
+                isCallable
+                ? FunctionManifest.callable("f", cors: isOpen ? .any : .off) : .http("f", cors: isOpen ? .any : .off)
+            if fault == .tooOften { manifest.rateLimits = [RateLimitManifest(per: .address, count: 1, seconds: 3600)] }
+            try GatewayRing.with([manifest]) { ring in
+                func send() throws -> RingClient {
+                    guard isCallable else { return try ring.send("GET", GatewayRing.path("f"), ["Origin": Self.page]) }
+                    return try ring.call("f", "1", ["Origin": Self.page])
+                }
+                if fault == .unstarted { ring.processes.start = .fails }
+                if fault == .paused { ring.function("f")?.gate.isPaused = true }
+                if fault == .tooOften {
+                    ring.processes.handler = { $0.end("1") }
+                    #expect(try send().answer?.status == 200)
+                }
+                let client = try send()
+                switch fault {
+                case .failure: try #require(ring.next()).fail(.notFound, "x")
+                case .lostWorker: try #require(ring.worker).crash()
+                case .deadline, .unstarted: ring.advance(.seconds(61))
+                case .paused, .tooOften: break
+                }
+                ring.run()
+                let answer = try #require(client.answer)
+                let statuses: [Fault: Int] = [
+                    .failure: 404, .lostWorker: 500, .deadline: 504, .unstarted: 500, .paused: 503, .tooOften: 429,
+                ]
+                #expect(answer.status == statuses[fault])
+                #expect(answer["Access-Control-Allow-Origin"] == (isOpen ? Self.page : nil))
+                #expect(answer["Vary"] == (isOpen ? "Origin" : nil))
+                #expect(answer["Content-Type"] == "application/json; charset=utf-8")
+            }
+        }
+    }
+}

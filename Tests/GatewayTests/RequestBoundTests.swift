@@ -1,0 +1,159 @@
+import FunctionManifest
+import Gateway
+import NIOCore
+import Testing
+import WorkerProtocol
+import Workers
+import WorkerTesting
+
+/// Requests that are too large, too slow or not whole.
+@Suite struct RequestBoundTests {
+    private func limits(requestBody: Int) -> HostLimits {
+        var limits = HostLimits()
+        limits.requestBody = requestBody
+        return limits
+    }
+
+    private func body(of size: Int) -> String {
+        #"{"data":""# + String(repeating: "x", count: size - #"{"data":""}"#.utf8.count) + #""}"#
+    }
+
+    @Test func aBodyOfTheLimitIsTakenAndALargerOneRefused() throws {
+        try GatewayRing.with([.callable("f")], limits: limits(requestBody: 1000)) { ring in
+            ring.processes.handler = { $0.end("1") }
+            func post(_ size: Int) throws -> RingClient {
+                try ring.send("POST", GatewayRing.path("f"), ["Content-Type": "application/json"], body(of: size))
+            }
+            #expect(try post(1000).answer?.status == 200)
+            let larger = try post(1001)
+            #expect(larger.answer?.status == 413)
+            #expect(
+                larger.answer?.body
+                    == #"{"error":{"message":"The request body is larger than the limit of 1000 bytes.","status":"INVALID_ARGUMENT"}}"#
+            )
+            #expect(larger.isClosed)
+        }
+    }
+
+    @Test func aBodyWithoutALengthIsBoundedToo() throws {
+        try GatewayRing.with([.callable("f")], limits: limits(requestBody: 1000)) { ring in
+            let client = try ring.connect()
+            client.send(
+                "POST /f HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = "1f4\r\n" + String(repeating: "x", count: 500) + "\r\n"
+            for _ in 0..<2 { client.send(chunk) }
+            #expect(client.answer == nil)
+            client.send(chunk)
+            #expect(client.answer?.status == 413)
+            // A connection closed with unread bytes is reset: what is still to come is read first.
+            #expect(!client.isClosed)
+            client.send(chunk + "0\r\n\r\n")
+            #expect(client.isClosed)
+            #expect(ring.processes.workers.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        "GET / HTTP/1.1\r\nBad Header: x\r\n\r\n",
+    ])
+    func whatIsNoHTTPIsRefusedAndTheConnectionClosed(text: String) throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.connect()
+            client.send(text)
+            #expect(client.isClosed)
+            #expect(client.received.isEmpty || client.answer?.status == 400)
+        }
+    }
+
+    @Test func requestsSentAheadAreAnsweredInTheirOrder() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.connect()
+            let requests = (1...5).map { number in
+                let body = #"{"data":\#(number)}"#
+                return "POST /f HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            }
+            client.send(requests.joined())
+            for number in 1...5 {
+                // One at a time: the next one begins once the last one is answered.
+                let invocation = try #require(ring.next())
+                #expect(invocation.text == "\(number)")
+                #expect(ring.next() == nil)
+                invocation.end("\(number)")
+                ring.run()
+            }
+            let results = client.received.split(separator: "\r\n").filter { $0.hasPrefix("{") }.map { $0.prefix(12) }
+            #expect(results == (1...5).map { "{\"result\":\($0)}".prefix(12) })
+        }
+    }
+
+    @Test func aConnectionThatIsSilentForTooLongIsClosed() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let idle = try ring.connect()
+            let half = try ring.connect()
+            half.send("POST /f HTTP/1.1\r\nHost: h\r\nContent-Le")
+            let partial = try ring.connect()
+            partial.send("POST /f HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhal")
+            let answered = try ring.call("f")
+            ring.advance(.seconds(59))
+            ring.gateway.closeStaleConnections()
+            ring.run()
+            #expect([idle, half, partial, answered].map(\.isClosed) == [false, false, false, false])
+            ring.advance(.milliseconds(1_500))
+            ring.gateway.closeStaleConnections()
+            ring.run()
+            // A request has to arrive in time.
+            #expect([idle, half, partial].map(\.isClosed) == [false, false, true])
+            ring.advance(.seconds(15))
+            ring.gateway.closeStaleConnections()
+            ring.run()
+            #expect([idle, half].map(\.isClosed) == [true, true])
+            #expect(!answered.isClosed)
+            #expect(answered.answer?.status == 504)
+        }
+    }
+
+    /// Each body counts among those that the gateway holds, until it is done with it.
+    @Test func callsThatHangUpFreeTheirBodies() throws {
+        try GatewayRing.with([.callable("f")], gatewayLimits: GatewayLimits(allBodies: 3_000)) { ring in
+            let json = ["Content-Type": "application/json"]
+            for _ in 0..<10 {
+                let client = try ring.send("POST", "/f", json, body(of: 1000))
+                #expect(ring.next() != nil)
+                client.hangUp()
+            }
+            let held = try (0..<3).map { _ in try ring.send("POST", "/f", json, body(of: 1000)) }
+            let refused = try ring.send("POST", "/f", json, body(of: 1000))
+            #expect(refused.answer?.status == 503)
+            while let invocation = ring.next() { invocation.end("1") }
+            ring.run()
+            #expect(held.map { $0.answer?.status } == [200, 200, 200])
+            let next = try ring.send("POST", "/f", json, body(of: 1000))
+            #expect(ring.next() != nil)
+            #expect(next.answer == nil)
+        }
+    }
+
+    /// A client that doesn't read costs what waits for it, and no more than all such may cost together.
+    @Test func answersThatNobodyReadsHaveABoundTogether() throws {
+        try GatewayRing.with([.http("f")], gatewayLimits: GatewayLimits(allAnswers: 300_000)) { ring in
+            ring.processes.handler = { $0.end(String(repeating: "x", count: 100_000)) }
+            var clients: [RingClient] = []
+            for _ in 0..<4 {
+                let client = try ring.connect()
+                client.reads = false
+                client.send("GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
+                clients.append(client)
+            }
+            // Two with their heads, and no third.
+            #expect(clients.map(\.isClosed) == [false, false, true, true])
+            let message = "an answer was dropped: too many wait for clients that don't read them"
+            #expect(ring.log.lines("\(message)").count == 2)
+            for client in clients { client.reads = true }
+            #expect(clients[0].answer?.body.utf8.count == 100_000)
+            #expect(try ring.send("GET", "/f").answer?.isWhole == true)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Logging
+import NIOCore
+import Testing
+import WorkerProtocol
+import WorkerTesting
+
+/// What workers log, within its bounds.
+@Suite struct WorkerLogTests {
+    private func line(_ message: String, _ metadata: [String: String] = [:]) -> LogLine {
+        LogLine(level: 2, label: "f", message: message, metadata: metadata)
+    }
+
+    @Test func aLineIsLoggedWithItsInvocation() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            _ = try ring.call("f")
+            let invocation = try #require(ring.next())
+            invocation.worker.log(line("hello", ["order": "7"]), invocation.id)
+            invocation.worker.log(line("without an invocation"))
+            let hello = try #require(ring.log.lines("hello").first)
+            #expect(hello.label == "f")
+            #expect(hello.level == .info)
+            #expect(hello.metadata["order"] == "7")
+            #expect(hello.metadata["execution.id"] == invocation.head.executionID)
+            #expect(ring.log.lines("without an invocation").first?.metadata["execution.id"] == nil)
+        }
+    }
+
+    @Test func aLongLineIsCutByTheHost() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            _ = try ring.call("f")
+            let text = String(repeating: "x", count: 40_000)
+            try #require(ring.worker).log(line(text, [text: text]))
+            let cut = try #require(ring.log.lines.first { $0.message.hasPrefix("xxxx") })
+            let pair = try #require(cut.metadata.first { $0.key.hasPrefix("xxxx") })
+            for text in [cut.message, pair.key, pair.value] {
+                #expect(text.utf8.count == LogLine.maxText)
+                #expect(text.hasSuffix("…"))
+            }
+        }
+    }
+
+    @Test func linesBeyondThoseOfASecondAreDroppedAndCounted() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.call("f")
+            let invocation = try #require(ring.next())
+            for _ in 0..<2_500 { invocation.worker.log(line("a line of a flood"), invocation.id) }
+            #expect(ring.log.lines("a line of a flood").count == 1000)
+            #expect(ring.log.lines("output was dropped").isEmpty)
+            ring.advance(.seconds(1))
+            let report = try #require(ring.log.lines("output was dropped").first)
+            #expect(report.metadata["output.dropped"] == "1500")
+            #expect(report.metadata["output.limit"] == "1000 lines a second")
+            for _ in 0..<10 { invocation.worker.log(line("a line of a flood"), invocation.id) }
+            #expect(ring.log.lines("a line of a flood").count == 1010)
+            invocation.end("1")
+            ring.run()
+            #expect(client.answer?.body == #"{"result":1}"#)
+        }
+    }
+}

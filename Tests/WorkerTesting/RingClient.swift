@@ -1,0 +1,124 @@
+import Gateway
+package import NIOCore
+import NIOEmbedded
+
+/// A client's connection to the gateway.
+package final class RingClient {
+    private unowned let ring: GatewayRing
+    private let channel: EmbeddedChannel
+    private let socket = ClientSocket()
+    private var isHead = false
+
+    init(_ ring: GatewayRing) throws {
+        self.ring = ring
+        channel = EmbeddedChannel(loop: ring.loop)
+        try channel.pipeline.syncOperations.addHandler(socket)
+        try ring.gateway.serve(channel)
+        channel.remoteAddress = .loopback
+        channel.connect(to: .loopback, promise: nil)
+    }
+
+    // MARK: Out
+
+    /// Sends text as it is.
+    package func send(_ text: String) { send(ByteBuffer(string: text)) }
+
+    package func send(_ bytes: ByteBuffer) {
+        // What isn't HTTP is an error to the gateway, which answers it.
+        if channel.isActive { _ = try? channel.writeInbound(bytes) }
+        ring.run()
+    }
+
+    package func send(
+        _ method: String, _ path: String, _ headers: [String: String] = [:], body: ByteBuffer
+    ) {
+        isHead = method == "HEAD"
+        var head = "\(method) \(path) HTTP/1.1\r\n"
+        if headers["Host"] == nil { head += "Host: localhost\r\n" }
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) { head += "\(name): \(value)\r\n" }
+        if body.readableBytes > 0 || method == "POST" { head += "Content-Length: \(body.readableBytes)\r\n" }
+        var bytes = ByteBuffer(string: head + "\r\n")
+        bytes.writeImmutableBuffer(body)
+        send(bytes)
+    }
+
+    /// Leaves, without waiting for anything.
+    package func hangUp() {
+        channel.close(promise: nil)
+        ring.run()
+    }
+
+    // MARK: In
+
+    /// Whether it takes what the gateway sends.
+    package var reads: Bool {
+        get { socket.reads }
+        set {
+            socket.reads = newValue
+            ring.run()
+        }
+    }
+
+    /// Takes what was sent while it didn't read, and goes on not reading.
+    package func readOnce() {
+        socket.readOnce()
+        ring.run()
+    }
+
+    /// All that it has taken.
+    package var received: String { String(decoding: socket.received, as: UTF8.self) }
+
+    /// The answer to its first request, as far as it has come; nil before its head is whole.
+    package var answer: RingAnswer? { RingAnswer(socket.received, isHead: isHead) }
+
+    /// Whether the gateway has closed the connection.
+    package var isClosed: Bool { !channel.isActive }
+}
+
+/// The client's end of a socket: takes what is written, or leaves it in the socket's buffer.
+private final class ClientSocket: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    /// Of bytes: a socket that holds more isn't writable.
+    private static let highWaterMark = 65_536
+
+    private var context: ChannelHandlerContext?
+    private var unread: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
+    private(set) var received: [UInt8] = []
+    var reads = true { didSet { if reads { readOnce() } } }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        unread.append((unwrapOutboundIn(data), promise))
+        if reads { readOnce() } else { tellWritability() }
+    }
+
+    func flush(context: ChannelHandlerContext) {}
+
+    func readOnce() {
+        while !unread.isEmpty {
+            let (bytes, promise) = unread.removeFirst()
+            received += bytes.readableBytesView
+            promise?.succeed()
+        }
+        tellWritability()
+    }
+
+    private func tellWritability() {
+        guard let context, let channel = context.channel as? EmbeddedChannel else { return }
+        let isWritable = unread.reduce(0) { $0 + $1.bytes.readableBytes } <= Self.highWaterMark
+        guard channel.isWritable != isWritable else { return }
+        channel.isWritable = isWritable
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        for (_, promise) in unread { promise?.fail(ChannelError.ioOnClosedChannel) }
+        unread = []
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,126 @@
+package import NIOCore
+import NIOEmbedded
+package import WorkerProtocol
+package import Workers
+
+/// A worker's far end of its link, as the test writes it.
+///
+/// `@unchecked Sendable`: used on the thread of its embedded loop only.
+package final class ScriptedWorker: WorkerProcess, @unchecked Sendable {
+    private let worker: Worker
+    private unowned let processes: ScriptedProcesses
+    private let channel: EmbeddedChannel
+    private var parser = FrameParser()
+    private var known: [UInt64: ScriptedInvocation] = [:]
+    private var waiting: [ScriptedInvocation] = []
+    /// All frames that have come, in order.
+    package private(set) var frames: [Frame] = []
+    package private(set) var isRunning = true
+    /// Why the host says that it has ended; nil before.
+    package private(set) var end: WorkerEnd?
+
+    init(_ worker: Worker, by processes: ScriptedProcesses) {
+        self.worker = worker
+        self.processes = processes
+        channel = EmbeddedChannel(handler: worker.links[0], loop: processes.loop)
+    }
+
+    func connect() {
+        worker.started(self)
+        channel.connect(to: .loopback, promise: nil)
+    }
+
+    /// Whether the host still holds its end of the link.
+    package var isLinked: Bool { channel.isActive }
+
+    // MARK: From the host
+
+    func receive() -> Bool {
+        var hasRead = false
+        while let read = try? channel.readOutbound(as: ByteBuffer.self) {
+            var bytes = read
+            hasRead = true
+            parser.append(&bytes)
+            do {
+                while let frame = try parser.next() { try handle(frame) }
+            } catch {
+                fatalError("the host sent a malformed frame: \(error)")
+            }
+        }
+        return hasRead
+    }
+
+    private func handle(_ frame: Frame) throws {
+        frames.append(frame)
+        var payload = frame.payload
+        let invocation = known[frame.invocation]
+        switch frame.kind {
+        case .invoke:
+            let head = try InvocationHead(from: &payload)
+            let invocation = ScriptedInvocation(frame.invocation, head, body: payload, worker: self)
+            known[frame.invocation] = invocation
+            if let handler = processes.handler { handler(invocation) } else { waiting.append(invocation) }
+        case .cancel: invocation?.cancellation = CancellationReason(rawValue: try payload.read(UInt8.self))
+        case .recall: invocation?.isRecalled = true
+        case .credit: invocation?.credit += Int(try payload.read(UInt32.self))
+        case .documentResponse:
+            let number = try payload.read(UInt32.self)
+            invocation?.responses[number] = Array(payload.readableBytesView)
+        default: break
+        }
+    }
+
+    /// The invocation that came first of those that the test hasn't taken.
+    package func next() -> ScriptedInvocation? { waiting.isEmpty ? nil : waiting.removeFirst() }
+
+    // MARK: To the host
+
+    package func sendReady(version: UInt16 = Frame.protocolVersion) {
+        send(.ready) { $0.writeInteger(version) }
+    }
+
+    package func send(_ kind: Frame.Kind, _ invocation: UInt64 = 0, _ body: (inout ByteBuffer) -> Void = { _ in }) {
+        var bytes = ByteBuffer()
+        bytes.writeFrame(kind, invocation: invocation, body)
+        send(bytes)
+    }
+
+    /// Sends bytes, which may be malformed frames.
+    package func send(_ bytes: ByteBuffer) {
+        guard channel.isActive else { return }
+        do { try channel.writeInbound(bytes) } catch { fatalError("the link threw \(error)") }
+    }
+
+    package func log(_ line: LogLine, _ invocation: UInt64 = 0) { send(.log, invocation) { line.write(to: &$0) } }
+
+    /// Closes the link while the process goes on.
+    package func closeLink() { channel.close(promise: nil) }
+
+    /// The process ends by itself, and its link with it.
+    package func crash(signal: Int32 = 4) { exit(.signalled(signal)) }
+
+    private func exit(_ outcome: ProcessStatus.Outcome) {
+        guard isRunning else { return }
+        isRunning = false
+        worker.processEnded(ProcessStatus(outcome: outcome, cpuMicroseconds: 0, maxResidentKiB: 0))
+        channel.close(promise: nil)
+    }
+
+    // MARK: WorkerProcess
+
+    package func kill() { processes.loop.execute { [self] in exit(.signalled(9)) } }
+
+    package func markActive() {}
+
+    package func workerEnded(_ end: WorkerEnd) {
+        self.end = end
+        isRunning = false
+    }
+}
+
+extension SocketAddress {
+    /// Names no socket: embedded channels connect to anything.
+    static var loopback: SocketAddress {
+        do { return try SocketAddress(ipAddress: "127.0.0.1", port: 50_000) } catch { fatalError("\(error)") }
+    }
+}

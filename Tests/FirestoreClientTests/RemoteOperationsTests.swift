@@ -63,7 +63,7 @@ struct RemoteOperationsTests {
 
     private static func get(_ path: String) throws -> DocumentRequest { .get([try DocumentPath(path)], .strong) }
 
-    @Test(.timeLimit(.minutes(1))) func requestsOfAnInvocationAreLimitedAndEndWithIt() async throws {
+    @Test(.timeLimit(.minutes(10))) func requestsOfAnInvocationAreLimitedAndEndWithIt() async throws {
         let service = SilentService()
         let firestore = firestore(service)
         let request = try Self.get("c/a")
@@ -82,7 +82,7 @@ struct RemoteOperationsTests {
         #expect(try await other == .failed(FirestoreService.cancelled))
     }
 
-    @Test(.timeLimit(.minutes(1))) func operationWithoutMemoryForItsResponseWaits() async throws {
+    @Test(.timeLimit(.minutes(10))) func operationWithoutMemoryForItsResponseWaits() async throws {
         let service = SilentService()
         let firestore = firestore(service, memory: 2 * ResponseBudget.step)
         let (answers, answered) = AsyncStream<DocumentResponse>.makeStream()

@@ -49,8 +49,6 @@ struct FixtureFunctions: FunctionBundle {
         onCall("members", .authPolicy { $0?.token["member"] == .bool(true) }) { (request: CallableRequest<NoData>) in
             "welcome"
         }
-        onCall("noCORS", .cors(.off)) { (request: CallableRequest<NoData>) in true }
-        onCall("oneOrigin", .cors(.origins("https://shop.example"))) { (request: CallableRequest<NoData>) in true }
         onCall("slow", .timeout(.seconds(30))) { (request: CallableRequest<Int>) in
             try await Task.sleep(for: .milliseconds(request.data))
             return request.data
@@ -86,9 +84,6 @@ struct FixtureFunctions: FunctionBundle {
         }
         onRequest("bytes") { request in
             HTTPResponse(body: [UInt8](repeating: 120, count: request.query["count"].flatMap(Int.init) ?? 0))
-        }
-        onRequest("redirect") { _ in
-            HTTPResponse(status: 302, headers: ["Location": "https://shop.example/", "X-Bad": "a\r\nX-Forged: 1"])
         }
     }
 

@@ -76,18 +76,6 @@ private struct Link {
                 for _ in 0..<50_000 { bytes.writeFrame(.log, invocation: invocation) { line.write(to: &$0) } }
             }
             write { $0.writeFrame(.result, invocation: invocation) { $0.writeString("1") } }
-        case #""logsTooMuch""#:
-            let line = LogLine(
-                level: 2, label: "rogue", message: String(repeating: "x", count: 2 * LogLine.maxFrame), metadata: [:])
-            write { $0.writeFrame(.log, invocation: invocation) { line.write(to: &$0) } }
-        case #""logsALongLine""#:
-            let long = String(repeating: "x", count: LogLine.maxFrame / 4)
-            let line = LogLine(level: 2, label: "rogue", message: long, metadata: [long: long])
-            write { $0.writeFrame(.log, invocation: invocation) { line.write(to: &$0) } }
-            write { $0.writeFrame(.result, invocation: invocation) { $0.writeString("1") } }
-        case #""givesBackWhatItRuns""#:
-            // Sent without a recall, and repeatedly: the host must not loop.
-            write { $0.writeFrame(.recalled, invocation: invocation) { $0.writeString(mode) } }
         default: write { $0.writeFrame(.result, invocation: invocation) { $0.writeString(mode) } }
         }
     }

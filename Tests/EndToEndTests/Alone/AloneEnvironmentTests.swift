@@ -87,18 +87,16 @@ import Testing
         }
     }
 
-    /// Neither who refuses nor who takes the connection and is silent holds the start up for long.
+    /// Neither who refuses nor who takes the connection and is silent keeps the bundle from starting.
     @Test func withoutAMetadataServerTheProjectIsAskedFor() async throws {
         let silent = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
         let unknown = project.filter { $0.key != "GOOGLE_CLOUD_PROJECT" }
         for port in [9, try #require(silent.localAddress?.port)] {
-            let start = ContinuousClock.now
             let (errors, status) = try await RunningBundle.refusal(
                 unknown.merging(["GCE_METADATA_HOST": "127.0.0.1:\(port)"]) { $1 })
             #expect(status == 78)
             #expect(errors.contains("GOOGLE_CLOUD_PROJECT isn't set"), "\(errors)")
-            #expect(ContinuousClock.now - start < .seconds(25))
         }
         try await silent.close()
     }

@@ -42,14 +42,14 @@ final class AloneProcess: Sendable {
     /// Waits for its end.
     /// - Returns: the exit status, or the number of the signal that ended it.
     @discardableResult
-    func end(within limit: Duration = .seconds(30)) async throws -> Int32 {
-        try await Bound.wait("the bundle ends; its log: \(errors.suffix(2000))", within: limit) { !self.isRunning }
+    func end() async throws -> Int32 {
+        try await Bound.wait("the bundle ends; its log: \(errors.suffix(2000))") { !self.isRunning }
         return process.terminationStatus
     }
 
     /// Waits until it serves.
     func client() async throws -> HTTPClient {
-        try await Bound.wait("the bundle serves", within: .seconds(60)) {
+        try await Bound.wait("the bundle serves") {
             guard self.isRunning else {
                 throw Bound.Exceeded(description: "the bundle ended at its start: \(self.errors)")
             }

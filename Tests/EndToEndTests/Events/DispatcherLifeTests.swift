@@ -19,7 +19,7 @@ import Testing
             try await host.dieAndReturn()
         }
         let expected = count
-        try await Bound.wait("all are added up", within: .seconds(60)) {
+        try await Bound.wait("all are added up") {
             try await host.current.integer("tallies/all") ?? 0 >= expected
         }
         #expect(try await host.current.integer("tallies/all") == expected)

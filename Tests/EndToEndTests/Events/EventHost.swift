@@ -57,9 +57,9 @@ extension RunningHost {
 
     /// Waits until a function was told of so many events.
     @discardableResult
-    func wait(for count: Int = 1, of function: String, within limit: Duration = .seconds(20)) async throws -> [JSON] {
+    func wait(for count: Int = 1, of function: String) async throws -> [JSON] {
         var told: [JSON] = []
-        try await Bound.wait("\(function) is told of \(count); it was of \(told.count)", within: limit) {
+        try await Bound.wait("\(function) is told of \(count); it was of \(told.count)") {
             told = try await self.told(function)
             return told.count >= count
         }
@@ -67,8 +67,8 @@ extension RunningHost {
     }
 
     /// Waits until the host's log has so many lines that hold all the texts.
-    func waitForLog(_ texts: String..., count: Int = 1, within limit: Duration = .seconds(30)) async throws {
-        try await Bound.wait("the log tells \(texts)", within: limit) {
+    func waitForLog(_ texts: String..., count: Int = 1) async throws {
+        try await Bound.wait("the log tells \(texts)") {
             self.process.errors.split(separator: "\n").count { line in texts.allSatisfy { line.contains($0) } } >= count
         }
     }

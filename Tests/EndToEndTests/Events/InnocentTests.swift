@@ -8,7 +8,7 @@ import Testing
             let calm = (0..<20).map { "calm\($0)" }
             try await host.set("company", ids: Array(calm[..<10]) + ["bad"] + Array(calm[10...]), n: 1)
             try await host.waitForLog("the event is dropped", "trapsInCompany", "the process ended")
-            let told = try await host.wait(for: 20, of: "trapsInCompany", within: .seconds(60))
+            let told = try await host.wait(for: 20, of: "trapsInCompany")
             #expect(Set(told.compactMap { $0.value("document") }) == Set(calm.map { "company/\($0)" }))
             #expect(told.allSatisfy { $0.value("attempt") == "1" })
             let dropped = host.process.errors.split(separator: "\n").count { $0.contains("the event is dropped") }
@@ -33,7 +33,7 @@ import Testing
         try await host.set("company", ids: (0..<8).map { "c\($0)" }, n: 1)
         try await host.waitForLog("a handler can't be started; its event waits", "trapsInCompany")
         try FileManager.default.removeItem(atPath: broken)
-        try await host.wait(for: 8, of: "trapsInCompany", within: .seconds(60))
+        try await host.wait(for: 8, of: "trapsInCompany")
         try await host.kill()
     }
 }

@@ -93,11 +93,11 @@ struct OpenAnswer {
     func close() async throws { try await channel.close() }
 }
 
-/// Passes the response's parts on, and fails if nothing is received for a minute.
+/// Hands over what comes, and ends with an error if nothing comes for so long that something hangs.
 private final class PartCollector: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
-    private static let patience = TimeAmount.seconds(60)
+    private static let patience = TimeAmount.minutes(10)
 
     private let parts: AsyncThrowingStream<HTTPClientResponsePart, any Error>.Continuation
     private var patience: Scheduled<Void>?

@@ -45,8 +45,8 @@ final class HostProcess: Sendable {
     /// Waits for the end of the process.
     /// - Returns: the exit status, or the number of the signal that ended it.
     @discardableResult
-    func end(within limit: Duration = .seconds(30)) async throws -> Int32 {
-        try await Bound.wait("the host ends; its log: \(errors.suffix(2000))", within: limit) { !self.isRunning }
+    func end() async throws -> Int32 {
+        try await Bound.wait("the host ends; its log: \(errors.suffix(2000))") { !self.isRunning }
         return process.terminationStatus
     }
 }

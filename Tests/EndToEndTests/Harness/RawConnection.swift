@@ -34,16 +34,13 @@ final class RawConnection: Sendable {
     var isOpen: Bool { channel.isActive }
 
     /// Waits until the received text contains the wanted one.
-    func wait(for wanted: String, within limit: Duration = .seconds(20)) async throws {
-        try await Bound.wait(
-            "the response contains "
-                + "\(wanted); it is \(text)", within: limit
-        ) { self.text.contains(wanted) }
+    func wait(for wanted: String) async throws {
+        try await Bound.wait("the answer holds \(wanted); it is \(text)") { self.text.contains(wanted) }
     }
 
     /// Waits until the peer has closed the connection.
-    func waitForEnd(within limit: Duration = .seconds(20)) async throws {
-        try await Bound.wait("the connection is closed", within: limit) { !self.isOpen }
+    func waitForEnd() async throws {
+        try await Bound.wait("the connection is closed") { !self.isOpen }
     }
 
     func close() async throws { if isOpen { try await channel.close() } }

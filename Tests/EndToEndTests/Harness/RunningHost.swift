@@ -15,7 +15,7 @@ struct RunningHost: Sendable {
         in directory: HostDirectory, arguments: [String] = [], path: String? = nil, home: String? = nil
     ) async throws -> RunningHost {
         let process = try HostProcess(directory, arguments: arguments, path: path, home: home)
-        try await Bound.wait("the host serves", within: .seconds(60)) {
+        try await Bound.wait("the host serves") {
             guard process.isRunning else {
                 throw Bound.Exceeded(description: "the host ended at its start: \(process.errors)")
             }

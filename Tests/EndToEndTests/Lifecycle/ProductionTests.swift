@@ -14,7 +14,7 @@ import Testing
                 """, to: "functions.json")
             let process = try HostProcess(directory)
             defer { process.send(SIGKILL) }
-            try await Bound.wait("the host serves", within: .seconds(60)) {
+            try await Bound.wait("the host serves") {
                 guard process.isRunning else { throw Bound.Exceeded(description: process.errors) }
                 return process.output.contains("firestore")
             }

@@ -8,14 +8,14 @@ import Testing
     /// - Parameter isSecond: whether the test has a host already, and with it a slot: whoever holds one must not wait for
     ///   another.
     private func expectRefusal(
-        _ directory: HostDirectory, _ words: [String], lines: Int = 1, within limit: Duration = .seconds(60),
+        _ directory: HostDirectory, _ words: [String], lines: Int = 1,
         isSecond: Bool = false
     ) async throws {
         if !isSecond { await HostSlots.take() }
         defer { if !isSecond { HostSlots.release() } }
         let process = try HostProcess(directory)
         defer { process.send(SIGKILL) }
-        let status = try await process.end(within: limit)
+        let status = try await process.end()
         try await Bound.wait("the host says why") { !process.errors.isEmpty }
         #expect(status != 0)
         #expect(process.output.isEmpty, "it greeted: \(process.output)")
@@ -113,7 +113,7 @@ import Testing
         let directory = try HostDirectory()
         let path = try directory.script("echo waiting; sleep 3600")
         try directory.configure(bundles: #"{ "name": "bad", "executable": "\#(path)" }"#)
-        try await expectRefusal(directory, [path, "killed", "waiting"], within: .seconds(60))
+        try await expectRefusal(directory, [path, "killed", "waiting"])
     }
 
     @Test func twoBundlesCannotHaveOneFunction() async throws {

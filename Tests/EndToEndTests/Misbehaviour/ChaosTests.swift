@@ -76,12 +76,12 @@ import Testing
         #expect(sums.good > 20 && sums.bad > 5)
         try await host.expectEcho()
 
-        try await Bound.wait("the host holds no more than before", within: .seconds(60)) {
+        try await Bound.wait("the host holds no more than before") {
             let after = try ProcessUse(of: host.process.id)
             return after.descriptors <= before.descriptors + 64 && after.residentMiB <= before.residentMiB + 96
         }
         host.process.send(SIGTERM)
-        #expect(try await host.process.end(within: .seconds(60)) == 0)
+        #expect(try await host.process.end() == 0)
         try await Bound.wait("every process is gone") { ProcessTable.having("HOME=\(directory.path)").isEmpty }
     }
 

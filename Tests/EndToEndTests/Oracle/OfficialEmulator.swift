@@ -34,7 +34,7 @@ final class OfficialEmulator: Sendable {
         try process.run()
         let client = client
         do {
-            try await Bound.wait("the official emulator serves", within: .seconds(90)) {
+            try await Bound.wait("the official emulator serves") {
                 guard process.isRunning else { throw Bound.Exceeded(description: "the official emulator has ended") }
                 return (try? await client.send("GET", "/"))?.status == 200
             }

@@ -63,11 +63,15 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
-        .target(name: "DocumentStore", dependencies: ["DocumentModel", "StorageEngine"], swiftSettings: settings),
+        .target(name: "CommitPipeline", dependencies: ["DocumentModel", "StorageEngine"], swiftSettings: settings),
+        .target(
+            name: "DocumentStore",
+            dependencies: ["DocumentModel", "StorageEngine", "CommitPipeline"],
+            swiftSettings: settings),
         .target(
             name: "EventDelivery",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline", "DocumentStore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -164,8 +168,8 @@ let package = Package(
         .target(
             name: "EventDispatch",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "EventDelivery",
-                "HostProcess", "Semaphore", "Workers", "ControlProtocol",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline", "DocumentStore",
+                "EventDelivery", "HostProcess", "Semaphore", "Workers", "ControlProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -184,8 +188,8 @@ let package = Package(
         .target(
             name: "EventsAPI",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "OutboundHTTP", "GoogleREST",
-                "FirestoreJSON", "Workers", "EventDispatch",
+                "TextFormats", "HostJSON", "DocumentModel", "CommitPipeline", "DocumentStore", "OutboundHTTP",
+                "GoogleREST", "FirestoreJSON", "Workers", "EventDispatch",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -196,15 +200,16 @@ let package = Package(
         .target(
             name: "HostConfiguration",
             dependencies: [
-                "HostJSON", "DocumentModel", "FunctionManifest", "DocumentStore", "DataDirectory", "Workers",
+                "HostJSON", "DocumentModel", "FunctionManifest", "CommitPipeline", "DocumentStore", "DataDirectory",
+                "Workers",
             ],
             swiftSettings: settings),
         .target(
             name: "Deployments",
             dependencies: [
-                "HostJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "DocumentStore", "EventDelivery",
-                "DataDirectory", "HostProcess", "Semaphore", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
-                "HostConfiguration",
+                "HostJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline", "DocumentStore",
+                "EventDelivery", "DataDirectory", "HostProcess", "Semaphore", "Workers", "Gateway", "ControlProtocol",
+                "EventDispatch", "HostConfiguration",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -215,9 +220,9 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "DataDirectory",
-                "HostProcess", "GoogleREST", "FirestoreJSON", "ControlProtocol", "EventDispatch", "EventsAPI",
-                "HostConfiguration", "Deployments",
+                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "DataDirectory", "HostProcess", "GoogleREST", "FirestoreJSON", "ControlProtocol", "EventDispatch",
+                "EventsAPI", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -246,7 +251,7 @@ let package = Package(
             name: "FunctionsTesting",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
-                "DocumentStore", "EventDelivery",
+                "CommitPipeline", "DocumentStore", "EventDelivery",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -265,8 +270,8 @@ let package = Package(
         .executableTarget(
             name: "functions-host",
             dependencies: [
-                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "HostProcess",
-                "ControlProtocol", "HostConfiguration", "Deployments", "ControlAPI", "FunctionsHost",
+                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "HostProcess", "ControlProtocol", "HostConfiguration", "Deployments", "ControlAPI", "FunctionsHost",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -287,8 +292,8 @@ let package = Package(
         .target(
             name: "HostTesting",
             dependencies: [
-                "TextFormats", "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery",
-                "TokenVerification", "TestSupport",
+                "TextFormats", "DocumentModel", "FunctionManifest", "StorageEngine", "CommitPipeline",
+                "DocumentStore", "EventDelivery", "TokenVerification", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
@@ -317,15 +322,17 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "StoreTorture",
-            dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport"],
+            dependencies: [
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "TestSupport",
+            ],
             path: "Tests/StoreTorture",
             swiftSettings: settings),
         // Of use in a release build only: `make bench`.
         .executableTarget(
             name: "functions-bench",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "StorageEngine", "SQLiteStorage", "DocumentStore",
-                "ControlProtocol", "EventDispatch", "HostConfiguration", "Deployments",
+                "DocumentModel", "FunctionManifest", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "DocumentStore", "ControlProtocol", "EventDispatch", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -370,16 +377,21 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "CommitPipelineTests",
+            dependencies: ["DocumentModel", "StorageEngine", "CommitPipeline", "TestSupport", "StoreTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "DocumentStoreTests",
             dependencies: [
-                "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport", "StoreTestSupport",
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "TestSupport",
+                "StoreTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "EventDeliveryTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery",
-                "ControlProtocol", "EventDispatch", "TestSupport", "HostTesting",
+                "DocumentModel", "FunctionManifest", "StorageEngine", "CommitPipeline", "DocumentStore",
+                "EventDelivery", "ControlProtocol", "EventDispatch", "TestSupport", "HostTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -475,8 +487,10 @@ let package = Package(
         .testTarget(
             name: "EventDispatchTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "StorageEngine", "DocumentStore", "EventDelivery", "Workers",
-                "ControlProtocol", "EventDispatch", "EventsAPI", "HostConfiguration", "TestSupport", "HostTesting", "WorkerTesting",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "CommitPipeline",
+                "DocumentStore", "EventDelivery", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
+                "EventsAPI", "HostConfiguration", "TestSupport", "HostTesting", "WorkerTesting",
+                .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -493,8 +507,8 @@ let package = Package(
         .testTarget(
             name: "EventsAPITests",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "StorageEngine", "DocumentStore", "Workers",
-                "ControlProtocol", "EventDispatch", "EventsAPI", "HostTesting",
+                "TextFormats", "HostJSON", "DocumentModel", "StorageEngine", "CommitPipeline", "DocumentStore",
+                "Workers", "ControlProtocol", "EventDispatch", "EventsAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -519,8 +533,8 @@ let package = Package(
         .testTarget(
             name: "ControlAPITests",
             dependencies: [
-                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "ControlProtocol",
-                "ControlAPI", "TestSupport",
+                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "ControlProtocol", "ControlAPI", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -555,7 +569,8 @@ let package = Package(
         .testTarget(
             name: "StoreTortureTests",
             dependencies: [
-                "DocumentModel", "StorageEngine", "SQLiteStorage", "DocumentStore", "TestSupport", "StoreTorture",
+                "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "TestSupport",
+                "StoreTorture",
             ],
             swiftSettings: settings),
         .testTarget(name: "TestSupportTests", dependencies: ["DocumentModel", "TestSupport"], swiftSettings: settings),

@@ -1,3 +1,4 @@
+import CommitPipeline
 import ControlProtocol
 package import DocumentModel
 package import DocumentStore
@@ -38,7 +39,7 @@ package struct DeliveryService: Sendable {
 
     /// - Throws: `notFound` if it doesn't exist.
     func show(_ id: DeliveryID) async throws(DocumentError) -> DeliveryDetails {
-        guard let stored = try await store.delivery(id) else { throw missing(id) }
+        guard let stored = try await store.outbox.delivery(id) else { throw missing(id) }
         do {
             let event = try Event(decoding: stored.event)
             return DeliveryDetails(
@@ -75,8 +76,8 @@ package struct DeliveryService: Sendable {
         let count =
             switch action {
             case .count: ids.count
-            case .retry: try await store.retry(ids)
-            case .drop: try await store.drop(ids)
+            case .retry: try await store.outbox.requeue(ids)
+            case .drop: try await store.outbox.drop(ids)
             }
         return DeliveryChange(count: count, next: next)
     }
@@ -85,7 +86,7 @@ package struct DeliveryService: Sendable {
     ///
     /// - Throws: `notFound` if it doesn't exist, `failedPrecondition` if its handler is running.
     func perform(_ action: Action, _ id: DeliveryID) async throws(DocumentError) -> DeliveryChange {
-        guard let stored = try await store.delivery(id) else { throw missing(id) }
+        guard let stored = try await store.outbox.delivery(id) else { throw missing(id) }
         if action == .retry, case .waiting = stored.delivery.state {
             throw DocumentError(
                 .failedPrecondition,
@@ -94,8 +95,8 @@ package struct DeliveryService: Sendable {
         let count =
             switch action {
             case .count: 1
-            case .retry: try await store.retry([id])
-            case .drop: try await store.drop([id])
+            case .retry: try await store.outbox.requeue([id])
+            case .drop: try await store.outbox.drop([id])
             }
         guard count == 1 else {
             throw DocumentError(
@@ -105,7 +106,7 @@ package struct DeliveryService: Sendable {
     }
 
     /// The number of each function's deliveries in the outbox.
-    func counts() async throws(DocumentError) -> [DocumentStore.DeliveryCounts] { try await store.deliveryCounts() }
+    func counts() async throws(DocumentError) -> [DeliveryCounts] { try await store.outbox.counts() }
 
     // MARK: Scanning
 
@@ -121,7 +122,7 @@ package struct DeliveryService: Sendable {
         var found: [Found] = []
         var scanned = 0
         while scanned < Self.maxScanned {
-            let page = try await store.deliveries(
+            let page = try await store.outbox.deliveries(
                 areDead: cursor.areDead, function: filter.function, after: cursor.last, limit: Self.page)
             var isTooYoung = false
             for delivery in page {

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import ControlProtocol
 package import DocumentModel
 package import DocumentStore
@@ -232,7 +233,7 @@ package actor DeploymentService: Service {
         let release = try parts.releases.release(of: record.bundle, record.id)
         let next = try await next(replacing: record.bundle, with: release)
         let before = parts.served.current.release(of: record.bundle)
-        let counts = try await parts.store.deliveryCounts()
+        let counts = try await parts.store.outbox.counts()
         return DeploymentPlan(
             bundle: record.bundle, release: record.id, checksum: record.checksum, size: record.size,
             current: try parts.releases.index().current[record.bundle], served: before?.id,

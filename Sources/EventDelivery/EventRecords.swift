@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentModel
 package import DocumentStore
 
@@ -19,7 +20,7 @@ package struct EventRecords: Sendable {
     package static func load(_ store: DocumentStore) async throws(DocumentError) -> Self {
         var records = EventRecords()
         records.pauses = try await pauses(store)
-        for (name, value) in try await store.records(startingWith: budgetPrefix) {
+        for (name, value) in try await store.outbox.records(startingWith: budgetPrefix) {
             records.budgets[String(name.dropFirst(budgetPrefix.count))] = value
         }
         return records
@@ -28,7 +29,7 @@ package struct EventRecords: Sendable {
     /// - Throws: `DocumentError` if the store can't be read.
     package static func pauses(_ store: DocumentStore) async throws(DocumentError) -> [String: Timestamp] {
         var pauses: [String: Timestamp] = [:]
-        for (name, value) in try await store.records(startingWith: pausePrefix) {
+        for (name, value) in try await store.outbox.records(startingWith: pausePrefix) {
             var reader = ByteReader(value)
             pauses[String(name.dropFirst(pausePrefix.count))] =
                 (try? reader.signed()).map { Timestamp(microseconds: $0) } ?? Timestamp(microseconds: 0)

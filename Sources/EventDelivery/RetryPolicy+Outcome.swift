@@ -1,6 +1,7 @@
 package import WorkerProtocol
+package import CommitPipeline
 package import DocumentModel
-package import DocumentStore
+import DocumentStore
 import FunctionManifest
 
 extension RetryPolicy {

@@ -1,5 +1,6 @@
+package import CommitPipeline
 package import DocumentModel
-package import DocumentStore
+import DocumentStore
 
 /// Runs a function's handler for deliveries.
 package protocol DeliveryLauncher: Sendable {

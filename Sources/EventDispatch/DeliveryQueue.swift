@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 import EventDelivery
@@ -131,7 +132,7 @@ final class DeliveryQueue: Sendable {
         let steps: [Step] = state.withLock { state in
             event(&state, now).map { action in
                 guard case .start(let stored) = action else { return (action, nil) }
-                return (action, parts.store.lease(stored.delivery.id))
+                return (action, parts.store.outbox.lease(stored.delivery.id))
             }
         }
         guard !steps.isEmpty else { return }
@@ -161,7 +162,7 @@ final class DeliveryQueue: Sendable {
         let began = parts.now()
         return DeliveryStart(
             stored: stored, lease: lease, onStart: { [self] in started(stored.delivery) },
-            onFailure: { [self] in parts.store.revoke(lease) },
+            onFailure: { [self] in parts.store.outbox.revoke(lease) },
             onEnd: { [self] in conclude(stored.delivery, lease, began: began, $0) })
     }
 
@@ -178,7 +179,7 @@ final class DeliveryQueue: Sendable {
     private func read(_ request: DeliveryQueueState.Request) {
         parts.reads.run { [self] in
             do throws(DocumentError) {
-                let (deliveries, hasMore, nextDue) = try await parts.store.dueDeliveries(
+                let (deliveries, hasMore, nextDue) = try await parts.store.outbox.dueDeliveries(
                     of: function, at: parts.now(), except: request.except, limit: request.limit,
                     maxBytes: request.maxBytes)
                 let page = DeliveryQueueState.Page(deliveries: deliveries, hasMore: hasMore, nextDue: nextDue)
@@ -215,20 +216,20 @@ final class DeliveryQueue: Sendable {
         case .unreadable(let reason):
             write(.dead(DeliveryFailure(reason, status: 500, wasExecuted: false)), lease, delivery, began: began)
         case .refused:
-            parts.store.release(lease)
+            parts.store.outbox.release(lease)
             settle()
             perform { $0.machine.returned(event, now: $1) }
         case .givenBack:
-            parts.store.release(lease)
+            parts.store.outbox.release(lease)
             perform { $0.machine.returned(event, now: $1) }
         case .lostInCompany(let end):
-            parts.store.release(lease)
+            parts.store.outbox.release(lease)
             logger.warning(
                 "a process ended while it ran several handlers; an event is delivered again, alone",
                 metadata: ["event.id": "\(event)", "worker.end": "\(end)"])
             perform { $0.machine.lostInCompany(event, now: $1) }
         case .notStarted(let reason):
-            parts.store.release(lease)
+            parts.store.outbox.release(lease)
             logger.warning(
                 "a handler can't be started; its event waits",
                 metadata: ["event.id": "\(event)", "reason": "\(reason)"])
@@ -238,7 +239,7 @@ final class DeliveryQueue: Sendable {
 
     /// Writes an attempt's outcome. The delivery stays leased until it is written, however long that takes.
     private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
-        parts.store.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
+        parts.store.outbox.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
             switch result {
             case .success(let count):
                 if count > 0 { log(outcome, delivery) } else { logOvertaken(outcome, delivery) }
@@ -257,7 +258,7 @@ final class DeliveryQueue: Sendable {
                     metadata: ["event.id": "\(delivery.id.event)", "error": "\(error.message)"])
                 if error.code == .dataLoss {
                     // Its row can't be read any more, and is left out from now on.
-                    parts.store.release(lease)
+                    parts.store.outbox.release(lease)
                     return perform { $0.machine.ended(delivery.id.event, now: $1) }
                 }
                 parts.timer.schedule(afterSeconds: Self.pause) { [self] in

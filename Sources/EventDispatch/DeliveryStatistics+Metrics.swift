@@ -1,6 +1,7 @@
+package import CommitPipeline
 package import ControlProtocol
 package import DocumentModel
-package import DocumentStore
+import DocumentStore
 
 extension DeliveryStatistics {
     /// - Parameter pauses: includes those of functions that have no deliveries, as requests start them.
@@ -24,7 +25,7 @@ extension DeliveryStatistics {
     }
 
     /// What is known where no host runs.
-    package init(_ counts: [DocumentStore.DeliveryCounts], now: Timestamp) {
+    package init(_ counts: [DeliveryCounts], now: Timestamp) {
         self.init(
             functions: counts.map { count in
                 Function(

@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 import EventDelivery
@@ -40,7 +41,7 @@ extension EventService {
     /// any more, and logs from time to time how many wait.
     func sweep() async {
         do throws(DocumentError) {
-            for name in try await store.functionsWithDeliveries() {
+            for name in try await store.outbox.functions() {
                 guard let (reason, maxAge, since) = obstacle(name) else { continue }
                 let count = try await deadLetter(olderThan: maxAge, since: since, of: name, reason)
                 try await report(name, reason, deadLettered: count)
@@ -76,12 +77,12 @@ extension EventService {
         var last: DeliveryID?
         var count = 0
         while true {
-            let page = try await store.deliveries(areDead: false, function: name, after: last, limit: Self.page)
+            let page = try await store.outbox.deliveries(areDead: false, function: name, after: last, limit: Self.page)
             // They come in the order of their events, so that the old ones are the first.
             let old = page.prefix { now.seconds(since: $0.created) > maxAge }
             let late = old.filter { now.seconds(since: Self.waitsSince($0)) > maxAge }
             if !late.isEmpty {
-                let deadLettered = try await store.bury(
+                let deadLettered = try await store.outbox.deadLetter(
                     late.map(\.id), because: "\(reason), and it has waited longer than \(Int(maxAge)) s")
                 state.withLock { $0.deadLettered[name, default: 0] += deadLettered }
                 count += deadLettered
@@ -112,7 +113,7 @@ extension EventService {
         }
         // Counted only for the log: counting takes longer the more there are.
         guard isDue else { return }
-        let waiting = try await store.pendingCount(of: name)
+        let waiting = try await store.outbox.pendingCount(of: name)
         if waiting > 0 {
             parts.logger.warning(
                 "deliveries wait", metadata: ["function": "\(name)", "deliveries": "\(waiting)", "reason": "\(reason)"])
@@ -144,7 +145,7 @@ extension EventService {
         }
         guard !changed.isEmpty else { return }
         do {
-            try await store.keep(changed.map { EventRecords.budget(of: $0.key, $0.value) })
+            try await store.outbox.keep(changed.map { EventRecords.budget(of: $0.key, $0.value) })
         } catch {
             state.withLock { state in for name in changed.keys { state.budgets[name] = nil } }
             parts.logger.warning("what was used of budgets can't be written", metadata: ["error": "\(error.message)"])

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentModel
 import DocumentStore
 import EventDelivery
@@ -45,7 +46,7 @@ extension EventService {
         }
         settle()
         do {
-            try await store.keep([EventRecords.pause(of: name, since: since)])
+            try await store.outbox.keep([EventRecords.pause(of: name, since: since)])
         } catch {
             return .failure(
                 DocumentError(
@@ -70,7 +71,7 @@ extension EventService {
         let isPaused = state.withLock { $0.pauses[name] != nil }
         if let function, functions[function] == nil, !isPaused { return .failure(unknown(function)) }
         do {
-            if isPaused { try await store.keep([EventRecords.pause(of: name, since: nil)]) }
+            if isPaused { try await store.outbox.keep([EventRecords.pause(of: name, since: nil)]) }
         } catch {
             return .failure(error)
         }

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentModel
 package import DocumentStore
 package import EventDelivery
@@ -56,7 +57,7 @@ package final class EventService: Service {
         var sweptAt: Timestamp?
         /// How many dead letters were made of deliveries that had waited too long, by function.
         var deadLettered: [String: Int] = [:]
-        var counts: (deliveries: [DocumentStore.DeliveryCounts], time: Timestamp, seconds: Double)?
+        var counts: (deliveries: [DeliveryCounts], time: Timestamp, seconds: Double)?
         var isStopped = false
     }
 
@@ -99,7 +100,7 @@ package final class EventService: Service {
         queueParts = DeliveryQueue.Parts(
             store: parts.store, reads: AsyncSemaphore(Self.maxReads), timer: parts.timer, now: parts.now)
         try serve(functions)
-        parts.store.onDeliveries { [weak self] news in self?.take(news) }
+        parts.store.outbox.onChanges { [weak self] changes in self?.take(changes) }
     }
 
     package var functions: [String: Function] { serving.withLock { $0.functions } }
@@ -109,7 +110,7 @@ package final class EventService: Service {
     ///
     /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses; then all is as it was.
     package func serve(_ functions: [Function]) throws(DocumentPattern.Problem) {
-        let routes = try EventRoutes(functions.map(\.manifest), maxDepth: maxDepth)
+        let routes = try FunctionRoutes(functions.map(\.manifest), maxDepth: maxDepth)
         typealias Change = (queue: DeliveryQueue, manifest: FunctionManifest, launcher: any DeliveryLauncher)
         let (kept, begun, gone) = serving.withLock { serving in
             let before = serving.queues
@@ -177,18 +178,18 @@ package final class EventService: Service {
     package func finish() async { await keepBudgets() }
 
     /// On the store's writing thread.
-    private func take(_ news: OutboxNews) {
-        if news.due.count == 1, news.withdrawn.isEmpty, news.dead.isEmpty, news.later.isEmpty,
-            let stored = news.due.first
+    private func take(_ changes: OutboxChanges) {
+        if changes.due.count == 1, changes.withdrawn.isEmpty, changes.dead.isEmpty, changes.later.isEmpty,
+            let stored = changes.due.first
         {
             serving.withLock { $0.queues[stored.delivery.id.function] }?.take([stored])
             return
         }
         let queues = queues
-        let due = Dictionary(grouping: news.due) { $0.delivery.id.function }
-        let later = Dictionary(news.later.map { ($0.function, $0.due) }) { min($0, $1) }
-        let withdrawn = Dictionary(grouping: news.withdrawn, by: \.function).mapValues { Set($0.map(\.event)) }
-        let dead = Dictionary(grouping: news.dead) { $0.id.function }
+        let due = Dictionary(grouping: changes.due) { $0.delivery.id.function }
+        let later = Dictionary(changes.later.map { ($0.function, $0.due) }) { min($0, $1) }
+        let withdrawn = Dictionary(grouping: changes.withdrawn, by: \.function).mapValues { Set($0.map(\.event)) }
+        let dead = Dictionary(grouping: changes.dead) { $0.id.function }
         for name in Set(due.keys).union(later.keys).union(withdrawn.keys).union(dead.keys) {
             queues[name]?.take(
                 due[name] ?? [], later: later[name], withdrawn: withdrawn[name] ?? [], dead: dead[name] ?? [])
@@ -219,7 +220,7 @@ package final class EventService: Service {
         return metrics.values.sorted { $0.function < $1.function }
     }
 
-    func deliveryCounts() async throws(DocumentError) -> [DocumentStore.DeliveryCounts] {
+    func deliveryCounts() async throws(DocumentError) -> [DeliveryCounts] {
         let now = parts.now()
         // It reads every row, so it must not run all the time if there are many.
         if let counts = state.withLock({ $0.counts }),
@@ -227,7 +228,7 @@ package final class EventService: Service {
         {
             return counts.deliveries
         }
-        let counts = try await store.deliveryCounts()
+        let counts = try await store.outbox.counts()
         let seconds = parts.now().seconds(since: now)
         state.withLock { $0.counts = (counts, now, seconds) }
         return counts

@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 import GoogleREST
@@ -59,13 +60,13 @@ extension EventREST {
             last = DeliveryID(event: event, function: queue.queue)
         }
         let isFull = parameters["responseView"] == "FULL"
-        let page = try await store.deliveries(areDead: false, function: queue.queue, after: last, limit: size)
+        let page = try await store.outbox.deliveries(areDead: false, function: queue.queue, after: last, limit: size)
         var end = page.count == size ? page.last : nil
         var resources: [TaskResource] = []
         var bytes = 0
         for delivery in page {
             // Skips tasks that have ended in the meantime.
-            guard let stored = try await store.delivery(delivery.id) else { continue }
+            guard let stored = try await store.outbox.delivery(delivery.id) else { continue }
             var resource = try resource(stored, in: queue)
             if !isFull { resource.task.body = [] }
             bytes += resource.task.body.count + resource.task.headers.reduce(0) { $0 + $1.value.utf8.count }
@@ -114,7 +115,7 @@ extension EventREST {
 
     /// Finds a task by its name, or by its event's id if it has no name.
     private func pendingTask(_ queue: TaskQueuePath, _ id: String) async throws(DocumentError) -> StoredDelivery {
-        if let stored = try await store.delivery(ofTask: id, in: queue.queue) { return stored }
+        if let stored = try await store.outbox.delivery(ofTask: id, in: queue.queue) { return stored }
         throw DocumentError(.notFound, "the queue \(queue.queue) has no pending task \(id)")
     }
 

@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 import EventDelivery
@@ -49,7 +50,7 @@ extension FunctionsTester {
 
     /// The dead letters: function, event and last error of each.
     public func deadLetters() async throws -> [TestDeadLetter] {
-        try await store.deliveries(areDead: true, limit: .max).map {
+        try await store.outbox.deliveries(areDead: true, limit: .max).map {
             TestDeadLetter(
                 function: $0.id.function, eventID: $0.id.event.description, attempts: $0.tries,
                 error: $0.lastError ?? "")
@@ -67,7 +68,7 @@ extension FunctionsTester {
     }
 
     private func nextDue() async throws -> Timestamp? {
-        let counts = try await store.deliveryCounts().filter { functions[$0.function] != nil }
+        let counts = try await store.outbox.counts().filter { functions[$0.function] != nil }
         return (counts.compactMap(\.firstDue) + [await schedules.makeRuns(at: now)].compactMap(\.self)).min()
     }
 
@@ -77,7 +78,7 @@ extension FunctionsTester {
             _ = await schedules.makeRuns(at: now)
             var due: [StoredDelivery] = []
             for function in told {
-                due += try await store.dueDeliveries(
+                due += try await store.outbox.dueDeliveries(
                     of: function, at: now, except: [], limit: 100, maxBytes: 1_048_576
                 ).deliveries
             }
@@ -87,7 +88,7 @@ extension FunctionsTester {
             }
             for stored in due {
                 // An earlier handler may have deleted it.
-                guard let stored = try await store.delivery(stored.delivery.id) else { continue }
+                guard let stored = try await store.outbox.delivery(stored.delivery.id) else { continue }
                 deliveries.append(try await deliver(stored))
             }
         }
@@ -96,7 +97,7 @@ extension FunctionsTester {
     private func deliver(_ stored: StoredDelivery) async throws -> TestDelivery {
         let (delivery, event) = (stored.delivery, try Event(decoding: stored.event))
         let function = delivery.id.function
-        guard let lease = store.lease(delivery.id) else {
+        guard let lease = store.outbox.lease(delivery.id) else {
             throw TestError(
                 "\(delivery.id.event) is being delivered to \(function) already; deliver from one task at a time")
         }
@@ -108,7 +109,7 @@ extension FunctionsTester {
         var failure: (any Error)?
         do { try await run(function, attempt, operations) } catch { failure = error }
         // Work that the handler has left running can't change anything any more.
-        store.revoke(lease)
+        store.outbox.revoke(lease)
         let outcome = failure.map { self.outcome($0, of: delivery, began: start) } ?? .succeeded
         try await end(lease, outcome, firstTry: start)
         return TestDelivery(
@@ -124,7 +125,7 @@ extension FunctionsTester {
 
     private func end(_ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstTry: Timestamp) async throws {
         let result = await withCheckedContinuation { continuation in
-            store.end(lease, outcome, firstTry: firstTry) { continuation.resume(returning: $0) }
+            store.outbox.end(lease, outcome, firstTry: firstTry) { continuation.resume(returning: $0) }
         }
         _ = try result.get()
     }

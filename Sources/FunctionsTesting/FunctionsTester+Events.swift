@@ -1,3 +1,5 @@
+import CommitPipeline
+import EventDelivery
 public import DocumentModel
 import DocumentStore
 public import FunctionsRuntime
@@ -61,7 +63,7 @@ extension FunctionsTester {
     /// - Throws: ``TestError`` if no function matches the event; ``TestDeliveryError`` if a handler fails.
     @discardableResult
     public func publish(_ event: CloudEvent, toleratingFailures: Bool = false) async throws -> [TestDelivery] {
-        guard !routes.receivers(of: event).isEmpty else {
+        guard !routes.events.receivers(of: event).isEmpty else {
             throw TestError("no function matches events of type \(event.type) with these attributes")
         }
         let commit = DocumentRequest.commit([], transaction: nil, completing: nil, effects: [.publish(event)])

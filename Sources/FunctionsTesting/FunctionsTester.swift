@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 import DocumentStore
@@ -27,7 +28,7 @@ public final class FunctionsTester: Sendable {
     public let firestore: Firestore
     let functions: [String: Function]
     let store: DocumentStore
-    let routes: EventRoutes
+    let routes: FunctionRoutes
     let clock: TesterClock
     let schedules: TestSchedules
     let tokens = TestTokens()
@@ -62,7 +63,7 @@ public final class FunctionsTester: Sendable {
         let clock = TesterClock(startingAt: start)
         self.clock = clock
         store = try DocumentStore(engine: MemoryEngine(), now: clock.now)
-        routes = try EventRoutes(manifest.functions)
+        routes = try FunctionRoutes(manifest.functions)
         store.routeEvents(by: routes)
         schedules = try TestSchedules(manifest.functions, store: store)
         try store.start()

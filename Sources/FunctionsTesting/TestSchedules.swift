@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 import EventDelivery
@@ -22,7 +23,7 @@ actor TestSchedules {
         keeper = ScheduleKeeper(jobs, store: store, logger: Logger(label: "schedules"))
         let names = Set(jobs.map(\.name))
         guard !names.isEmpty else { return }
-        store.onDeliveryEnds { [ends] news in
+        store.outbox.onEnds { [ends] news in
             let ofJobs = news.filter { names.contains($0.id.function) }
             ends.list.withLock { $0 += ofJobs }
         }

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentStore
 package import FunctionManifest
 package import Workers
@@ -176,8 +177,8 @@ extension HostConfiguration.Store {
     /// The document store's configuration, with the bounds of its history. Host and commands open the store with it.
     package var storeConfiguration: StoreConfiguration {
         var configuration = StoreConfiguration()
-        configuration.historyRetention = .seconds(historySeconds)
-        configuration.maxHistoryBytes = historyMiB << 20
+        configuration.commits.historyRetention = .seconds(historySeconds)
+        configuration.commits.maxHistoryBytes = historyMiB << 20
         return configuration
     }
 }

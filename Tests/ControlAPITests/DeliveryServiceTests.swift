@@ -1,3 +1,4 @@
+import CommitPipeline
 @testable import HostJSON
 import StorageEngine
 import DocumentModel
@@ -20,9 +21,8 @@ struct DeliveryServiceTests {
             store = try DocumentStore(engine: MemoryEngine(), now: clock.timestamp)
             try store.start()
             store.routeEvents(
-                by: EventRoutes(
-                    documents: [.init(function: "audit", kind: .written, pattern: try DocumentPattern("users/{id}"))],
-                    queues: ["alpha", "beta"]))
+                by: EventRoutes(queues: ["alpha", "beta"]),
+                documents: [.init(function: "audit", kind: .written, pattern: try DocumentPattern("users/{id}"))])
         }
 
         func service() -> DeliveryService {
@@ -50,9 +50,9 @@ struct DeliveryServiceTests {
         }
 
         func fail(_ id: DeliveryID, _ outcome: (DeliveryFailure) -> DeliveryOutcome) async throws {
-            let lease = try #require(store.lease(id))
+            let lease = try #require(store.outbox.lease(id))
             let ended = await withCheckedContinuation { continuation in
-                store.end(lease, outcome(DeliveryFailure("it trapped", status: 500))) {
+                store.outbox.end(lease, outcome(DeliveryFailure("it trapped", status: 500))) {
                     continuation.resume(returning: $0)
                 }
             }
@@ -124,7 +124,7 @@ struct DeliveryServiceTests {
         try await fixture.enqueue("beta", 2)
         let ids = try await fixture.enqueue("alpha", 2)
         try await fixture.fail(ids[0]) { .dead($0) }
-        let lease = try #require(fixture.store.lease(ids[1]))
+        let lease = try #require(fixture.store.outbox.lease(ids[1]))
         fixture.running.withLock { _ = $0.insert(ids[1]) }
         let filter = DeliveryFilter(function: "alpha")
         #expect(try await fixture.service().perform(.count, filter, after: nil).count == 1)
@@ -140,7 +140,7 @@ struct DeliveryServiceTests {
         } throws: {
             ($0 as? DocumentError)?.code == .notFound
         }
-        fixture.store.release(lease)
+        fixture.store.outbox.release(lease)
         #expect(try await fixture.service().perform(.drop, ids[1]).count == 1)
         #expect(try await fixture.listed(filter) == [])
         #expect(try await fixture.listed().count == 2)

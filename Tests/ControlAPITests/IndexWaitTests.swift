@@ -43,7 +43,7 @@ import Testing
         }
         try engine.write { writer in
             var first: [UInt8]?
-            try writer.scanKeys(.index, KeyRange(lower: [], upper: nil), reverse: false) { key in
+            try writer.scanKeys(.index, .all, reverse: false) { key in
                 first = key
                 return false
             }

@@ -60,7 +60,7 @@ struct CheckTests {
         let (test, engine) = try await filled(kind)
         var keys: [[UInt8]] = []
         try engine.makeReadSession().read { reader in
-            try reader.scanKeys(.index, KeyRange(lower: [], upper: nil), reverse: false) { key in
+            try reader.scanKeys(.index, .all, reverse: false) { key in
                 keys.append(key)
                 return true
             }
@@ -104,7 +104,7 @@ struct CheckTests {
         try engine.write { writer in
             try writer.put(.documents, key, [1, 2, 3])
             var changes: [[UInt8]] = []
-            try writer.scanKeys(.changes, KeyRange(lower: [], upper: nil), reverse: true) { key in
+            try writer.scanKeys(.changes, .all, reverse: true) { key in
                 changes.append(key)
                 return changes.count < 5
             }
@@ -118,7 +118,7 @@ struct CheckTests {
         #expect(problems.contains { $0.contains("row of the change log is wrong") })
         #expect(problems.contains { $0.contains("is not in the log") })
         #expect(problems.contains { $0.contains("the change log has") })
-        #expect(problems.contains { $0.contains("kept for a caller can't be read") })
+        #expect(problems.contains { $0.contains("a kept answer can't be read") })
         await test.store.shutdown()
     }
 }

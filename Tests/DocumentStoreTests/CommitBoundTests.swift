@@ -1,6 +1,7 @@
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
+@testable import CommitPipeline
 @testable import DocumentStore
 import Synchronization
 import TestSupport
@@ -48,31 +49,28 @@ struct CommitBoundTests {
         let clock = ManualClock()
         let engine = MemoryEngine()
         var configuration = StoreConfiguration()
-        configuration.maxBatchBytes = 1200
+        configuration.commits.maxBatchBytes = 1200
         let store = try DocumentStore(
             engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
-        let writer = try engine.write { storage in
-            StoreWriter(
-                store: store, version: try StoreVersion.read(storage),
-                history: try #require(try HistoryBounds.read(storage)),
-                indexes: try IndexMaintenance(storage, onEvent: nil))
-        }
+        let writer = try store.pipeline.makeWriter()
         let done = Atomic<Int>(0)
-        var jobs = try writes(.set(Self.fields)).map { write in
+        var jobs: [any CommitJob] = try writes(.set(Self.fields)).map { write in
             let request = DocumentRequest.commit([write], transaction: nil, completing: nil)
-            return WriteJob.operation(
-                StoreOperation(request: request, context: OperationContext()) { _ in done.add(1, ordering: .relaxed) })
+            let operation = StoreOperation(request: request, context: OperationContext()) { _ in
+                done.add(1, ordering: .relaxed)
+            }
+            return OperationJob(store: store, operation: operation)
         }
         var counts: [Int] = []
         while !jobs.isEmpty {
-            jobs = writer.group(jobs)
+            jobs = writer.runBatch(jobs)
             counts.append(done.load(ordering: .relaxed))
         }
         #expect(counts == [2, 4, 5])
     }
 
     @Test func whatIsTooMuchForOneBatchIsToBeSentAgain() async throws {
-        let test = try makeStore(\.maxBatchBytes, 1200)
+        let test = try makeStore(\.commits.maxBatchBytes, 1200)
         guard case .written(let results) = await test.store.perform(.batchWrite(try writes(.set(Self.fields)))) else {
             Issue.record("the writes were refused as a whole")
             return

@@ -103,7 +103,7 @@ struct CompletionTests {
         test.clock.advance(seconds: 8 * 86_400)
         try await test.set("a/c", [:])
         try engine.makeReadSession().read { reader in
-            try reader.scan(.completions, KeyRange(lower: [], upper: nil), reverse: false) { key, _ in
+            try reader.scan(.completions, .all, reverse: false) { key, _ in
                 Issue.record("still there: \(key)")
                 return true
             }

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
@@ -27,7 +28,7 @@ struct FailingEngineTests {
         #expect(try await listener.next() == .changes([.modified(document)], at: document.updateTime))
         try engine.makeReadSession().read { storage in
             var bytes = 0
-            try storage.scan(.changes, KeyRange(lower: [], upper: nil), reverse: false) { key, value in
+            try storage.scan(.changes, .all, reverse: false) { key, value in
                 bytes += key.count + value.count
                 return true
             }
@@ -43,7 +44,7 @@ struct FailingEngineTests {
         let id = try await test.begin()
         engine.fails.withLock { $0 = true }
         #expect(await test.store.perform(.rollback(id)) == .rolledBack)
-        #expect(test.store.transactions.withLock { $0.openCount } == 0)
+        #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
         await test.store.shutdown()
     }
 

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
 import SQLiteStorage
@@ -44,14 +45,14 @@ struct FullDiskTests {
     private func store(_ disk: SmallDisk) throws -> DocumentStore {
         let engine = try SQLiteEngine(file: disk.path + "/documents.db")
         let store = try DocumentStore(engine: engine, now: Timestamp.now)
-        store.routeEvents(by: EventRoutes(documents: [try .init("told", .created, "c/{id}")]))
+        store.routeEvents(documents: [try .init("told", .created, "c/{id}")])
         try store.start()
         return store
     }
 
     /// How many documents a function is to be told of.
     private func deliveries(_ store: DocumentStore) async throws -> Int {
-        try await store.deliveryCounts().first?.pending ?? 0
+        try await store.outbox.counts().first?.pending ?? 0
     }
 
     private func close(_ store: DocumentStore) async throws {

@@ -2,6 +2,7 @@ import TestSupport
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
+@testable import CommitPipeline
 @testable import DocumentStore
 import Synchronization
 import Testing
@@ -72,7 +73,7 @@ struct IndexBuildTests {
         let engine = try kind.make(in: directory)
         var generator = SeededGenerator(seed: seed)
         var configuration = StoreConfiguration()
-        configuration.readerThreads = 1
+        configuration.commits.readerThreads = 1
         for round in 0..<25 {
             // Some batches are larger than others, and after some of them the power goes.
             configuration.indexBatch = .random(in: 1...6, using: &generator)
@@ -195,8 +196,8 @@ struct IndexBuildTests {
         }
     }
 
-    /// The store is not started, so what waits for its writer stays there.
-    @Test func indexesHaveTheirShareThoughSomebodyWaits() throws {
+    /// The store isn't started, so what waits for its writer stays there.
+    @Test func indexesHaveTheirShareThoughJobsWait() throws {
         let engine = MemoryEngine()
         var configuration = StoreConfiguration()
         configuration.indexShareLimit = .seconds(1000)
@@ -210,15 +211,15 @@ struct IndexBuildTests {
                 try storage.put(
                     .documents, DocumentKeys.key(of: document.path), StoredDocument.encode(document))
             }
-            let writer = StoreWriter(
-                store: store, version: 1, history: HistoryBounds(floor: 1, bytes: 0),
-                indexes: try IndexMaintenance(storage))
-            try writer.indexes.configure(IndexConfiguration(indexes: [Self.definitions[0]]), storage)
-            try writer.work(on: storage, beside: [.release(owner: 1, [])])
-            #expect(!writer.indexes.hasWork)
         }
-        #expect(!store.writes.isEmpty)
-        store.writes.close()
+        let wanted = IndexConfiguration(indexes: [Self.definitions[0]])
+        let job = IndexJob(work: .configure(wanted, { _ in }), writer: store.writer)
+        try store.pipeline.makeWriter().runBatch([job])
+        let inspection = try IndexInspection(engine)
+        let areReady = inspection.catalog.indexes.allSatisfy(\.isReady)
+        #expect(areReady)
+        #expect(!store.pipeline.jobs.isEmpty)
+        store.pipeline.jobs.close()
     }
 
     @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {

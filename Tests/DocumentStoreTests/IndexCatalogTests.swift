@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
 import StorageEngine
@@ -152,7 +153,7 @@ struct StoredCatalogTests {
         // Entries are wrong in every way too.
         try engine.write { storage in
             var keys: [[UInt8]] = []
-            try storage.scanKeys(.index, KeyRange(lower: [], upper: nil), reverse: false) { key in
+            try storage.scanKeys(.index, .all, reverse: false) { key in
                 keys.append(key)
                 return true
             }

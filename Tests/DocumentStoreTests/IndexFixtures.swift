@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StorageEngine
 import DocumentModel
 @testable import DocumentStore
@@ -42,13 +43,13 @@ struct IndexInspection {
         (catalog, documents, entries) = try engine.makeReadSession().read { reader in
             let generation = try StoreVersion.readBoth(reader).generation
             var documents: [Document] = []
-            try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { key, bytes in
+            try reader.scan(.documents, .all, reverse: false) { key, bytes in
                 documents.append(
                     try StoredDocument.decode(bytes, path: try DocumentPath(DocumentKeys.path(of: key))))
                 return true
             }
             var entries: [[UInt8]: [UInt8]] = [:]
-            try reader.scan(.index, KeyRange(lower: [], upper: nil), reverse: false) { key, row in
+            try reader.scan(.index, .all, reverse: false) { key, row in
                 entries[key] = row
                 return true
             }

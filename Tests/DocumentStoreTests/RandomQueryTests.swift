@@ -65,7 +65,7 @@ struct RandomQueryTests {
         try await test.commit(model.documents.keys.map { Write(path: $0, operation: .delete) })
         try test.store.engine.makeReadSession().read { reader in
             for table in [StorageTable.documents, .index] {
-                try reader.scan(table, KeyRange(lower: [], upper: nil), reverse: false) { key, _ in
+                try reader.scan(table, .all, reverse: false) { key, _ in
                     Issue.record("left over in \(table): \(key)")
                     return false
                 }

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
@@ -171,6 +172,6 @@ struct RetryTests {
         let answer = Mutex<DocumentResponse?>(nil)
         test.store.perform(.begin(.readWrite(retrying: second))) { response in answer.withLock { $0 = response } }
         await test.store.shutdown()
-        #expect(answer.withLock { $0 } == .failed(DocumentStore.shutDown))
+        #expect(answer.withLock { $0 } == .failed(CommitPipeline.shutDown))
     }
 }

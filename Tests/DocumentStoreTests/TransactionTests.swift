@@ -123,7 +123,7 @@ struct TransactionTests {
         _ = try await test.get("a/b", in: id, context: mine)
         test.store.release(owner: 1)
         #expect(await code { try await test.commit([], in: id, context: mine) } == .invalidArgument)
-        #expect(test.store.transactions.withLock { $0.openCount } == 0)
+        #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
         await test.store.shutdown()
     }
 

@@ -192,4 +192,15 @@ struct WriteTests {
             try await test.get("a/b")?.fields["t"] == .array([.timestamp(Timestamp(seconds: 1, nanoseconds: 1_000))]))
         await test.store.shutdown()
     }
+
+    @Test(arguments: [20, 21]) func arraysAndMapsInTurnNestTwentyDeep(depth: Int) async throws {
+        let test = try TestStore()
+        func nested(_ depth: Int) -> Value {
+            if depth == 0 { return .integer(1) }
+            return depth % 2 == 0 ? .array([nested(depth - 1)]) : .map(["m": nested(depth - 1)])
+        }
+        let error = await refusal { try await test.set("a/b", ["v": nested(depth)]) }
+        #expect(error?.code == (depth > 20 ? .invalidArgument : nil))
+        await test.store.shutdown()
+    }
 }

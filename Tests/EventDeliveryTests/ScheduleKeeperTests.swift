@@ -1,3 +1,4 @@
+import CommitPipeline
 import HostTesting
 import StorageEngine
 import DocumentModel
@@ -25,11 +26,11 @@ import Testing
         _ made: inout [String: [Timestamp]]
     ) async throws {
         let told = Mutex<[StoredDelivery]>([])
-        store.onDeliveries { news in told.withLock { $0 += news.due } }
+        store.outbox.onChanges { news in told.withLock { $0 += news.due } }
         var keeper = try keeper(fixtures, store)
         for function in fixtures.functions {
-            for delivery in try await store.deliveries(areDead: false, function: function.name, limit: 1000) {
-                if let stored = try await store.delivery(delivery.id) { told.withLock { $0.append(stored) } }
+            for delivery in try await store.outbox.deliveries(areDead: false, function: function.name, limit: 1000) {
+                if let stored = try await store.outbox.delivery(delivery.id) { told.withLock { $0.append(stored) } }
             }
         }
         while fixtures.now < end {
@@ -188,7 +189,7 @@ import Testing
             try await fixtures.serving { store in
                 var keeper = try Self.keeper(fixtures, store)
                 _ = await keeper.step(at: fixtures.now)
-                try await store.keep([(pause, [1])])
+                try await store.outbox.keep([(pause, [1])])
                 fixtures.now = fixtures.now.adding(3 * 3600)
                 _ = await keeper.step(at: fixtures.now)
                 #expect(try await store.openRuns(of: "job").isEmpty)
@@ -196,7 +197,7 @@ import Testing
                 #expect(report.isPaused)
                 #expect(report.heldSince?.hasSuffix(":00:00+05:30") == true)
                 await #expect(throws: DocumentError.self) { try await keeper.run("job", at: fixtures.now) }
-                try await store.keep([(pause, nil)])
+                try await store.outbox.keep([(pause, nil)])
                 _ = await keeper.step(at: fixtures.now)
                 #expect(try await store.openRuns(of: "job").count == 1)
                 let ends = try await store.work(on: "job", at: fixtures.now)
@@ -212,7 +213,7 @@ import Testing
         try await fixtures.serving { store in
             var keeper = try Self.keeper(fixtures, store)
             let event = try await keeper.run("job", at: fixtures.now)
-            let stored = try #require(try await store.delivery(DeliveryID(event: event, function: "job")))
+            let stored = try #require(try await store.outbox.delivery(DeliveryID(event: event, function: "job")))
             #expect(try Event(decoding: stored.event).content == .schedule(job: "job", isManual: true))
             await #expect(throws: DocumentError.self) { try await keeper.run("job", at: fixtures.now) }
             await #expect(throws: DocumentError.self) { try await keeper.run("unknown", at: fixtures.now) }
@@ -233,7 +234,7 @@ import Testing
                 _ = await keeper.step(at: fixtures.now)
                 var later = ScheduleKeeper([], store: store, logger: Logger(label: "test"))
                 _ = await later.step(at: fixtures.now.adding(days * 86_400))
-                #expect(try await store.records(startingWith: "schedule/").isEmpty != isKept)
+                #expect(try await store.outbox.records(startingWith: "schedule/").isEmpty != isKept)
             }
         }
     }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 import FunctionManifest
@@ -88,25 +89,25 @@ final class DispatcherRing: Sendable {
     }
 
     /// Returns once all that was given to the store's writer is durable and told.
-    func written() async throws { try await store.keep([("test/barrier", nil)]) }
+    func written() async throws { try await store.outbox.keep([("test/barrier", nil)]) }
 
     func pending(_ function: String) async throws -> [Delivery] {
         try await written()
-        return try await store.deliveries(areDead: false, function: function, limit: 10_000)
+        return try await store.outbox.deliveries(areDead: false, function: function, limit: 10_000)
     }
 
     /// Those of the pending deliveries that nobody works on: a lease that nobody gives back would keep them for ever.
     func unleased(_ function: String) async throws -> [DeliveryID] {
         try await pending(function).map(\.id).filter { id in
-            guard let lease = store.lease(id) else { return false }
-            store.release(lease)
+            guard let lease = store.outbox.lease(id) else { return false }
+            store.outbox.release(lease)
             return true
         }
     }
 
     func dead(_ function: String) async throws -> [Delivery] {
         try await written()
-        return try await store.deliveries(areDead: true, function: function, limit: 10_000)
+        return try await store.outbox.deliveries(areDead: true, function: function, limit: 10_000)
     }
 
     func counters(_ function: String) throws -> DeliveryCounters { try #require(service.queues[function]).counters }

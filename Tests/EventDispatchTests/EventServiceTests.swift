@@ -1,3 +1,4 @@
+import CommitPipeline
 import HostTesting
 import DocumentModel
 import FunctionManifest
@@ -155,7 +156,7 @@ import Testing
         #expect(try ring.counters("f").deadLetters == 1)
         #expect(try ring.counters("f").failures == 3)
         // By hand it begins again.
-        #expect(try await ring.store.retry([dead.id]) == 1)
+        #expect(try await ring.store.outbox.requeue([dead.id]) == 1)
         let again = await launcher.next()
         #expect(again.stored.delivery.tries == 0)
         launcher.end(again)
@@ -169,7 +170,7 @@ import Testing
         ring.clock.advance(seconds: 86_400)
         launcher.end(await launcher.next(), .failed(.broken))
         let dead = try #require(try await ring.dead("f").first)
-        #expect(try await ring.store.retry([dead.id]) == 1)
+        #expect(try await ring.store.outbox.requeue([dead.id]) == 1)
         launcher.end(await launcher.next(), .failed(.broken))
         #expect(try await ring.pending("f").map(\.tries) == [1])
         #expect(try await ring.dead("f").isEmpty)
@@ -198,7 +199,7 @@ import Testing
         let first = await launcher.next()
         let ids = try await ring.pending("f").map(\.id)
         // The first is worked on, and left alone.
-        #expect(try await ring.store.drop(Array(ids.prefix(2))) == 1)
+        #expect(try await ring.store.outbox.drop(Array(ids.prefix(2))) == 1)
         launcher.end(first)
         #expect(try await launcher.next().subject == "3")
     }
@@ -261,7 +262,7 @@ import Testing
                         schedule: "0 3 * * *", timeZone: "UTC", retryCount: 1, maxRetrySeconds: 0,
                         minBackoffSeconds: 5, maxBackoffSeconds: 60, maxDoublings: 5)))
         ])
-        try await ring.store.keep([], runs: [ScheduledRun(function: "nightly", due: ring.clock.timestamp())])
+        try await ring.store.outbox.keep([], runs: [ScheduledRun(function: "nightly", due: ring.clock.timestamp())])
         let launcher = try ring.launcher("nightly")
         launcher.end(await launcher.next(), .failed(.broken))
         try await ring.written()

@@ -1,3 +1,6 @@
+import Gateway
+import TestSupport
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 @testable import EventDispatch
@@ -48,8 +51,8 @@ import WorkerTesting
     ) async throws {
         let events = try await DispatcherRing([function], begins: false)
         for number in 1...count { try await events.set("items/\(number)") }
-        let due = try await events.store.dueDeliveries(
-            of: "f", at: events.clock.now(), except: [], limit: count, maxBytes: 1 << 20)
+        let due = try await events.store.outbox.dueDeliveries(
+            of: "f", at: events.clock.timestamp(), except: [], limit: count, maxBytes: 1 << 20)
         try #require(due.deliveries.count == count)
         try GatewayRing.with([function], budgets: budget.map { ["f": $0] } ?? [:]) { ring in
             ring.processes.start = start
@@ -58,7 +61,7 @@ import WorkerTesting
             let attempts = due.deliveries.map { _ in Attempt() }
             launcher.launch(
                 try zip(attempts, due.deliveries).map { attempt, stored in
-                    attempt.start(stored, try #require(events.store.lease(stored.delivery.id)))
+                    attempt.start(stored, try #require(events.store.outbox.lease(stored.delivery.id)))
                 })
             ring.run()
             try body(ring, attempts)

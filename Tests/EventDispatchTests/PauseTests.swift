@@ -1,3 +1,4 @@
+import CommitPipeline
 import HostTesting
 import DocumentModel
 import FunctionManifest
@@ -115,7 +116,7 @@ import Testing
         ring.clock.advance(seconds: 86_500)
         await ring.service.sweep()
         for (name, count) in [("free", 1), ("ordered", 2)] {
-            #expect(try await ring.store.retry(try await ring.dead(name).map(\.id)) == count)
+            #expect(try await ring.store.outbox.requeue(try await ring.dead(name).map(\.id)) == count)
         }
         ring.clock.advance(seconds: 86_300)
         await ring.service.sweep()
@@ -180,7 +181,7 @@ import Testing
         var budget = FunctionBudget()
         budget.invocationsPerDay = 1
         let first = try await DispatcherRing([.created("f")], budgets: ["f": budget], begins: false)
-        try await first.store.keep([EventRecords.budget(of: "f", [9])])
+        try await first.store.outbox.keep([EventRecords.budget(of: "f", [9])])
         let second = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: first)
         try await second.set("items/1")
         #expect(try await second.launcher("f").next().subject == "1")

@@ -1,3 +1,4 @@
+import CommitPipeline
 import HostTesting
 import DocumentModel
 import DocumentStore
@@ -74,7 +75,7 @@ import Testing
             // Not longer than a minute: the machine may sleep, or its clock be put right.
             #expect(await alarm.nextTime() == .seconds(60))
             #expect(try await store.openRuns(of: "job").map(\.rfc3339) == ["2026-01-01T01:00:00Z"])
-            let id = try #require(try await store.deliveries(areDead: false, limit: 1).first?.id)
+            let id = try #require(try await store.outbox.deliveries(areDead: false, limit: 1).first?.id)
             _ = try await store.finish(id, at: fixtures.now)
             #expect(await alarm.nextTime() == .seconds(60))
             let report = try #require(try await runner.listing(count: 1).schedules.first)
@@ -93,7 +94,7 @@ import Testing
     func aRunByHandCanBeAwaited(outcome: DeliveryOutcome, name: String) async throws {
         try await Self.serving { runner, alarm, fixtures, store in
             let (told, telling) = AsyncStream<StoredDelivery>.makeStream()
-            store.onDeliveries { news in for run in news.due { telling.yield(run) } }
+            store.outbox.onChanges { news in for run in news.due { telling.yield(run) } }
             async let awaited = runner.run("job", isAwaited: true)
             var runs = told.makeAsyncIterator()
             let first = try #require(await runs.next())

@@ -1,3 +1,4 @@
+import CommitPipeline
 import HostTesting
 import StorageEngine
 import DocumentModel
@@ -50,8 +51,8 @@ final class EventExchanges: Sendable {
     /// The events in the outbox for a function.
     func events(of function: String) async throws -> [Event] {
         var events: [Event] = []
-        for delivery in try await store.deliveries(areDead: false, function: function, limit: 100) {
-            guard let stored = try await store.delivery(delivery.id) else { continue }
+        for delivery in try await store.outbox.deliveries(areDead: false, function: function, limit: 100) {
+            guard let stored = try await store.outbox.delivery(delivery.id) else { continue }
             events.append(try Event(decoding: stored.event))
         }
         return events

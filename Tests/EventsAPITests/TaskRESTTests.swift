@@ -1,3 +1,4 @@
+import CommitPipeline
 import HostTesting
 @testable import TextFormats
 import DocumentModel
@@ -23,7 +24,7 @@ struct TaskRESTTests {
         let answer = try await port.send(
             .post, Self.queue, Self.task(), headers: ["Authorization": "Bearer owner"])
         #expect(answer.status == 200)
-        let delivery = try #require(try await port.store.deliveries(areDead: false, limit: 2).first)
+        let delivery = try #require(try await port.store.outbox.deliveries(areDead: false, limit: 2).first)
         #expect(
             answer.body
                 == #"{"task":{"name":"/\#(Self.name)/\#(delivery.id.event)","httpRequest":{"httpMethod":"POST","#
@@ -72,24 +73,27 @@ struct TaskRESTTests {
     @Test func tasksWithoutANameHaveTheirEventsIDs() async throws {
         let port = try EventExchanges()
         for _ in 1...3 { #expect(try await port.send(.post, Self.queue, Self.task()).status == 200) }
-        let ids = try await port.store.deliveries(areDead: false, limit: 9).map { "\($0.id.event)" }
+        let ids = try await port.store.outbox.deliveries(areDead: false, limit: 9).map { "\($0.id.event)" }
         let page = try await port.send(.get, Self.queue + "?pageSize=2").body
         #expect(page.contains(#""nextPageToken":"\#(ids[1])""#) && !page.contains(ids[2]))
         let rest = try await port.send(.get, Self.queue + "?pageSize=2&pageToken=\(ids[1])").body
         #expect(rest.contains(ids[2]) && !rest.contains("nextPageToken") && !rest.contains(ids[1]))
         #expect(try await port.send(.delete, Self.queue + "/" + ids[1]).status == 200)
-        #expect(try await port.store.deliveries(areDead: false, limit: 9).map { "\($0.id.event)" } == [ids[0], ids[2]])
+        #expect(
+            try await port.store.outbox.deliveries(areDead: false, limit: 9).map { "\($0.id.event)" } == [
+                ids[0], ids[2],
+            ])
         await port.shutdown()
     }
 
     @Test func aRunningTaskThatIsDeletedIsNotRetried() async throws {
         let port = try EventExchanges()
         #expect(try await port.send(.post, Self.queue, Self.task()).status == 200)
-        let id = try #require(try await port.store.deliveries(areDead: false, limit: 1).first?.id)
-        let lease = try #require(port.store.lease(id))
+        let id = try #require(try await port.store.outbox.deliveries(areDead: false, limit: 1).first?.id)
+        let lease = try #require(port.store.outbox.lease(id))
         #expect(try await port.send(.delete, Self.queue + "/\(id.event)") == RESTAnswer(status: 200, body: "{}"))
         #expect(try await port.send(.get, Self.queue + "/\(id.event)").status == 404)
-        port.store.release(lease)
+        port.store.outbox.release(lease)
         #expect(try await port.events(of: "receipts").isEmpty)
         await port.shutdown()
     }

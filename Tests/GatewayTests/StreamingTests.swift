@@ -182,7 +182,8 @@ import WorkerTesting
             #expect(client.answer?.isWhole == true)
             #expect(
                 client.answer?.body.hasSuffix(
-                    "data: {\"error\":{\"message\":\"DEADLINE_EXCEEDED\",\"status\":\"DEADLINE_EXCEEDED\"}}\n\n") == true)
+                    "data: {\"error\":{\"message\":\"DEADLINE_EXCEEDED\",\"status\":\"DEADLINE_EXCEEDED\"}}\n\n")
+                    == true)
             ring.advance(.seconds(10))
             #expect(invocation.worker.isRunning)
             let next = try ring.call("f")

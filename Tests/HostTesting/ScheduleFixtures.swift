@@ -1,3 +1,4 @@
+package import CommitPipeline
 package import DocumentModel
 package import FunctionManifest
 package import DocumentStore
@@ -63,8 +64,8 @@ extension DocumentStore {
     /// The due times of a job's pending runs.
     package func openRuns(of function: String) async throws -> [Timestamp] {
         var runs: [Timestamp] = []
-        for delivery in try await deliveries(areDead: false, function: function, limit: 1000) {
-            guard let stored = try await self.delivery(delivery.id) else { continue }
+        for delivery in try await outbox.deliveries(areDead: false, function: function, limit: 1000) {
+            guard let stored = try await outbox.delivery(delivery.id) else { continue }
             runs.append(try Event(decoding: stored.event).time)
         }
         return runs
@@ -78,7 +79,7 @@ extension DocumentStore {
         -> [DeliveryEnd]
     {
         var ends: [DeliveryEnd] = []
-        for delivery in try await deliveries(areDead: false, function: function, limit: 1000) {
+        for delivery in try await outbox.deliveries(areDead: false, function: function, limit: 1000) {
             ends += try await finish(delivery.id, at: now, as: outcome)
         }
         return ends
@@ -88,9 +89,9 @@ extension DocumentStore {
     package func finish(
         _ id: DeliveryID, at now: Timestamp, as outcome: DeliveryOutcome = .succeeded
     ) async throws -> [DeliveryEnd] {
-        guard let lease = lease(id) else { return [] }
+        guard let lease = outbox.lease(id) else { return [] }
         _ = try await withCheckedContinuation { continuation in
-            end(lease, outcome) { continuation.resume(returning: $0) }
+            outbox.end(lease, outcome) { continuation.resume(returning: $0) }
         }.get()
         return [DeliveryEnd(id: id, outcome: .succeeded, time: now)]
     }

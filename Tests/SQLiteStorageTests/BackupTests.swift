@@ -27,7 +27,7 @@ struct BackupTests {
         defer { try? engine.close() }
         return try engine.makeReadSession().read { reader in
             var values: Set<UInt8> = []
-            try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { _, value in
+            try reader.scan(.documents, .all, reverse: false) { _, value in
                 values.formUnion(value)
                 return true
             }

@@ -37,7 +37,7 @@ struct CompactionTests {
             Issue.record("\(finding)")
             return true
         }
-        let left = try engine.makeReadSession().read { try $0.count(.documents, KeyRange(lower: [], upper: nil)) }
+        let left = try engine.makeReadSession().read { try $0.count(.documents, .all) }
         #expect(left == 100)
         try engine.close()
     }
@@ -62,7 +62,7 @@ struct CompactionTests {
         engine.queue.inDatabase { $0.trace(options: []) }
         #expect(try free() == before)
         try engine.fill(2)
-        let left = try engine.makeReadSession().read { try $0.count(.documents, KeyRange(lower: [], upper: nil)) }
+        let left = try engine.makeReadSession().read { try $0.count(.documents, .all) }
         #expect(left == 1000)
         try engine.findDamage { finding in
             Issue.record("\(finding)")

@@ -163,7 +163,7 @@ struct SQLiteEngineTests {
         let engine = try SQLiteEngine(file: file)
         #expect(throws: StorageError.self) {
             try engine.makeReadSession().read { reader throws in
-                try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { _, _ in true }
+                try reader.scan(.documents, .all, reverse: false) { _, _ in true }
             }
         }
         withExtendedLifetime(directory) {}

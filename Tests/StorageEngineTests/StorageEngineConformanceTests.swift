@@ -37,7 +37,7 @@ struct StorageEngineConformanceTests {
             for key in all.shuffled(using: &generator) { try writer.put(.index, key, key) }
             try writer.put(.index, [], [])
         }
-        let whole = KeyRange(lower: [], upper: nil)
+        let whole = KeyRange.all
         #expect(try keys(engine, whole) == [[]] + all)
         #expect(try keys(engine, whole, reverse: true) == ([[]] + all).reversed())
         let part = KeyRange(lower: [1], upper: [2, 3])
@@ -94,9 +94,9 @@ struct StorageEngineConformanceTests {
         try engine.write { for i in 0..<5 { try $0.put(.index, [UInt8(i)], [UInt8(i)]) } }
         var pairs = 0
         try engine.makeReadSession().read { reader throws in
-            try reader.scan(.index, KeyRange(lower: [], upper: nil), reverse: false) { key, _ in
+            try reader.scan(.index, .all, reverse: false) { key, _ in
                 #expect(try reader.get(.index, key) == key)
-                try reader.scan(.index, KeyRange(lower: [], upper: nil), reverse: false) { _, _ in
+                try reader.scan(.index, .all, reverse: false) { _, _ in
                     pairs += 1
                     return true
                 }
@@ -134,12 +134,12 @@ struct StorageEngineConformanceTests {
                 }
             }
             var first: [[UInt8]] = []
-            try reader.scanKeys(.changes, KeyRange(lower: [], upper: nil), reverse: true) { key in
+            try reader.scanKeys(.changes, .all, reverse: true) { key in
                 first.append(key)
                 return false
             }
             #expect(first == [all[999]])
-            #expect(try reader.count(.documents, KeyRange(lower: [], upper: nil)) == 0)
+            #expect(try reader.count(.documents, .all) == 0)
         }
         try engine.close()
     }
@@ -158,7 +158,7 @@ struct StorageEngineConformanceTests {
             }
         }
         try engine.write { try $0.delete(.index, [1]) }
-        let whole = KeyRange(lower: [], upper: nil)
+        let whole = KeyRange.all
         try engine.makeReadSession().read { reader throws in
             for table in StorageTable.allCases {
                 #expect(try reader.get(table, [1]) == (table == .index ? nil : [UInt8(table.rawValue)]))
@@ -174,7 +174,7 @@ struct StorageEngineConformanceTests {
     func aBatchSeesItsOwnChangesAndAFailedOneTakesThemAllBack(kind: EngineKind) throws {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
-        let whole = KeyRange(lower: [], upper: nil)
+        let whole = KeyRange.all
         try engine.write { for i in 0..<100 { try $0.put(.index, [UInt8(i)], [0]) } }
         #expect(throws: Refused.self) {
             try engine.write { writer in
@@ -225,7 +225,7 @@ struct StorageEngineConformanceTests {
             let isLast = writing.isOpen
             let rounds = try session.read { reader in
                 var rounds: Set<UInt8> = []
-                try reader.scan(.documents, KeyRange(lower: [], upper: nil), reverse: false) { _, value in
+                try reader.scan(.documents, .all, reverse: false) { _, value in
                     rounds.insert(value[0])
                     return true
                 }

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentModel
 package import DocumentStore
 import Foundation
@@ -45,15 +46,15 @@ package final class EventLoad: Sendable {
         let orders = try DocumentPattern("orders/{id}")
         store.routeEvents(
             by: EventRoutes(
-                documents: [
-                    .init(function: Function.tally.rawValue, kind: created, pattern: orders),
-                    .init(function: Function.mark.rawValue, kind: written, pattern: orders),
-                    .init(
-                        function: Function.follow.rawValue, kind: written, pattern: try DocumentPattern("carts/{id}"),
-                        isOrdered: true),
-                ],
                 events: [.init(function: Function.hear.rawValue, type: "order.paid", filters: ["level": "high"])],
-                queues: [Function.mail.rawValue, Function.remind.rawValue]))
+                queues: [Function.mail.rawValue, Function.remind.rawValue]),
+            documents: [
+                .init(function: Function.tally.rawValue, kind: created, pattern: orders),
+                .init(function: Function.mark.rawValue, kind: written, pattern: orders),
+                .init(
+                    function: Function.follow.rawValue, kind: written, pattern: try DocumentPattern("carts/{id}"),
+                    isOrdered: true),
+            ])
     }
 
     /// Orders and is told, until it is over.
@@ -75,7 +76,7 @@ package final class EventLoad: Sendable {
         var random = SeededGenerator(seed: seed &* 1000 &+ UInt64(client))
         for number in 0... where !isOver() {
             if number % 10 == 0 {
-                while try await store.deliveryCounts().reduce(0, { $0 + $1.pending }) > Self.maxBacklog {
+                while try await store.outbox.counts().reduce(0, { $0 + $1.pending }) > Self.maxBacklog {
                     try await Task.sleep(for: .milliseconds(3))
                 }
             }
@@ -116,9 +117,9 @@ package final class EventLoad: Sendable {
         var random = SeededGenerator(seed: seed)
         let work = EventWork(store: store, mayFail: false)
         while true {
-            let dead = try await store.deliveries(areDead: true, limit: 500).map(\.id)
-            _ = try await store.retry(dead)
-            guard try await store.deliveryCounts().contains(where: { $0.pending > 0 }) else { return }
+            let dead = try await store.outbox.deliveries(areDead: true, limit: 500).map(\.id)
+            _ = try await store.outbox.requeue(dead)
+            guard try await store.outbox.counts().contains(where: { $0.pending > 0 }) else { return }
             for _ in 0..<100 { try await work.step(&random) }
         }
     }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 import Foundation
@@ -19,14 +20,14 @@ struct EventWork {
     func step(_ random: inout SeededGenerator) async throws {
         let function = random.pick(Function.allCases)
         if mayFail, random.once(in: 10) { return try await byHand(function, &random) }
-        let page = try await store.dueDeliveries(
+        let page = try await store.outbox.dueDeliveries(
             of: function.rawValue, at: Self.now, except: [], limit: random.once(in: 2) ? 1 : 16, maxBytes: 1 << 20)
         guard !page.deliveries.isEmpty else { return try await Task.sleep(for: .milliseconds(1)) }
         let stored = random.pick(page.deliveries)
-        guard let lease = store.lease(stored.delivery.id) else { return await Task.yield() }
+        guard let lease = store.outbox.lease(stored.delivery.id) else { return await Task.yield() }
         let choice = mayFail ? Int.random(in: 0..<12, using: &random) : 11
         switch choice {
-        case 0: store.release(lease)
+        case 0: store.outbox.release(lease)
         // A dead letter makes way for the next, and a cart's numbers would have a gap.
         case 1 where function != .follow: try await end(lease, .dead(DeliveryFailure("given up")))
         case 1, 2: try await end(lease, .retry(at: Self.now, DeliveryFailure("failed")))
@@ -35,7 +36,7 @@ struct EventWork {
             try await end(lease, .retry(at: later, DeliveryFailure("failed")))
         case 4:
             // It goes on after it was given up, and nothing of that counts.
-            store.revoke(lease)
+            store.outbox.revoke(lease)
             let error = try await handle(stored, function, lease)
             guard error?.code == .failedPrecondition || function == .hear else {
                 throw Anomaly(description: "\(function) committed after it was given up: \(error as Any)")
@@ -54,11 +55,11 @@ struct EventWork {
 
     private func byHand(_ function: Function, _ random: inout SeededGenerator) async throws {
         if function == .remind { return }
-        let dead = try await store.deliveries(areDead: true, function: function.rawValue, limit: 20).map(\.id)
-        if random.once(in: 2) { _ = try await store.retry(dead) }
+        let dead = try await store.outbox.deliveries(areDead: true, function: function.rawValue, limit: 20).map(\.id)
+        if random.once(in: 2) { _ = try await store.outbox.requeue(dead) }
         guard function != .follow else { return }
-        let pending = try await store.deliveries(areDead: false, function: function.rawValue, limit: 3).map(\.id)
-        if random.once(in: 3) { _ = try await store.bury(pending, because: "by hand") }
+        let pending = try await store.outbox.deliveries(areDead: false, function: function.rawValue, limit: 3).map(\.id)
+        if random.once(in: 3) { _ = try await store.outbox.deadLetter(pending, because: "by hand") }
     }
 
     private func handle(
@@ -123,7 +124,7 @@ struct EventWork {
 
     private func end(_ lease: DeliveryLease, _ outcome: DeliveryOutcome) async throws {
         _ = try await withCheckedContinuation { continuation in
-            store.end(lease, outcome) { continuation.resume(returning: $0) }
+            store.outbox.end(lease, outcome) { continuation.resume(returning: $0) }
         }.get()
     }
 

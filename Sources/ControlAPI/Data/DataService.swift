@@ -1,3 +1,4 @@
+import CommitPipeline
 package import ControlProtocol
 package import StorageEngine
 package import DocumentModel
@@ -134,7 +135,7 @@ package struct DataService: Sendable {
         var outcome = [String: Int]()
         if repairing, result.isRepairable || result.isOutboxRepairable {
             let before = result.problems
-            if result.isOutboxRepairable { try await store.repairOutbox() }
+            if result.isOutboxRepairable { try await store.outbox.repair() }
             if result.isRepairable {
                 try await store.rebuildIndexes(until: cancellation)
                 try await store.indexesAreDone(until: cancellation)

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 package import DocumentModel
 
@@ -34,7 +35,7 @@ package struct ChangeFeed: AsyncSequence, Sendable {
         package mutating func next() async throws -> FeedCommit? {
             while true {
                 if let commit = waiting.popFirst() { return commit }
-                if !mayHaveMore, !(await store.signal.wait(after: position.microseconds)) { return nil }
+                if !mayHaveMore, !(await store.pipeline.signal.wait(after: position.microseconds)) { return nil }
                 guard !Task.isCancelled else { return nil }
                 let page = try await store.commits(after: position, atMostBytes: pageBytes)
                 waiting = page.commits[...]

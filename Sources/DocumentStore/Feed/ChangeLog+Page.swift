@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 
@@ -40,7 +41,7 @@ extension ChangeLog {
         var bytes = 0
         try storage.scanKeys(.changes, range(after: version, upTo: last), reverse: false) { row in
             let key = try Key(row)
-            guard covers(key.documentKey) else { return true }
+            guard covers(key.recordKey) else { return true }
             guard let value = try storage.get(.changes, row) else {
                 throw DecodingFailure("the change log lost a row")
             }

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentModel
 import Synchronization
 

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentModel
 
 extension DocumentStore {
@@ -14,26 +15,25 @@ extension DocumentStore {
     ) throws(DocumentError) -> DocumentListener {
         let target = try ListenerTarget(target)
         let mailbox = try listeners.register(context)
-        let taken = reads.put(
-            .view { [self] result in
-                begin(mailbox, on: result) { view, time in
-                    try ListenerCore(
-                        target, from: position, mailbox, context, self, view, version: time.microseconds)
+        let taken = pipeline.read(
+            ViewRead(parts: parts) { [self] result in
+                begin(mailbox, on: result) { view, version in
+                    try ListenerCore(target, from: position, mailbox, context, parts, view, version: version)
                 }
-            }, limit: configuration.maxWaiting)
+            }, limit: configuration.commits.maxWaiting)
         if !taken { listeners.end(mailbox.id, .failed(Self.notTaken)) }
         return DocumentListener(mailbox, hub: listeners)
     }
 
     private func begin(
-        _ mailbox: ListenerMailbox, on result: Result<(DocumentView, Timestamp), DocumentError>,
-        _ body: (DocumentView, Timestamp) throws -> ListenerCore
+        _ mailbox: ListenerMailbox, on result: Result<(view: DocumentView, version: Int64), DocumentError>,
+        _ body: (DocumentView, Int64) throws -> ListenerCore
     ) {
         // Whoever wanted it may have gone while it waited.
         guard !mailbox.isEnded else { return }
         do {
-            let (view, time) = try result.get()
-            let core = try body(view, time)
+            let (view, version) = try result.get()
+            let core = try body(view, version)
             try listeners.add(core)
         } catch {
             let error = DocumentError(from: error)

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 
@@ -23,16 +24,16 @@ final class ListenerCore: @unchecked Sendable {
     /// - Throws: `DocumentError`; `failedPrecondition` where the listener has to start over.
     init(
         _ target: ListenerTarget, from position: Timestamp?, _ mailbox: ListenerMailbox, _ context: OperationContext,
-        _ store: DocumentStore, _ view: DocumentView, version: Int64
+        _ parts: DocumentParts, _ view: DocumentView, version: Int64
     ) throws {
         self.mailbox = mailbox
         policy = context.policy
         start = version
         self.target = target
-        let budget = ReadBudget(store.configuration.maxReadBytes)
+        let budget = ReadBudget(parts.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
-        if let policy { try target.check(policy, store.accessView(view), in: view) }
-        let first = try Self.first(&self.target, from: position, at: time, within: budget, store, view)
+        if let policy { try target.check(policy, parts.accessView(view), in: view) }
+        let first = try Self.first(&self.target, from: position, at: time, within: budget, parts, view)
         self.first = first
         let windowBytes = if case .window(let window) = self.target { window.bytes } else { 0 }
         untakenBytes = max(first.size, windowBytes)
@@ -46,14 +47,14 @@ final class ListenerCore: @unchecked Sendable {
 
     private static func first(
         _ target: inout ListenerTarget, from position: Timestamp?, at time: Timestamp, within budget: ReadBudget,
-        _ store: DocumentStore, _ view: DocumentView
+        _ parts: DocumentParts, _ view: DocumentView
     ) throws -> ListenEvent {
         guard let position else { return .initial(try target.begin(in: view, within: budget), at: time) }
         let version = time.microseconds
         let since = position.microseconds
         try ChangeLog.checkReach(to: since, snapshot: version, in: view.storage)
         if case .window(var earlier) = target {
-            let past = ReadState(view, of: version, at: since, PastLookup(store, [])).view
+            let past = ReadState(view, of: version, at: since, PastLookup(parts, [])).view
             earlier.fill(try earlier.source().run(in: past, within: budget))
             _ = try target.begin(in: view, within: budget)
             guard case .window(let now) = target else { throw DocumentError(.internal, "a window is none") }
@@ -63,7 +64,7 @@ final class ListenerCore: @unchecked Sendable {
             return .changes(changes, at: time)
         }
         let changes = try target.difference(
-            after: since, upTo: version, atMostBytes: store.configuration.maxReadBytes, in: view)
+            after: since, upTo: version, atMostBytes: parts.configuration.maxReadBytes, in: view)
         return .changes(changes, at: time)
     }
 }

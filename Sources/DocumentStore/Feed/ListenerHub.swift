@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import Synchronization
 
@@ -107,7 +108,7 @@ final class ListenerHub: Sendable {
         }
         guard jobs.put(.add(core)) else {
             unread.add(-size)
-            throw DocumentStore.shutDown
+            throw CommitPipeline.shutDown
         }
     }
 

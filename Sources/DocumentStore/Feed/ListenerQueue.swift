@@ -1,3 +1,4 @@
+import CommitPipeline
 package import DocumentModel
 
 /// What a listener has still to be told, and how it ended: a pure state machine.
@@ -17,7 +18,7 @@ struct ListenerQueue: Sendable {
         case end
     }
 
-    private var events = Line<(event: ListenEvent, bytes: Int)>()
+    private var events = IndexedQueue<(event: ListenEvent, bytes: Int)>()
     /// About how many bytes wait.
     private(set) var bytes = 0
     private var ending: End?
@@ -55,7 +56,7 @@ struct ListenerQueue: Sendable {
         guard !isEnded else { return }
         isEnded = true
         ending = end
-        events = Line()
+        events = IndexedQueue()
         bytes = 0
     }
 

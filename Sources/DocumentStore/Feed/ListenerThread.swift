@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 
@@ -6,18 +7,18 @@ import DocumentModel
 /// It takes commits in rounds: all that wait at once. After each round every listener is at the same version.
 final class ListenerThread: @unchecked Sendable {
     // Everything here is used by the one thread that calls `run`.
-    private let store: DocumentStore
+    private let parts: DocumentParts
     private let hub: ListenerHub
-    private let session: StoreSession
+    private let session: SnapshotSession
     private var cores: [UInt64: ListenerCore] = [:]
     private var table = ListenerTable()
     /// The version up to which all listeners have been told.
     private var position: Int64 = 0
 
-    init(store: DocumentStore, session: StoreSession) {
-        self.store = store
+    init(_ parts: DocumentParts, _ session: SnapshotSession) {
+        self.parts = parts
         self.session = session
-        hub = store.listeners
+        hub = parts.listeners
     }
 
     func run() {
@@ -89,17 +90,17 @@ final class ListenerThread: @unchecked Sendable {
     /// What changes, of each document one, mean for a listener; nil where nothing.
     private func event(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) throws -> ListenEvent? {
         let told = try core.target.apply(changes) { query in
-            let start = store.elapsed()
-            let limit = store.configuration.maxRefillTime
+            let start = parts.elapsed()
+            let limit = parts.configuration.maxRefillTime
             guard core.refillTime.isBelow(limit, at: start) else {
                 throw DocumentError(
                     .failedPrecondition,
                     "filling the listener's limited result again took more than \(limit) within a minute, the limit; "
                         + "start over")
             }
-            defer { core.refillTime.spend(store.elapsed() - start) }
+            defer { core.refillTime.spend(parts.elapsed() - start) }
             return try read(at: version) { view in
-                try query.run(in: view, within: ReadBudget(store.configuration.maxReadBytes))
+                try query.run(in: view, within: ReadBudget(parts.configuration.maxReadBytes))
             }
         }
         try hub.noteWindow(of: core)
@@ -109,13 +110,13 @@ final class ListenerThread: @unchecked Sendable {
         case .documents:
             guard let policy = core.policy else { break }
             try read(at: version) { view in
-                let access = store.accessView(view)
+                let access = parts.accessView(view)
                 for change in told {
                     try policy.check(.get(change.document.path, try view.document(change.document.path)), in: access)
                 }
             }
         case .window(let window):
-            guard window.bytes / 2 <= store.configuration.maxReadBytes else {
+            guard window.bytes / 2 <= parts.configuration.maxReadBytes else {
                 throw DocumentError(
                     .resourceExhausted,
                     "the part of the result that the listener's limit leaves has become larger than one answer may be")
@@ -132,10 +133,10 @@ final class ListenerThread: @unchecked Sendable {
         do {
             var events = [first]
             if position > core.start {
-                let changes = try session.read { view, _ in
+                let changes = try session.read { snapshot in
                     try ChangeLog.difference(
-                        after: core.start, upTo: position, atMostBytes: store.configuration.maxReadBytes,
-                        in: view.storage, covers: core.target.covers)
+                        after: core.start, upTo: position, atMostBytes: parts.configuration.maxReadBytes,
+                        in: snapshot.storage, covers: core.target.covers)
                 }
                 guard let changes else {
                     return end(id, .startOver("more has changed while the listener began than one answer may hold"))
@@ -164,15 +165,15 @@ final class ListenerThread: @unchecked Sendable {
         do {
             guard !cores.isEmpty else {
                 // Listeners that come later catch up from where they began.
-                return advance(to: try session.read { _, version in max(version, position) })
+                return advance(to: try session.read { max($0.version, position) })
             }
             var isLast = false
             while !isLast {
                 // Telling reads too, so the page's read must be over.
-                let page = try session.read { view, version in
+                let page = try session.read { snapshot in
                     try ChangeLog.page(
-                        after: position, snapshot: version, atMostBytes: DocumentStore.defaultPageBytes,
-                        in: view.storage)
+                        after: position, snapshot: snapshot.version, atMostBytes: DocumentStore.defaultPageBytes,
+                        in: snapshot.storage)
                 }
                 isLast = page.isLast
                 // One round for all of them, else each commit would have its own reading again, in the past.
@@ -189,9 +190,10 @@ final class ListenerThread: @unchecked Sendable {
     }
 
     private func read<Result>(at version: Int64, _ body: (DocumentView) throws -> Result) throws -> Result {
-        try session.read { view, snapshot in
-            try ChangeLog.checkReach(to: version, snapshot: snapshot, in: view.storage)
-            return try body(ReadState(view, of: snapshot, at: version, PastLookup(store, [])).view)
+        try session.read { snapshot in
+            try ChangeLog.checkReach(to: version, snapshot: snapshot.version, in: snapshot.storage)
+            let view = try parts.view(of: snapshot)
+            return try body(ReadState(view, of: snapshot.version, at: version, PastLookup(parts, [])).view)
         }
     }
 

@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 
 /// About how many bytes the windows of all listeners keep, and those of each client: they stay for as long as somebody

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 import Synchronization
@@ -27,7 +28,7 @@ extension DocumentStore {
             return ReadState(view: view, time: Timestamp(microseconds: version))
         case .at(let time):
             guard let past = try self.version(at: time, view.storage, snapshot: version) else { return nil }
-            let state = ReadState(view, of: version, at: past, PastLookup(self, reads().documents))
+            let state = ReadState(view, of: version, at: past, PastLookup(parts, reads().documents))
             if let policy = context.policy { try check(policy, state.view) }
             return state
         case .transaction(let id):
@@ -75,7 +76,7 @@ extension DocumentStore {
         _ version: Int64
     ) throws -> ReadState? {
         let time = elapsed()
-        let decision = try transactions.withLock { table throws(DocumentError) in
+        let decision = try parts.transactions.withLock { table throws(DocumentError) in
             try table.read(id, owner: context.owner, isLetThrough ? reads : nil, snapshot: version, at: time)
         }
         switch decision {
@@ -84,7 +85,7 @@ extension DocumentStore {
             guard let bounds = try HistoryBounds.read(view.storage), past >= bounds.floor else {
                 throw TransactionTable.tooOld
             }
-            return ReadState(view, of: version, at: past, PastLookup(self, reads.documents))
+            return ReadState(view, of: version, at: past, PastLookup(parts, reads.documents))
         case .later: return nil
         }
     }

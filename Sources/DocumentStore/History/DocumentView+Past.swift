@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 
@@ -61,7 +62,7 @@ extension DocumentView {
         let filter = CoverFilter(query)
         try storage.scanKeys(.changes, range, reverse: false) { bytes in
             let key = try ChangeLog.Key(bytes)
-            guard filter.covers(key.documentKey) else { return true }
+            guard filter.covers(key.recordKey) else { return true }
             guard let value = try storage.get(.changes, bytes) else {
                 throw DecodingFailure("the change log lost a row")
             }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 import Synchronization
@@ -7,22 +8,22 @@ import Synchronization
 ///
 /// The store may remember newer changes than a snapshot holds; those are not in its log.
 final class PastLookup {
-    private let store: DocumentStore
+    private let parts: DocumentParts
     private let expected: Set<DocumentPath>
     /// The rows that were found for documents that are expected; nil before they are looked for.
     private var rows: [[UInt8]: [UInt8]]?
 
-    init(_ store: DocumentStore, _ expected: Set<DocumentPath>) {
-        self.store = store
+    init(_ parts: DocumentParts, _ expected: Set<DocumentPath>) {
+        self.parts = parts
         self.expected = expected
     }
 
     /// No change of a document is newer than this.
-    func newest(of path: DocumentPath) -> Int64 { store.transactions.withLock { $0.changes.newest(of: path) } }
+    func newest(of path: DocumentPath) -> Int64 { parts.transactions.withLock { $0.changes.newest(of: path) } }
 
     /// Between which versions the changes after one are that may have to do with a query; nil where there are none.
     func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
-        store.transactions.withLock { $0.changes.span(of: query, after: version) }
+        parts.transactions.withLock { $0.changes.span(of: query, after: version) }
     }
 
     /// The row of the first change of a document after a version.

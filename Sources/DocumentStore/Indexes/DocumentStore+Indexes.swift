@@ -1,3 +1,4 @@
+import CommitPipeline
 package import StorageEngine
 package import DocumentModel
 
@@ -30,7 +31,8 @@ extension DocumentStore {
     ) {
         do throws(DocumentError) {
             try configuration.check()
-            if !writes.put(.indexes(.configure(configuration, completion))) { throw Self.shutDown }
+            let job = IndexJob(work: .configure(configuration, completion), writer: writer)
+            if !pipeline.submit(job) { throw CommitPipeline.shutDown }
         } catch {
             completion(.failure(error))
         }
@@ -60,11 +62,7 @@ extension DocumentStore {
     /// The indexes besides those that fields have of their own accord.
     package func indexes() async throws(DocumentError) -> [IndexStatus] {
         let result: Result<[IndexStatus], DocumentError> = await withCheckedContinuation { continuation in
-            let taken = reads.put(
-                .view { view in
-                    continuation.resume(returning: view.map { view, _ in view.catalog.indexes.map(IndexStatus.init) })
-                })
-            if !taken { continuation.resume(returning: .failure(Self.shutDown)) }
+            view({ continuation.resume(returning: $0) }) { view, _ in view.catalog.indexes.map(IndexStatus.init) }
         }
         return try result.get()
     }
@@ -86,10 +84,11 @@ extension DocumentStore {
     }
 
     private func index(
-        until cancellation: BlockingWork.Cancellation, _ job: (@escaping IndexJob.Completion) -> IndexJob
+        until cancellation: BlockingWork.Cancellation, _ work: (@escaping IndexJob.Completion) -> IndexJob.Work
     ) async throws {
         let result: Result<Void, DocumentError> = try await cancellation.wait { done in
-            if !writes.put(.indexes(job(done))) { done(.failure(Self.shutDown)) }
+            let job = IndexJob(work: work(done), writer: writer)
+            if !pipeline.submit(job) { done(.failure(CommitPipeline.shutDown)) }
         }
         try result.get()
     }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 
@@ -13,7 +14,7 @@ package struct CheckResult: Hashable, Sendable {
     package var problems = 0
     /// Whether there are problems that go away when the indexes are made anew.
     package var isRepairable = false
-    /// Whether there are some that ``DocumentStore/repairOutbox()`` puts right.
+    /// Whether there are some that ``Outbox/repair()`` can repair.
     package var isOutboxRepairable = false
     /// Indexes were being built, so that their entries were not looked at.
     package var skippedIndexes = false
@@ -37,8 +38,6 @@ struct StoreCheck {
     private var missingEntries = 0
     private var unreadable = 0
 
-    private static let everything = KeyRange.all
-
     init(
         _ storage: any StorageReader, report: @escaping (String) throws -> Void,
         progress: @escaping (WorkProgress) throws -> Void
@@ -57,8 +56,13 @@ struct StoreCheck {
         try checkDocuments()
         if !result.skippedIndexes { try checkNumberOfEntries() }
         try checkChanges()
-        try checkCompletions()
-        try checkOutbox()
+        var check = CommitCheck(storage, version: version, report: report)
+        let common = try check.run()
+        result.completions = common.completions
+        result.deliveries = common.deliveries
+        result.events = common.events
+        result.problems += common.problems
+        result.isOutboxRepairable = common.isOutboxRepairable
     }
 
     private mutating func note(_ problem: String, repairable: Bool = false) throws {
@@ -70,9 +74,9 @@ struct StoreCheck {
     // MARK: Documents and their entries
 
     private mutating func checkDocuments() throws {
-        let total = try storage.count(.documents, Self.everything)
+        let total = try storage.count(.documents, .all)
         var check = self
-        try storage.scan(.documents, Self.everything, reverse: false) { key, bytes in
+        try storage.scan(.documents, .all, reverse: false) { key, bytes in
             try check.checkDocument(key, bytes)
             if check.result.documents % Self.documentsBetweenTellings == 0 {
                 try check.progress(WorkProgress(done: check.result.documents, total: total))
@@ -133,13 +137,13 @@ struct StoreCheck {
     // MARK: Entries of nothing
 
     private mutating func checkNumberOfEntries() throws {
-        result.entries = try storage.count(.index, Self.everything)
+        result.entries = try storage.count(.index, .all)
         // Without all documents nobody can tell whose entries are left over.
         let stray = result.entries - (expectedEntries - missingEntries)
         guard stray > 0, unreadable == 0 else { return }
         var check = self
         var left = stray
-        try storage.scan(.index, Self.everything, reverse: false) { key, row in
+        try storage.scan(.index, .all, reverse: false) { key, row in
             guard let what = try check.stray(key, row) else { return true }
             try check.note(what, repairable: true)
             left -= 1
@@ -187,7 +191,7 @@ struct StoreCheck {
     private mutating func checkChanges() throws {
         var check = self
         var bytes = 0
-        try storage.scan(.changes, Self.everything, reverse: false) { key, value in
+        try storage.scan(.changes, .all, reverse: false) { key, value in
             check.result.changes += 1
             do {
                 let key = try ChangeLog.Key(key)
@@ -206,50 +210,5 @@ struct StoreCheck {
         if let bounds = try HistoryBounds.read(storage), bounds.bytes != bytes {
             try note("the change log has \(bytes) bytes, and the store counted \(bounds.bytes)")
         }
-    }
-
-    private mutating func checkCompletions() throws {
-        var check = self
-        try storage.scan(.completions, KeyRange(prefix: [1]), reverse: false) { key, value in
-            check.result.completions += 1
-            do {
-                let record = try CompletionRecord.decode(value)
-                if try check.storage.get(.completions, CompletionRecord.expiryKey(record.expires, key)) == nil {
-                    try check.note("an answer that is kept for a caller would never be removed")
-                }
-            } catch let error as DecodingFailure {
-                try check.note("an answer that is kept for a caller can't be read: \(error.reason)")
-            }
-            return true
-        }
-        self = check
-        let expiries = try storage.count(.completions, KeyRange(lower: [2], upper: nil))
-        if expiries != result.completions {
-            try note("\(result.completions) answers are kept for callers, and \(expiries) are to be removed one day")
-        }
-    }
-
-    // MARK: Deliveries and their events
-
-    private mutating func checkOutbox() throws {
-        let audit = OutboxAudit(storage: storage, now: Timestamp(microseconds: version))
-        var check = self
-        func take(_ findings: [OutboxFinding]) throws {
-            for finding in findings {
-                if !finding.mends.isEmpty { check.result.isOutboxRepairable = true }
-                try check.note(finding.problem)
-            }
-        }
-        try storage.scan(.deliveries, Self.everything, reverse: false) { key, row in
-            if key.first == 1 || key.first == 3 { check.result.deliveries += 1 }
-            try take(try audit.findings(key, row))
-            return true
-        }
-        try storage.scan(.events, Self.everything, reverse: false) { key, row in
-            check.result.events += 1
-            try take(try audit.findings(ofEvent: key, row))
-            return true
-        }
-        self = check
     }
 }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 package import DocumentModel
 
@@ -53,13 +54,13 @@ extension DocumentStore {
         _ completion: @escaping @Sendable (Result<Answer, DocumentError>) -> Void,
         _ body: @escaping @Sendable (DocumentView, Timestamp) throws -> Answer
     ) {
-        let taken = reads.put(
-            .view { result in
+        let taken = pipeline.read(
+            ViewRead(parts: parts) { result in
                 completion(
-                    result.flatMap { view, time in
-                        Result { try body(view, time) }.mapError(DocumentError.init(from:))
+                    result.flatMap { view, version in
+                        Result { try body(view, Timestamp(microseconds: version)) }.mapError(DocumentError.init(from:))
                     })
             })
-        if !taken { completion(.failure(Self.shutDown)) }
+        if !taken { completion(.failure(CommitPipeline.shutDown)) }
     }
 }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import StorageEngine
 import DocumentModel
 import Synchronization
@@ -13,7 +14,7 @@ extension DocumentStore {
                 consistency, ReadSet(documents: Set(paths)), operation.context, view, version
             ) { policy, view in
                 // Before anything is noted or gathered: a refusal ends it at the first document.
-                let access = accessView(view)
+                let access = parts.accessView(view)
                 for path in paths { try policy.check(.get(path, try view.document(path)), in: access) }
             }
             guard let state else { return nil }
@@ -25,7 +26,7 @@ extension DocumentStore {
             let state = try state(
                 consistency, ReadSet(queries: [query: normalized]), operation.context, view, version
             ) { policy, view in
-                try policy.check(.list(query), in: accessView(view))
+                try policy.check(.list(query), in: parts.accessView(view))
             }
             guard let state else { return nil }
             return try self.query(query, normalized, state)
@@ -34,20 +35,20 @@ extension DocumentStore {
             let normalized = try NormalizedQuery(query)
             let reads = ReadSet(queries: [query: normalized], aggregated: [query])
             let state = try state(consistency, reads, operation.context, view, version) { policy, view in
-                try policy.check(.list(query), in: accessView(view))
+                try policy.check(.list(query), in: parts.accessView(view))
             }
             return try state.map { try aggregate(query, normalized, fields, $0) }
         case .explain(let query, let fields, let analyze, let consistency):
             let normalized = try NormalizedQuery(query)
             let reads = analyze ? ReadSet(queries: [query: normalized], aggregated: [query]) : ReadSet()
             let state = try state(consistency, reads, operation.context, view, version) { policy, view in
-                try policy.check(.list(query), in: accessView(view))
+                try policy.check(.list(query), in: parts.accessView(view))
             }
             return try state.map { try explain(query, normalized, fields, analyze: analyze, $0) }
         case .partition(let query, let points, let consistency):
             let reads = ReadSet(queries: [query: try NormalizedQuery(query)], aggregated: [query])
             let state = try state(consistency, reads, operation.context, view, version) { policy, view in
-                try policy.check(.list(query), in: accessView(view))
+                try policy.check(.list(query), in: parts.accessView(view))
             }
             return try state.map { state in
                 let places = try QueryPartition.split(query, points: points, in: state.view, QueryMeter())
@@ -55,9 +56,9 @@ extension DocumentStore {
             }
         case .begin(let mode):
             if let key = operation.context.completion,
-                let response = try CompletionRecord.response(to: key, in: view.storage, at: now())
+                let earlier = try CompletionRecord.answer(to: key, in: view.storage, at: now())
             {
-                return response
+                return earlier.response
             }
             var past: Int64?
             if let time = mode.readTime {
@@ -65,19 +66,12 @@ extension DocumentStore {
                 past = version
             }
             let time = elapsed()
-            let id = try transactions.withLock { table throws(DocumentError) in
+            let id = try parts.transactions.withLock { table throws(DocumentError) in
                 try table.begin(isReadOnly: mode.isReadOnly, seeing: past, context: operation.context, at: time)
             }
             return .began(id, prefetched: [])
         case .commit, .batchWrite, .rollback:
             throw DocumentError(.internal, "a change was asked of a reader")
         }
-    }
-
-    func accessView(_ view: DocumentView) -> AccessView {
-        let read = { (path: DocumentPath) throws(DocumentError) -> Document? in
-            do { return try view.document(path) } catch { throw DocumentError(from: error) }
-        }
-        return AccessView(time: now(), document: read, documentAfter: read)
     }
 }

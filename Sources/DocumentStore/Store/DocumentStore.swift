@@ -1,91 +1,71 @@
+package import CommitPipeline
 package import StorageEngine
 package import DocumentModel
-import Foundation
 import Synchronization
 
 /// Documents with transactions, queries and idempotency keys, on a storage engine.
 ///
-/// Reads run on reader threads, many in one snapshot. All commits run on one writer thread, many in one durable batch:
-/// one sync carries them all, and none is answered before it.
+/// Reads run on the pipeline's readers, many in one snapshot; commits on its writer, many in one durable batch.
 package final class DocumentStore: DocumentRequestBackend {
-    let engine: any StorageEngine
-    let now: @Sendable () -> Timestamp
-    let elapsed: @Sendable () -> Duration
-    let configuration: StoreConfiguration
-    let transactions: Mutex<TransactionTable>
-    let reads = JobQueue<ReadJob>()
-    let writes = JobQueue<WriteJob>()
-    let listeners: ListenerHub
-    let signal: CommitSignal
+    package let pipeline: CommitPipeline
+    let parts: DocumentParts
+    let writer: DocumentWriter
     let costlyQueries = CostlyQueryLog()
-    let outbox = Outbox()
-    private let threads = Mutex(StoreThreads())
 
+    /// Opens the documents of a pipeline, which other kinds of data may share.
+    ///
+    /// - Throws: `StorageError`.
+    package init(on pipeline: CommitPipeline, configuration: StoreConfiguration = StoreConfiguration()) throws {
+        self.pipeline = pipeline
+        let parts = DocumentParts(pipeline, configuration)
+        self.parts = parts
+        writer = try pipeline.add { try DocumentWriter(parts, $0) }
+    }
+
+    /// Opens documents on a pipeline of their own.
+    ///
     /// - Parameters:
     ///   - now: the wall clock, which commit times and expiries are taken from.
     ///   - elapsed: a clock that never goes back, for the bounds of transactions and turns.
     /// - Throws: `StorageError`.
-    package init(
+    package convenience init(
         engine: any StorageEngine, now: @escaping @Sendable () -> Timestamp,
         elapsed: (@Sendable () -> Duration)? = nil, configuration: StoreConfiguration = StoreConfiguration()
     ) throws {
-        self.engine = engine
-        self.now = now
-        let start = ContinuousClock.now
-        self.elapsed = elapsed ?? { start.duration(to: .now) }
-        self.configuration = configuration
-        let version = try engine.write { storage in
-            try IndexMaintenance.prepare(storage)
-            var (version, generation) = try StoreVersion.readBoth(storage)
-            let isRestored = try storage.get(.meta, RestoredMark.key) != nil
-            if version == 0 || isRestored {
-                // After a restore, positions of the state that was discarded must not fit this one.
-                version = max(version, now().microseconds)
-                try StoreVersion.write(version, generation: generation ?? 0, to: storage)
-            }
-            if try isRestored || HistoryBounds.read(storage) == nil {
-                try HistoryBounds(floor: version, bytes: 0).write(to: storage)
-                try storage.delete(.meta, RestoredMark.key)
-            }
-            return version
-        }
-        transactions = Mutex(TransactionTable(version: version, configuration: configuration))
-        listeners = ListenerHub(configuration: configuration)
-        signal = CommitSignal(version: version)
+        let pipeline = try CommitPipeline(
+            engine: engine, now: now, elapsed: elapsed, configuration: configuration.commits)
+        try self.init(on: pipeline, configuration: configuration)
     }
 
-    /// Starts the threads. What was asked for before waits for this.
+    var engine: any StorageEngine { parts.engine }
+    var now: @Sendable () -> Timestamp { parts.now }
+    var elapsed: @Sendable () -> Duration { parts.elapsed }
+    var configuration: StoreConfiguration { parts.configuration }
+    var listeners: ListenerHub { parts.listeners }
+
+    /// The deliveries of events to functions.
+    package var outbox: Outbox { pipeline.outbox }
+
+    /// Sets the functions that events of commits are delivered to from now on.
+    package func routeEvents(by routes: EventRoutes = EventRoutes(), documents triggers: [DocumentTrigger] = []) {
+        let triggers = DocumentTriggers(triggers)
+        parts.triggers.withLock { $0 = triggers }
+        outbox.routes = routes
+    }
+
+    /// Starts the pipeline's threads. Operations that came before wait for this.
     ///
-    /// - Throws: `StorageError` where a reader can't be opened.
-    package func start() throws {
-        let readers = try (0..<max(configuration.readerThreads, 1)).map { _ in
-            StoreReader(store: self, session: StoreSession(try engine.makeReadSession()))
-        }
-        let writer = try engine.write { storage in
-            let version = try StoreVersion.read(storage)
-            return StoreWriter(
-                store: self, version: version,
-                history: try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0),
-                indexes: try IndexMaintenance(storage, onEvent: configuration.onIndexEvent))
-        }
-        let listeners = ListenerThread(store: self, session: StoreSession(try engine.makeReadSession()))
-        threads.withLock { threads in
-            threads.start("documents.listeners") { listeners.run() }
-            for reader in readers { threads.start("documents.reader") { reader.run() } }
-            threads.start("documents.writer") { writer.run() }
-        }
-    }
+    /// - Throws: `StorageError` if a reader can't be opened.
+    package func start() throws { try pipeline.start() }
 
-    /// Finishes what was asked for, refuses what comes now, and ends the threads. The engine stays open.
-    package func shutdown() async {
-        // Readers may hand work to the writer, so they end first.
-        reads.close()
-        await threads.withLock { $0.ends("documents.reader") }.wait()
-        writes.close()
-        await threads.withLock { $0.ends("documents.writer") }.wait()
-        signal.close()
-        listeners.close(Self.shutDown)
-        await threads.withLock { $0.ends("documents.listeners") }.wait()
+    /// Finishes the operations that were taken, refuses new ones, and ends the pipeline's threads. The engine stays open.
+    package func shutdown() async { await pipeline.shutdown() }
+
+    /// The documents' part of a commit that has parts of other kinds too. Made for one commit, on the writer's thread.
+    package func part(
+        _ writes: [Write], in context: OperationContext = OperationContext()
+    ) -> any CommitPart {
+        DocumentCommit(writes, nil, context, writer, parts)
     }
 
     /// Does an operation, without ever blocking the caller.
@@ -103,9 +83,11 @@ package final class DocumentStore: DocumentRequestBackend {
         let taken =
             switch request {
             case .get, .query, .aggregate, .explain, .partition, .begin(.readOnly), .begin(.readWrite(nil)):
-                reads.put(.operation(operation), limit: configuration.maxWaiting)
+                pipeline.read(
+                    OperationRead(store: self, operation: operation), limit: configuration.commits.maxWaiting)
             case .begin(.readWrite), .commit, .batchWrite, .rollback:
-                writes.put(.operation(operation), limit: configuration.maxWaiting)
+                pipeline.submit(
+                    OperationJob(store: self, operation: operation), limit: configuration.commits.maxWaiting)
             }
         if !taken { completion(.failed(Self.notTaken)) }
     }
@@ -114,7 +96,7 @@ package final class DocumentStore: DocumentRequestBackend {
     private func begin(_ mode: TransactionMode, in context: OperationContext) -> DocumentResponse {
         let time = elapsed()
         do {
-            let id = try transactions.withLock { table throws(DocumentError) in
+            let id = try parts.transactions.withLock { table throws(DocumentError) in
                 try table.begin(isReadOnly: mode.isReadOnly, context: context, at: time)
             }
             return .began(id, prefetched: [])
@@ -135,15 +117,13 @@ package final class DocumentStore: DocumentRequestBackend {
     /// Rolls back all transactions that were begun under an owner, and ends its listeners: its client is gone.
     package func release(owner: UInt64) {
         listeners.release(owner: owner)
-        let ended = transactions.withLock { $0.release(owner: owner) }
-        // Where the queue is closed there are no turns any more.
-        _ = writes.put(.release(owner: owner, ended))
+        let ended = parts.transactions.withLock { $0.release(owner: owner) }
+        // After the shutdown there are no turns any more.
+        _ = pipeline.submit(ReleaseJob(owner: owner, ended: ended, writer: writer))
     }
 
     static let notTaken = DocumentError(
         .unavailable, "the document store is shutting down, or has too much to do; try again later")
-
-    static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
 }
 
 extension TransactionMode {

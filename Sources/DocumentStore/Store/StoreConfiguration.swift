@@ -1,12 +1,13 @@
+package import CommitPipeline
+
 /// The bounds within which a store works.
 package struct StoreConfiguration: Sendable {
-    package var readerThreads = 2
+    /// The bounds of the pipeline, for a store with one of its own.
+    package var commits = CommitConfiguration()
     /// A transaction's whole life, and the time between two of its operations.
     package var transactionLifetime: Duration = .seconds(270)
     package var transactionIdle: Duration = .seconds(60)
     package var maxTransactions = 20_000
-    /// Operations that may wait for a thread of one kind.
-    package var maxWaiting = 100_000
     /// Transactions that one client may have open; functions are bounded by the whole alone.
     package var maxTransactionsPerClient = 100
     /// Documents and queries that one transaction may read, and different queries among them.
@@ -25,8 +26,6 @@ package struct StoreConfiguration: Sendable {
     package var maxReadBytes = 12 * 1024 * 1024
     /// Stored bytes of documents that one commit may find where it writes, and that rules may read for it.
     package var maxCommitReadBytes = 64 * 1024 * 1024
-    /// Stored bytes of documents, before and after, with which a batch is full: what waits then comes in the next.
-    package var maxBatchBytes = 64 * 1024 * 1024
     /// How long a transaction that is tried again keeps its turn.
     package var turnLimit: Duration = .seconds(2)
     /// For how long, and how many, aborted transactions are remembered.
@@ -35,10 +34,6 @@ package struct StoreConfiguration: Sendable {
     /// How much of the past transactions can be validated against.
     package var maxRecentChanges = 50_000
     package var maxRecentBytes = 32 * 1024 * 1024
-    /// How far back the store can be read, and listeners and the feed can go on: in time, and in bytes of the log.
-    /// Where read-only transactions are open, the log may grow to twice the bytes for them.
-    package var historyRetention: Duration = .seconds(3600)
-    package var maxHistoryBytes = 1 << 30
     /// Listeners in all and of one client; functions are bounded by the whole alone.
     package var maxListeners = 20_000
     package var maxListenersPerClient = 100
@@ -57,9 +52,6 @@ package struct StoreConfiguration: Sendable {
     /// Told of queries that read much more than they return, once an hour for each shape, on a thread of the store: it
     /// must not block there.
     package var onCostlyQuery: (@Sendable (CostlyQuery) -> Void)?
-    /// How long a commit group stays open for transactions that were given their turn in it: in all, and without news.
-    package var groupLimit: Duration = .milliseconds(4)
-    package var groupPause: Duration = .microseconds(500)
 
     /// How much of building and dropping indexes one batch does: documents, and how long that may take, with nobody
     /// waiting for it and beside commits. Where somebody waits it ends with the latter, which it always has: else a

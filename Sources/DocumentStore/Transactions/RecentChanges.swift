@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 
 /// What changed lately, against which transactions are validated. Bounded: the oldest is forgotten first.
@@ -21,10 +22,10 @@ struct RecentChanges: Sendable {
     }
 
     /// In the order of their versions.
-    private var entries = Line<Entry>()
+    private var entries = IndexedQueue<Entry>()
     /// Positions of the entries of each collection, and of all collections of an id.
-    private var collections: [CollectionPath: Line<Int>] = [:]
-    private var groups: [String: Line<Int>] = [:]
+    private var collections: [CollectionPath: IndexedQueue<Int>] = [:]
+    private var groups: [String: IndexedQueue<Int>] = [:]
     private var lastVersions: [DocumentPath: Int64] = [:]
     private var bytes = 0
     /// All changes after this version are here.
@@ -41,8 +42,8 @@ struct RecentChanges: Sendable {
     mutating func append(_ changes: [Entry]) {
         for entry in changes {
             let position = entries.positions.upperBound
-            collections[entry.collection, default: Line()].append(position)
-            groups[entry.group, default: Line()].append(position)
+            collections[entry.collection, default: IndexedQueue()].append(position)
+            groups[entry.group, default: IndexedQueue()].append(position)
             lastVersions[entry.change.path] = entry.version
             bytes += entry.bytes
             entries.append(entry)
@@ -71,9 +72,9 @@ struct RecentChanges: Sendable {
     /// Between which versions the changes after one are that may have to do with a query; nil where there are none.
     func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
         var known: ClosedRange<Int64>?
-        if let (line, places) = newer(for: query, after: version), !places.isEmpty,
-            let first = line[places.lowerBound].flatMap({ entries[$0] }),
-            let last = line[places.upperBound - 1].flatMap({ entries[$0] })
+        if let (positions, places) = newer(for: query, after: version), !places.isEmpty,
+            let first = positions[places.lowerBound].flatMap({ entries[$0] }),
+            let last = positions[places.upperBound - 1].flatMap({ entries[$0] })
         {
             known = first.version...last.version
         }
@@ -83,9 +84,9 @@ struct RecentChanges: Sendable {
 
     /// Whether a query's matches changed after a version: one came, went, or is another document now.
     func hasChanged(_ query: NormalizedQuery, after version: Int64) -> Bool {
-        guard let (line, newer) = newer(for: query, after: version) else { return false }
+        guard let (positions, newer) = newer(for: query, after: version) else { return false }
         for place in newer {
-            if let position = line[place], let entry = entries[position], query.isChanged(by: entry.change) {
+            if let position = positions[place], let entry = entries[position], query.isChanged(by: entry.change) {
                 return true
             }
         }
@@ -100,11 +101,11 @@ struct RecentChanges: Sendable {
     /// The changes after a version in the place that a query asks.
     private func newer(
         for query: NormalizedQuery, after version: Int64
-    ) -> (line: Line<Int>, places: Range<Int>)? {
-        let line = query.query.allDescendants ? groups[query.query.collectionID] : collections[query.collection]
-        guard let line else { return nil }
-        let first = line.firstPosition { position in entries[position].map { $0.version > version } ?? false }
-        return (line, first..<line.positions.upperBound)
+    ) -> (positions: IndexedQueue<Int>, places: Range<Int>)? {
+        let positions = query.query.allDescendants ? groups[query.query.collectionID] : collections[query.collection]
+        guard let positions else { return nil }
+        let first = positions.firstPosition { position in entries[position].map { $0.version > version } ?? false }
+        return (positions, first..<positions.positions.upperBound)
     }
 
     /// Forgets what came after a version, because it was not kept.
@@ -138,9 +139,9 @@ struct RecentChanges: Sendable {
         }
     }
 
-    /// Takes one position out, and the line with its last.
-    private func forget(_ line: inout Line<Int>?, fromEnd: Bool) {
-        _ = fromEnd ? line?.popLast() : line?.popFirst()
-        if line?.isEmpty ?? true { line = nil }
+    /// Takes one position out, and the queue with its last.
+    private func forget(_ queue: inout IndexedQueue<Int>?, fromEnd: Bool) {
+        _ = fromEnd ? queue?.popLast() : queue?.popFirst()
+        if queue?.isEmpty ?? true { queue = nil }
     }
 }

@@ -20,10 +20,10 @@ struct TransactionTable: Sendable {
     /// The weight of the reads noted with all open transactions together, and with those of each client.
     private var noted = 0
     private var notedByClient: [UInt64?: Int] = [:]
-    private var tickets = TicketBox()
+    private var tickets = RetryTickets()
     /// Clients' transactions get no turn, but may still be rolled back once they were aborted. Apart, so that clients
     /// don't push functions out.
-    private var clientTickets = TicketBox()
+    private var clientTickets = RetryTickets()
     private let configuration: StoreConfiguration
 
     init(version: Int64, configuration: StoreConfiguration) {

@@ -25,7 +25,7 @@ struct TurnQueue: Sendable {
 
     private var members: [TransactionID: Member] = [:]
     /// Who wants a key, in the order of arrival.
-    private var lines: [TurnKey: [TransactionID]] = [:]
+    private var queues: [TurnKey: [TransactionID]] = [:]
     private var arrivals: UInt64 = 0
 
     var isEmpty: Bool { members.isEmpty }
@@ -43,18 +43,18 @@ struct TurnQueue: Sendable {
         remove(old)
         insert(new, Member(arrival: member.arrival, keys: member.keys.union(keys), holds: false))
         // Having held its keys it may have kept an earlier one waiting, who comes first now.
-        return grant(among: everyone(inLinesOf: member.keys).union([new]))
+        return grant(among: everyone(waitingFor: member.keys).union([new]))
     }
 
     /// A member ends, gives up or has held its turn for too long.
     mutating func leave(_ id: TransactionID) -> [Action] {
         guard let member = members[id] else { return [] }
         remove(id)
-        return grant(among: everyone(inLinesOf: member.keys))
+        return grant(among: everyone(waitingFor: member.keys))
     }
 
-    private func everyone(inLinesOf keys: Set<TurnKey>) -> Set<TransactionID> {
-        keys.reduce(into: []) { $0.formUnion(lines[$1] ?? []) }
+    private func everyone(waitingFor keys: Set<TurnKey>) -> Set<TransactionID> {
+        keys.reduce(into: []) { $0.formUnion(queues[$1] ?? []) }
     }
 
     private mutating func grant(among candidates: Set<TransactionID>) -> [Action] {
@@ -70,25 +70,25 @@ struct TurnQueue: Sendable {
     }
 
     private func isNext(_ id: TransactionID, on key: TurnKey) -> Bool {
-        guard let line = lines[key], line.first == id else { return false }
-        return !line.contains { $0 != id && members[$0]?.holds ?? false }
+        guard let queue = queues[key], queue.first == id else { return false }
+        return !queue.contains { $0 != id && members[$0]?.holds ?? false }
     }
 
     private mutating func insert(_ id: TransactionID, _ member: Member) {
         members[id] = member
         for key in member.keys {
-            var line = lines[key] ?? []
-            let place = line.firstIndex { (members[$0]?.arrival ?? 0) > member.arrival } ?? line.count
-            line.insert(id, at: place)
-            lines[key] = line
+            var queue = queues[key] ?? []
+            let place = queue.firstIndex { (members[$0]?.arrival ?? 0) > member.arrival } ?? queue.count
+            queue.insert(id, at: place)
+            queues[key] = queue
         }
     }
 
     private mutating func remove(_ id: TransactionID) {
         guard let member = members.removeValue(forKey: id) else { return }
         for key in member.keys {
-            lines[key]?.removeAll { $0 == id }
-            if lines[key]?.isEmpty ?? false { lines[key] = nil }
+            queues[key]?.removeAll { $0 == id }
+            if queues[key]?.isEmpty ?? false { queues[key] = nil }
         }
     }
 }

@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 
 /// What a list of writes would change, worked out in full before anything is stored.

@@ -1,5 +1,6 @@
+package import CommitPipeline
 package import DocumentModel
-package import DocumentStore
+import DocumentStore
 import FunctionManifest
 
 /// A job's runs: which ones to create, and when to check the job again. A pure state machine without clock and storage.

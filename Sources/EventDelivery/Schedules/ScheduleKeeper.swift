@@ -1,3 +1,4 @@
+package import CommitPipeline
 package import DocumentModel
 package import DocumentStore
 package import Logging
@@ -69,7 +70,7 @@ package struct ScheduleKeeper {
                     + "until it ends, or drop it with \"deliveries drop\"")
         }
         let record = state.manualRun(at: now)
-        let events = try await store.keep(
+        let events = try await store.outbox.keep(
             [(ScheduleRecord.name(name), record.encoded)],
             runs: [ScheduledRun(function: name, due: now, isManual: true)])
         states[name]?.stored(record, events: events)
@@ -108,7 +109,7 @@ package struct ScheduleKeeper {
             runs += times.map { ScheduledRun(function: name, due: $0) }
         }
         guard !records.isEmpty else { return }
-        let events = try await store.keep(records, runs: runs)
+        let events = try await store.outbox.keep(records, runs: runs)
         for entry in made { states[entry.name]?.stored(entry.record, events: Array(events[entry.runs])) }
     }
 
@@ -116,7 +117,7 @@ package struct ScheduleKeeper {
 
     private mutating func load(at now: Timestamp) async throws(DocumentError) {
         var stored: [String: ScheduleRecord] = [:]
-        for (name, value) in try await store.records(startingWith: ScheduleRecord.prefix) {
+        for (name, value) in try await store.outbox.records(startingWith: ScheduleRecord.prefix) {
             let function = String(name.dropFirst(ScheduleRecord.prefix.count))
             do {
                 stored[function] = try ScheduleRecord(value)
@@ -136,7 +137,7 @@ package struct ScheduleKeeper {
             states[name] == nil && max(record.next ?? record.asOf, record.asOf) < oldest
         }
         if !removed.isEmpty {
-            try await store.keep(removed.keys.sorted().map { (ScheduleRecord.name($0), nil) })
+            try await store.outbox.keep(removed.keys.sorted().map { (ScheduleRecord.name($0), nil) })
         }
         isLoaded = true
     }
@@ -148,7 +149,7 @@ package struct ScheduleKeeper {
         guard let run, run.end == nil else { return nil }
         var last: DeliveryID?
         while true {
-            let page = try await store.deliveries(areDead: false, function: function, after: last, limit: 100)
+            let page = try await store.outbox.deliveries(areDead: false, function: function, after: last, limit: 100)
             guard let end = page.last else { break }
             last = end.id
         }
@@ -161,7 +162,7 @@ package struct ScheduleKeeper {
 
     /// The first delivery of the job that hasn't ended.
     package func openRun(of function: String) async throws(DocumentError) -> Delivery? {
-        try await store.deliveries(areDead: false, function: function, limit: 1).first
+        try await store.outbox.deliveries(areDead: false, function: function, limit: 1).first
     }
 
     func unknown(_ name: String) -> DocumentError {

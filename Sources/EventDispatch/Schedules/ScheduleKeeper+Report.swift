@@ -1,3 +1,4 @@
+import CommitPipeline
 import ControlProtocol
 import DocumentModel
 import DocumentStore

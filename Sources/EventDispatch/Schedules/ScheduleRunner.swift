@@ -1,3 +1,4 @@
+import CommitPipeline
 package import ControlProtocol
 package import DocumentModel
 package import DocumentStore
@@ -43,7 +44,7 @@ package final class ScheduleRunner: Service {
         self.alarm = alarm
         self.logger = logger
         (signals, queue) = AsyncStream.makeStream()
-        store.onDeliveryEnds { [weak self] ends in
+        store.outbox.onEnds { [weak self] ends in
             guard let self else { return }
             let names = jobs.withLock { $0.map(\.name) }
             guard !names.isEmpty else { return }

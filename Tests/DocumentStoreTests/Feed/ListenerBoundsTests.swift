@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
@@ -139,17 +140,17 @@ struct ListenerBoundsTests {
         var configuration = StoreConfiguration()
         configuration.maxUnreadBytes = 6000
         let store = try DocumentStore(engine: engine, now: test.clock.timestamp, configuration: configuration)
-        let session = StoreSession(try engine.makeReadSession())
+        let session = SnapshotSession(try engine.makeReadSession())
         var query = Query(collectionID: "c")
         query.limit = 4
         /// Its first event is small: nothing has changed.
         func listenAndEnd() throws -> ListenerCore {
             let mailbox = try store.listeners.register(OperationContext())
             defer { store.listeners.end(mailbox.id, .cancelled) }
-            let core = try session.read { view, version in
+            let core = try session.read { snapshot in
                 try ListenerCore(
-                    ListenerTarget(.query(query)), from: last, mailbox, OperationContext(), store, view,
-                    version: version)
+                    ListenerTarget(.query(query)), from: last, mailbox, OperationContext(), store.parts,
+                    store.parts.view(of: snapshot), version: snapshot.version)
             }
             try store.listeners.add(core)
             return core
@@ -174,6 +175,24 @@ struct ListenerBoundsTests {
         #expect(isTaken)
         isTaken = queue.push([.changes([], at: next)])
         #expect(!isTaken && queue.bytes == 0)
+    }
+
+    /// By bytes, long before it would be too many events.
+    @Test func aListenerHoldsBackNoMoreBytesThanItsOwnBound() {
+        var queue = ListenerQueue(maxEvents: 1000, maxBytes: 1000)
+        let small = ListenEvent.changes([], at: Timestamp(microseconds: 1))
+        let fitting = 1000 / small.size
+        for _ in 0..<fitting {
+            let isTaken = queue.push([small])
+            #expect(isTaken)
+        }
+        let isTaken = queue.push([small])
+        #expect(!isTaken)
+        guard case .event(.startOver(let reason))? = queue.take() else {
+            Issue.record("the listener was not told to start over")
+            return
+        }
+        #expect(reason.contains("too slowly"))
     }
 
     @Test func readingAgainIsCountedAnewEachMinute() {
@@ -235,15 +254,15 @@ struct ListenerBoundsTests {
                 told.withLock { $0.append(plain.withLock { $0.count { $0.unreadBytes > 1600 } }) }
                 return .zero
             })
-        let session = StoreSession(try engine.makeReadSession())
+        let session = SnapshotSession(try engine.makeReadSession())
         var query = Query(collectionID: "c")
         func listen(limit: Int?) throws -> ListenerMailbox {
             query.limit = limit
             let mailbox = try store.listeners.register(OperationContext())
-            let core = try session.read { view, version in
+            let core = try session.read { snapshot in
                 try ListenerCore(
-                    ListenerTarget(.query(query)), from: nil, mailbox, OperationContext(), store, view,
-                    version: version)
+                    ListenerTarget(.query(query)), from: nil, mailbox, OperationContext(), store.parts,
+                    store.parts.view(of: snapshot), version: snapshot.version)
             }
             try store.listeners.add(core)
             return mailbox
@@ -258,7 +277,7 @@ struct ListenerBoundsTests {
         }
         #expect(store.listeners.jobs.put(.behind))
         store.listeners.jobs.close()
-        ListenerThread(store: store, session: session).run()
+        ListenerThread(store.parts, session).run()
         // The refill's beginning and its end.
         #expect(told.withLock { $0 } == [20, 20])
         for mailbox in others + [window] {

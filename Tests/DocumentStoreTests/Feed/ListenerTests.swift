@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
 import DocumentModel
@@ -24,7 +25,7 @@ struct ListenerTests {
         let third = try await test.commit([delete("a/b")]).commitTime
         #expect(try await listener.next() == .changes([.removed(was, deleted: true)], at: third))
         await test.store.shutdown()
-        #expect(await refusal { _ = try await listener.next() } == DocumentStore.shutDown)
+        #expect(await refusal { _ = try await listener.next() } == CommitPipeline.shutDown)
         #expect(try await listener.next() == nil)
     }
 
@@ -105,7 +106,7 @@ struct ListenerTests {
         _ = try test.store.listen(to: .query(Query(collectionID: "d")))
         await test.store.shutdown()
         let late = await refusal { _ = try test.store.listen(to: .query(Query(collectionID: "d"))) }
-        #expect(late == DocumentStore.shutDown)
+        #expect(late == CommitPipeline.shutDown)
     }
 
     /// Refuses documents that say so, and lists.

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
 import StorageEngine
@@ -16,7 +17,7 @@ struct HistoryTests {
     private func log(of engine: any StorageEngine) throws -> Log {
         try engine.makeReadSession().read { storage in
             var log = Log(bounds: try #require(try HistoryBounds.read(storage)))
-            try storage.scan(.changes, KeyRange(lower: [], upper: nil), reverse: false) { key, value in
+            try storage.scan(.changes, .all, reverse: false) { key, value in
                 log.versions.append(try ChangeLog.Key(key).version)
                 log.bytes += key.count + value.count
                 return true
@@ -65,7 +66,7 @@ struct HistoryTests {
         let directory = try TemporaryDirectory()
         let (engine, clock) = (try kind.make(in: directory), ManualClock())
         var configuration = StoreConfiguration()
-        configuration.maxHistoryBytes = 20_000
+        configuration.commits.maxHistoryBytes = 20_000
         for _ in 0..<2 {
             let store = try open(engine, clock, configuration)
             for n in 0..<100 {
@@ -80,45 +81,6 @@ struct HistoryTests {
             await store.shutdown()
         }
         try engine.close()
-    }
-
-    /// A commit that is too large to go in one step goes in several, and counts as gone from the first on.
-    @Test func trimmingGoesInSteps() throws {
-        let engine = MemoryEngine()
-        try engine.write { storage in
-            var bounds = HistoryBounds(floor: 0, bytes: 0)
-            for document in 0..<50 {
-                bounds.bytes += try ChangeLog.append(
-                    version: 5, documentKey: Array("a/\(document)".utf8), before: nil, after: [1, 2, 3], to: storage)
-            }
-            bounds.bytes += try ChangeLog.append(version: 6, documentKey: [9], before: nil, after: nil, to: storage)
-            for step in 1...3 {
-                try bounds.trim(upTo: 5, spared: 5, maxBytes: .max, atMost: 20, in: storage)
-                #expect(bounds.floor == 5)
-                #expect(try storage.count(.changes, KeyRange(lower: [], upper: nil)) == max(51 - step * 20, 1))
-            }
-            try bounds.trim(upTo: 5, spared: 5, maxBytes: .max, atMost: 20, in: storage)
-            #expect(try storage.count(.changes, KeyRange(lower: [], upper: nil)) == 1)
-        }
-    }
-
-    /// What would be left of a commit in part is of no use to anyone.
-    @Test func commitsGoWhole() throws {
-        let engine = MemoryEngine()
-        try engine.write { storage in
-            var bounds = HistoryBounds(floor: 0, bytes: 0)
-            for version in 1...2 as ClosedRange<Int64> {
-                for document in 0..<5 {
-                    bounds.bytes += try ChangeLog.append(
-                        version: version, documentKey: Array("a/\(document)".utf8), before: nil, after: [1],
-                        to: storage)
-                }
-            }
-            try bounds.trim(upTo: 0, spared: 2, maxBytes: bounds.bytes - 1, atMost: 100, in: storage)
-            #expect(bounds.floor == 1)
-            #expect(try storage.count(.changes, ChangeLog.range(after: 0, upTo: 1)) == 0)
-            #expect(try storage.count(.changes, ChangeLog.range(after: 1)) == 5)
-        }
     }
 
     /// The log's keys are told apart as the query tells documents apart.
@@ -142,7 +104,7 @@ struct HistoryTests {
     @Test func openReadsAreSpared() async throws {
         let (engine, clock) = (MemoryEngine(), ManualClock())
         var configuration = StoreConfiguration()
-        configuration.maxHistoryBytes = 3000
+        configuration.commits.maxHistoryBytes = 3000
         configuration.transactionIdle = .seconds(10_000)
         configuration.transactionLifetime = .seconds(10_000)
         let store = try open(engine, clock, configuration)

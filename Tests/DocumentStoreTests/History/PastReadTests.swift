@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
 import StorageEngine
@@ -127,7 +128,7 @@ struct PastReadTests {
         for n in 0..<100 { try await test.set("other/\(n)", [:]) }
         try engine.makeReadSession().read { storage in
             let reader = CountingReader(storage)
-            let lookup = PastLookup(test.store, Set(paths))
+            let lookup = PastLookup(test.store.parts, Set(paths))
             try body(DocumentView(reader, at: time.microseconds, lookup), paths, reader)
         }
         await test.store.shutdown()
@@ -231,7 +232,7 @@ struct PastReadTests {
     @Test func aReadOnlyTransactionOutlivesWhatIsForgotten() async throws {
         var configuration = StoreConfiguration()
         configuration.maxRecentChanges = 3
-        configuration.historyRetention = .seconds(1)
+        configuration.commits.historyRetention = .seconds(1)
         let test = try TestStore(configuration: configuration)
         let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
         let id = try await test.begin(.readOnly(at: nil))

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
@@ -11,9 +12,9 @@ struct DueDeliveriesTests {
     private func filled(_ kind: EngineKind) async throws -> TestStore {
         let test = try TestStore(kind)
         test.store.routeEvents(
-            by: EventRoutes(documents: [
+            documents: [
                 try .init("f", .written, "a/{id}"), try .init("f2", .written, "b/{id}"),
-            ]))
+            ])
         for start in stride(from: 0, to: Self.count, by: 500) {
             try await test.commit(
                 (start..<start + 500).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set([:])) })
@@ -27,14 +28,14 @@ struct DueDeliveriesTests {
         let (now, later) = (test.clock.timestamp(), test.clock.timestamp().adding(seconds: 50))
         for stored in try await test.due("f", limit: Self.count, maxBytes: 1 << 30).enumerated()
         where stored.offset % 3 == 0 {
-            let lease = try #require(test.store.lease(stored.element.delivery.id))
-            test.store.end(lease, .retry(at: later, DeliveryFailure("no"))) { _ in }
+            let lease = try #require(test.store.outbox.lease(stored.element.delivery.id))
+            test.store.outbox.end(lease, .retry(at: later, DeliveryFailure("no"))) { _ in }
         }
         try await test.set("b/c", [:])
         var taken: Set<EventID> = []
         var pages = 0
         while true {
-            let page = try await test.store.dueDeliveries(
+            let page = try await test.store.outbox.dueDeliveries(
                 of: "f", at: now, except: taken, limit: 700, maxBytes: 1 << 30)
             #expect(page.deliveries.count <= 700)
             #expect(page.deliveries.map(\.delivery.id.event) == page.deliveries.map(\.delivery.id.event).sorted())
@@ -48,7 +49,7 @@ struct DueDeliveriesTests {
         }
         #expect(taken.count == Self.count - (Self.count + 2) / 3)
         #expect(pages == 10)
-        let counts = try await test.store.deliveryCounts()
+        let counts = try await test.store.outbox.counts()
         #expect(counts.map(\.function) == ["f", "f2"])
         #expect(counts.map(\.pending) == [Self.count, 1])
         // The store began with the time itself.
@@ -60,13 +61,13 @@ struct DueDeliveriesTests {
 
     @Test func aPageIsBoundedByTheBytesOfItsEvents() async throws {
         let test = try TestStore()
-        test.store.routeEvents(by: EventRoutes(documents: [try .init("f", .written, "a/{id}")]))
+        test.store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
         for number in 0..<10 {
             try await test.set("a/d\(number)", ["b": .bytes([UInt8](repeating: 1, count: 10_000))])
         }
         let now = test.clock.timestamp()
         func page(_ maxBytes: Int, limit: Int = 100) async throws -> (Int, Bool) {
-            let page = try await test.store.dueDeliveries(
+            let page = try await test.store.outbox.dueDeliveries(
                 of: "f", at: now, except: [], limit: limit, maxBytes: maxBytes)
             return (page.deliveries.count, page.hasMore)
         }
@@ -81,14 +82,14 @@ struct DueDeliveriesTests {
     @Test(arguments: EngineKind.allCases) func deliveriesAreListedFunctionByFunction(kind: EngineKind) async throws {
         let test = try TestStore(kind)
         test.store.routeEvents(
-            by: EventRoutes(documents: try ["f", "f-2", "g"].map { try .init($0, .written, "a/{id}") }))
+            documents: try ["f", "f-2", "g"].map { try .init($0, .written, "a/{id}") })
         for number in 0..<5 { try await test.set("a/d\(number)", [:]) }
         for _ in 0..<2 { try await test.end(test.take("f-2"), .dead(DeliveryFailure("no"))) }
         func list(_ areDead: Bool, _ function: String? = nil) async throws -> [String] {
             var listed: [String] = []
             var last: DeliveryID?
             while true {
-                let page = try await test.store.deliveries(
+                let page = try await test.store.outbox.deliveries(
                     areDead: areDead, function: function, after: last, limit: 3)
                 listed += page.map(\.id.function)
                 guard page.count == 3 else { return listed }
@@ -101,19 +102,20 @@ struct DueDeliveriesTests {
         #expect(try await list(false, "f") == Array(repeating: "f", count: 5))
         #expect(try await list(true) == ["f-2", "f-2"])
         #expect(try await list(true, "g").isEmpty)
-        let counts = try await test.store.deliveryCounts()
+        let counts = try await test.store.outbox.counts()
         #expect(counts.map { [$0.pending, $0.dead] } == [[5, 0], [3, 2], [5, 0]])
-        #expect(try await test.store.functionsWithDeliveries() == ["f", "f-2", "g"])
-        #expect(try await test.store.pendingCount(of: "f-2") == 3)
-        _ = try await test.store.bury(try await test.store.deliveries(areDead: false, limit: 5).map(\.id), because: "")
-        #expect(try await test.store.functionsWithDeliveries() == ["f-2", "g"])
+        #expect(try await test.store.outbox.functions() == ["f", "f-2", "g"])
+        #expect(try await test.store.outbox.pendingCount(of: "f-2") == 3)
+        _ = try await test.store.outbox.deadLetter(
+            try await test.store.outbox.deliveries(areDead: false, limit: 5).map(\.id), because: "")
+        #expect(try await test.store.outbox.functions() == ["f-2", "g"])
         await test.store.shutdown()
     }
 
     /// What doesn't fit into the news is found by asking.
     @Test func newsAreBounded() async throws {
         let test = try TestStore()
-        test.store.routeEvents(by: EventRoutes(documents: [try .init("f", .written, "a/{id}")]))
+        test.store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
         let news = NewsLog(test.store)
         let large = [UInt8](repeating: 1, count: 900_000)
         for start in [0, 11] {

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
@@ -65,7 +66,7 @@ struct EffectTests {
         #expect(await enqueueAgain()?.code == .alreadyExists)
         try await test.end(test.take("mail"), .dead(DeliveryFailure("no")))
         #expect(await enqueueAgain()?.code == .alreadyExists)
-        _ = try await test.store.drop(try await test.dead().map(\.id))
+        _ = try await test.store.outbox.drop(try await test.dead().map(\.id))
         test.clock.advance(seconds: 86_399)
         #expect(await enqueueAgain()?.code == .alreadyExists)
         test.clock.advance(seconds: 1)
@@ -164,7 +165,7 @@ struct EffectTests {
             .publish(CloudEvent(type: "order.lost", source: "/shop")),
         ])
         #expect(
-            try await test.store.deliveryCounts().map { "\($0.function) \($0.pending)" } == [
+            try await test.store.outbox.counts().map { "\($0.function) \($0.pending)" } == [
                 "all 2", "json 1", "vip 1",
             ])
         let event = try Event(decoding: try #require(try await test.due("vip").first).event)

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
@@ -13,7 +14,7 @@ struct LeaseTests {
     }
 
     private func started(_ test: TestStore, _ changes: Int = 1) async throws -> TestStore {
-        test.store.routeEvents(by: EventRoutes(documents: [try .init("f", .written, "a/{id}")]))
+        test.store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
         for number in 0..<changes { try await test.set("a/d\(number)", [:]) }
         return test
     }
@@ -35,13 +36,13 @@ struct LeaseTests {
     @Test func oneAtATimeHasADelivery() async throws {
         let test = try await started(MemoryEngine())
         let lease = try await test.take("f")
-        #expect(test.store.lease(lease.id) == nil)
-        test.store.release(lease)
-        let second = try #require(test.store.lease(lease.id))
+        #expect(test.store.outbox.lease(lease.id) == nil)
+        test.store.outbox.release(lease)
+        let second = try #require(test.store.outbox.lease(lease.id))
         // What was let go of ends nothing of its successor's.
-        test.store.release(lease)
+        test.store.outbox.release(lease)
         #expect(try await test.end(lease) == 0)
-        #expect(test.store.lease(lease.id) == nil)
+        #expect(test.store.outbox.lease(lease.id) == nil)
         #expect(try await test.end(second) == 1)
         #expect(try await test.due("f").isEmpty)
         await test.store.shutdown()
@@ -52,7 +53,7 @@ struct LeaseTests {
         let lease = try await test.take("f")
         let context = OperationContext(delivery: lease)
         try await test.commit([try increment], context: context)
-        test.store.revoke(lease)
+        test.store.outbox.revoke(lease)
         for answer in [nil, [UInt8(1)]] {
             let error = await refusal {
                 try await test.commit([try increment], effects: [], completing: answer, context: context)
@@ -60,7 +61,7 @@ struct LeaseTests {
             #expect(error?.code == .failedPrecondition)
         }
         // It stays taken until it is ended.
-        #expect(test.store.lease(lease.id) == nil)
+        #expect(test.store.outbox.lease(lease.id) == nil)
         try await test.end(lease, .retry(at: test.clock.timestamp(), DeliveryFailure("too slow")))
         #expect(try await count(test) == .integer(1))
         #expect(try await test.due("f").map(\.delivery.tries) == [1])
@@ -89,7 +90,7 @@ struct LeaseTests {
         let lease = try await test.take("f")
         try await test.commit([], effects: [], completing: [], context: OperationContext(delivery: lease))
         #expect(try test.outboxRows() == 0)
-        #expect(test.store.lease(lease.id) != nil)
+        #expect(test.store.outbox.lease(lease.id) != nil)
         await test.store.shutdown()
     }
 
@@ -98,7 +99,7 @@ struct LeaseTests {
         let test = try await started(MemoryEngine())
         let lease = try await test.take("f")
         try await test.commit([try increment], effects: [], completing: [1], context: OperationContext(delivery: lease))
-        let late = try #require(test.store.lease(lease.id))
+        let late = try #require(test.store.outbox.lease(lease.id))
         let error = await refusal {
             try await test.commit(
                 [try increment], effects: [], completing: [1], context: OperationContext(delivery: late))
@@ -106,7 +107,7 @@ struct LeaseTests {
         #expect(error?.code == .failedPrecondition)
         #expect(try await count(test) == .integer(1))
         #expect(try await test.end(late) == 0)
-        #expect(test.store.lease(lease.id) != nil)
+        #expect(test.store.outbox.lease(lease.id) != nil)
         await test.store.shutdown()
     }
 
@@ -117,7 +118,7 @@ struct LeaseTests {
         let ids = try await prepared.due("f").map(\.delivery.id)
         await prepared.store.shutdown()
         let store = try DocumentStore(engine: engine, now: prepared.clock.timestamp)
-        let leases = try ids.map { try #require(store.lease($0)) }
+        let leases = try ids.map { try #require(store.outbox.lease($0)) }
         let answers = Mutex<[String]>([])
         func commit(_ lease: DeliveryLease) throws {
             let request = DocumentRequest.commit([try increment], transaction: nil, completing: [1])
@@ -128,7 +129,8 @@ struct LeaseTests {
             }
         }
         func end(_ lease: DeliveryLease, _ outcome: DeliveryOutcome) {
-            store.end(lease, outcome) { answer in answers.withLock { $0.append("\((try? answer.get()) ?? -1)") } }
+            store.outbox.end(lease, outcome) { answer in answers.withLock { $0.append("\((try? answer.get()) ?? -1)") }
+            }
         }
         let failure = DeliveryFailure("no")
         try commit(leases[0])
@@ -160,11 +162,11 @@ struct LeaseTests {
             try await test.commit([try increment], effects: [], completing: [1], context: context)
         }
         #expect(error?.code == .unavailable)
-        #expect(await refusal { _ = try await test.store.drop([lease.id, other]) }?.code == .unavailable)
+        #expect(await refusal { _ = try await test.store.outbox.drop([lease.id, other]) }?.code == .unavailable)
         engine.fails.withLock { $0 = false }
-        #expect(test.store.lease(lease.id) == nil)
+        #expect(test.store.outbox.lease(lease.id) == nil)
         // What was to be dropped is nobody's again.
-        #expect(test.store.lease(other) != nil)
+        #expect(test.store.outbox.lease(other) != nil)
         try await test.commit([try increment], effects: [], completing: [1], context: context)
         #expect(try await count(test) == .integer(1))
         #expect(try await test.due("f").map(\.delivery.id) == [other])
@@ -180,7 +182,7 @@ struct LeaseTests {
         }
         #expect(error?.code == .notFound)
         #expect(try await test.due("f").count == 1)
-        #expect(test.store.lease(lease.id) == nil)
+        #expect(test.store.outbox.lease(lease.id) == nil)
         await test.store.shutdown()
     }
 
@@ -192,7 +194,7 @@ struct LeaseTests {
         let store = try DocumentStore(engine: engine, now: prepared.clock.timestamp)
         let batches = Mutex<Set<Int>>([])
         for id in ids {
-            store.end(try #require(store.lease(id)), .succeeded) { _ in
+            store.outbox.end(try #require(store.outbox.lease(id)), .succeeded) { _ in
                 batches.withLock { _ = $0.insert(engine.batches.load(ordering: .relaxed)) }
             }
         }

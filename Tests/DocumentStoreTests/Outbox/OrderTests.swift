@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
 import StorageEngine
@@ -15,9 +16,9 @@ struct OrderTests {
 
     private func route(_ test: TestStore) throws {
         test.store.routeEvents(
-            by: EventRoutes(documents: [
+            documents: [
                 try .init("f", .written, "a/{id}", isOrdered: true), try .init("free", .written, "a/{id}"),
-            ]))
+            ])
     }
 
     private func started(_ kind: EngineKind, _ numbers: ClosedRange<Int64> = 1...4) async throws -> TestStore {
@@ -49,7 +50,7 @@ struct OrderTests {
 
     private func lease(_ told: String, _ test: TestStore) async throws -> DeliveryLease {
         let position = try #require(try await test.told("f").firstIndex(of: told))
-        return try #require(test.store.lease(try await test.due("f")[position].delivery.id))
+        return try #require(test.store.outbox.lease(try await test.due("f")[position].delivery.id))
     }
 
     @Test(arguments: EngineKind.allCases) func theOthersWaitThroughRetriesAndGoOnAfterDeath(
@@ -74,11 +75,11 @@ struct OrderTests {
         #expect(try await test.told("f") == ["a/x 2>3"])
         let letters = try await test.dead().map(\.id)
         let news = NewsLog(test.store)
-        #expect(try await test.store.retry([letters[1]]) == 1)
+        #expect(try await test.store.outbox.requeue([letters[1]]) == 1)
         #expect(try await test.told("f") == ["a/x 1>2"])
         // Who knew of the third from before hears that it waits again.
         #expect(news.take().flatMap(\.withdrawn).count == 1)
-        #expect(try await test.store.retry([letters[0]]) == 1)
+        #expect(try await test.store.outbox.requeue([letters[0]]) == 1)
         for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
             #expect(try await test.told("f") == [expected])
             #expect(try test.problems().isEmpty)
@@ -92,7 +93,9 @@ struct OrderTests {
         let test = try await started(kind)
         for _ in 1...2 { try await test.end(test.take("f"), .dead(failure)) }
         let lease = try await test.take("f")
-        for letter in try await test.dead().reversed() { #expect(try await test.store.retry([letter.id]) == 1) }
+        for letter in try await test.dead().reversed() {
+            #expect(try await test.store.outbox.requeue([letter.id]) == 1)
+        }
         // The third is worked on, so none of the others is due.
         #expect(try await test.told("f") == ["a/x 2>3"])
         #expect(try test.problems().isEmpty)
@@ -108,18 +111,18 @@ struct OrderTests {
 
     @Test(arguments: EngineKind.allCases) func handworkOnThoseThatWaitLeavesTheTurn(kind: EngineKind) async throws {
         let test = try await started(kind)
-        let ids = try await test.store.deliveries(areDead: false, function: "f", limit: 10).map(\.id)
+        let ids = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10).map(\.id)
         let lease = try await test.take("f")
-        #expect(try await test.store.retry(ids) == 3)
+        #expect(try await test.store.outbox.requeue(ids) == 3)
         #expect(try await test.told("f") == ["a/x >1"])
-        #expect(try await test.store.drop([ids[1]]) == 1)
-        #expect(try await test.store.bury([ids[2]], because: "old") == 1)
+        #expect(try await test.store.outbox.drop([ids[1]]) == 1)
+        #expect(try await test.store.outbox.deadLetter([ids[2]], because: "old") == 1)
         #expect(try await test.told("f") == ["a/x >1"])
         #expect(try test.problems().isEmpty)
         try await test.end(lease)
         #expect(try await test.told("f") == ["a/x 3>4"])
         #expect(try await test.dead().map(\.lastError) == ["old"])
-        #expect(try await test.store.drop([ids[3]]) == 1)
+        #expect(try await test.store.outbox.drop([ids[3]]) == 1)
         #expect(try await test.told("f").isEmpty)
         // The line is empty, so whoever comes is next.
         try await test.set("a/x", ["n": .integer(5)])
@@ -166,12 +169,12 @@ struct OrderTests {
         let test = try started(MemoryEngine())
         var leases: [DeliveryLease] = []
         for step in 0..<150 as Range<Int64> {
-            let all = try await test.store.deliveries(areDead: false, function: "f", limit: 100).map(\.id)
+            let all = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 100).map(\.id)
             let dead = try await test.dead("f").map(\.id)
             switch Int.random(in: 0..<9, using: &random) {
             case 0, 1: try await test.set("a/x", ["n": .integer(step)])
             case 2, 3:
-                if let due = try await test.due("f").first, let lease = test.store.lease(due.delivery.id) {
+                if let due = try await test.due("f").first, let lease = test.store.outbox.lease(due.delivery.id) {
                     leases.append(lease)
                 }
             case 4, 5:
@@ -180,17 +183,17 @@ struct OrderTests {
                     .succeeded, .retry(at: test.clock.timestamp(), failure), .dead(failure), .dead(failure),
                 ]
                 try await test.end(lease, outcomes[Int.random(in: 0..<4, using: &random)])
-            case 6: if let lease = leases.popLast() { test.store.release(lease) }
-            case 7: if let id = dead.randomElement(using: &random) { _ = try await test.store.retry([id]) }
+            case 6: if let lease = leases.popLast() { test.store.outbox.release(lease) }
+            case 7: if let id = dead.randomElement(using: &random) { _ = try await test.store.outbox.requeue([id]) }
             default:
                 guard let id = all.randomElement(using: &random) else { continue }
                 if Bool.random(using: &random) {
-                    _ = try await test.store.bury([id], because: "by hand")
+                    _ = try await test.store.outbox.deadLetter([id], because: "by hand")
                 } else {
-                    _ = try await test.store.retry([id])
+                    _ = try await test.store.outbox.requeue([id])
                 }
             }
-            let left = try await test.store.deliveries(areDead: false, function: "f", limit: 100)
+            let left = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 100)
             #expect(left.count { $0.due != nil } == (left.isEmpty ? 0 : 1), "step \(step)")
             #expect(leases.count <= 1)
         }

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
@@ -11,11 +12,11 @@ struct OutboxAuditTests {
     private func filled(_ kind: EngineKind) async throws -> TestStore {
         let test = try TestStore(kind)
         test.store.routeEvents(
-            by: EventRoutes(
-                documents: [
-                    try .init("f", .written, "a/{id}", isOrdered: true), try .init("g", .created, "a/{id}"),
-                    try .init("h", .created, "b/{id}"),
-                ], queues: ["q"]))
+            by: EventRoutes(queues: ["q"]),
+            documents: [
+                try .init("f", .written, "a/{id}", isOrdered: true), try .init("g", .created, "a/{id}"),
+                try .init("h", .created, "b/{id}"),
+            ])
         for number in 1...4 as ClosedRange<Int64> { try await test.set("a/x", ["n": .integer(number)]) }
         for number in 1...3 as ClosedRange<Int64> { try await test.set("b/d\(number)", ["n": .integer(number)]) }
         for name in ["used", "held"] {
@@ -46,7 +47,7 @@ struct OutboxAuditTests {
         #expect(result.deliveries == 9)
         #expect(result.events == 8)
         #expect(!result.isOutboxRepairable)
-        #expect(try await test.store.repairOutbox() == 0)
+        #expect(try await test.store.outbox.repair() == 0)
         await test.store.shutdown()
     }
 
@@ -75,14 +76,15 @@ struct OutboxAuditTests {
         }
         let problems = try test.problems()
         for words in [
-            "would never be tried", "not in line", "a time at which no delivery is due", "a place in line that no",
-            "the name used in the queue q would never be free", "a time at which no task's name",
-            "the name lost in the queue q is taken by no task", "nobody is to be told of the event",
+            "would never be tried", "is not in the ordering queue", "a due time belongs to no delivery",
+            "a place of no delivery",
+            "the name used in the queue q would never be free", "an expiry of task names belongs to no name",
+            "the name lost in the queue q is taken by no task", "has no delivery",
         ] {
             #expect(has(problems, words), "\(words)")
         }
         let news = NewsLog(test.store)
-        #expect(try await test.store.repairOutbox() >= problems.count)
+        #expect(try await test.store.outbox.repair() >= problems.count)
         #expect(Set(news.take().flatMap(\.later).map(\.function)).isSuperset(of: ["f", "g", "h"]))
         #expect(try test.problems().isEmpty)
         for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
@@ -101,9 +103,9 @@ struct OutboxAuditTests {
         // Nobody else is harmed: commits and what is due of others go on, and the damaged wait.
         try await test.set("a/x", ["n": .integer(5)])
         #expect(try await test.due("h").isEmpty)
-        #expect(try await test.store.deliveries(areDead: true, limit: 10).isEmpty)
+        #expect(try await test.store.outbox.deliveries(areDead: true, limit: 10).isEmpty)
         #expect(try test.problems().count { $0.contains("can't be read") } == pending.count + dead.count)
-        try await test.store.repairOutbox()
+        try await test.store.outbox.repair()
         #expect(try test.problems().isEmpty)
         #expect(try await test.told("h") == ["b/d2 >2", "b/d3 >3"])
         #expect(try await test.dead("h").count == 1)
@@ -116,7 +118,7 @@ struct OutboxAuditTests {
         let test = try await filled(kind)
         try test.store.engine.write { writer in
             var events: [[UInt8]] = []
-            try writer.scanKeys(.events, KeyRange(lower: [], upper: nil), reverse: false) { key in
+            try writer.scanKeys(.events, .all, reverse: false) { key in
                 events.append(key)
                 return true
             }
@@ -130,16 +132,16 @@ struct OutboxAuditTests {
         #expect(problems.count { $0.contains("has no event that can be read") } == 3)
         #expect(has(problems, "an event can't be read: an event's checksum is another"))
         #expect(try await test.told("f").isEmpty)
-        try await test.store.repairOutbox()
+        try await test.store.outbox.repair()
         #expect(try test.problems().isEmpty)
         #expect(try await test.told("f") == ["a/x 2>3"])
         #expect(try await test.told("g").isEmpty)
         await test.store.shutdown()
     }
 
-    @Test(arguments: EngineKind.allCases) func aLineHasOneTurn(kind: EngineKind) async throws {
+    @Test(arguments: EngineKind.allCases) func anOrderingQueueHasOnePendingDelivery(kind: EngineKind) async throws {
         let test = try await filled(kind)
-        let all = try await test.store.deliveries(areDead: false, function: "f", limit: 10)
+        let all = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10)
         func put(_ states: [Delivery.State]) throws {
             try test.store.engine.write { writer in
                 for (delivery, state) in zip(all, states) {
@@ -153,16 +155,16 @@ struct OutboxAuditTests {
         }
         let due = Delivery.State.pending(due: test.clock.timestamp())
         try put([.waiting, .waiting, .waiting, .waiting])
-        #expect(has(try test.problems(), "nobody's turn"))
-        try await test.store.repairOutbox()
+        #expect(has(try test.problems(), "no delivery is pending"))
+        try await test.store.outbox.repair()
         #expect(try await test.told("f") == ["a/x >1"])
         try put([.waiting, due, due, .waiting])
-        #expect(has(try test.problems(), "the turn of 2 at once"))
+        #expect(has(try test.problems(), "2 deliveries are pending at once"))
         // What is worked on is left as it is.
-        let lease = try #require(test.store.lease(all[2].id))
-        #expect(try await test.store.repairOutbox() == 0)
-        test.store.release(lease)
-        try await test.store.repairOutbox()
+        let lease = try #require(test.store.outbox.lease(all[2].id))
+        #expect(try await test.store.outbox.repair() == 0)
+        test.store.outbox.release(lease)
+        try await test.store.outbox.repair()
         #expect(try await test.told("f") == ["a/x 1>2"])
         #expect(try test.problems().isEmpty)
         await test.store.shutdown()

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import StorageEngine
 import DocumentModel
@@ -6,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-extension EventRoutes.DocumentTrigger {
+extension DocumentTrigger {
     init(_ function: String, _ kind: DocumentEventType, _ pattern: String, isOrdered: Bool = false) throws {
         self.init(function: function, kind: kind, pattern: try DocumentPattern(pattern), isOrdered: isOrdered)
     }
@@ -14,12 +15,12 @@ extension EventRoutes.DocumentTrigger {
 
 /// What a store tells of its outbox.
 final class NewsLog: Sendable {
-    private let news = Mutex<[OutboxNews]>([])
+    private let news = Mutex<[OutboxChanges]>([])
 
-    init(_ store: DocumentStore) { store.onDeliveries { news in self.news.withLock { $0.append(news) } } }
+    init(_ store: DocumentStore) { store.outbox.onChanges { news in self.news.withLock { $0.append(news) } } }
 
     /// Since this was asked last.
-    func take() -> [OutboxNews] {
+    func take() -> [OutboxChanges] {
         news.withLock { news in
             defer { news = [] }
             return news
@@ -47,7 +48,7 @@ extension TestStore {
     func due(
         _ function: String, except excluded: Set<EventID> = [], limit: Int = 1000, maxBytes: Int = 1 << 20
     ) async throws -> [StoredDelivery] {
-        try await store.dueDeliveries(
+        try await store.outbox.dueDeliveries(
             of: function, at: clock.timestamp(), except: excluded, limit: limit, maxBytes: maxBytes
         ).deliveries
     }
@@ -71,7 +72,7 @@ extension TestStore {
     /// The first that a function is to be told of, taken to work on.
     func take(_ function: String) async throws -> DeliveryLease {
         let first = try #require(try await due(function, limit: 1).first)
-        return try #require(store.lease(first.delivery.id))
+        return try #require(store.outbox.lease(first.delivery.id))
     }
 
     @discardableResult
@@ -79,18 +80,18 @@ extension TestStore {
         _ lease: DeliveryLease, _ outcome: DeliveryOutcome = .succeeded, firstTry: Timestamp? = nil
     ) async throws -> Int {
         try await withCheckedContinuation { continuation in
-            store.end(lease, outcome, firstTry: firstTry) { continuation.resume(returning: $0) }
+            store.outbox.end(lease, outcome, firstTry: firstTry) { continuation.resume(returning: $0) }
         }.get()
     }
 
     func dead(_ function: String? = nil) async throws -> [Delivery] {
-        try await store.deliveries(areDead: true, function: function, limit: 1000)
+        try await store.outbox.deliveries(areDead: true, function: function, limit: 1000)
     }
 
     /// How many rows of both tables there are, but for what keeps names and records.
     func outboxRows() throws -> Int {
         try store.engine.makeReadSession().read { reader in
-            let all = KeyRange(lower: [], upper: nil)
+            let all = KeyRange.all
             return try reader.count(.events, all) + reader.count(.deliveries, KeyRange(lower: [], upper: [5]))
         }
     }

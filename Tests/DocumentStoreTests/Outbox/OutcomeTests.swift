@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
@@ -10,7 +11,7 @@ struct OutcomeTests {
     private func started(_ kind: EngineKind = .memory, maxDepth: Int = 16) async throws -> TestStore {
         let test = try TestStore(kind)
         test.store.routeEvents(
-            by: EventRoutes(documents: [try .init("f", .written, "a/{id}")], maxDepth: maxDepth))
+            by: EventRoutes(maxDepth: maxDepth), documents: [try .init("f", .written, "a/{id}")])
         return test
     }
 
@@ -23,7 +24,7 @@ struct OutcomeTests {
         let failure = DeliveryFailure("the index is out of range", status: 500)
         #expect(try await test.end(lease, .retry(at: again, failure), firstTry: began) == 1)
         #expect(news.take().flatMap(\.later).map(\.due) == [again])
-        let page = try await test.store.dueDeliveries(
+        let page = try await test.store.outbox.dueDeliveries(
             of: "f", at: test.clock.timestamp(), except: [], limit: 10, maxBytes: 1000)
         #expect(page.deliveries.isEmpty)
         #expect(page.nextDue == again)
@@ -53,9 +54,9 @@ struct OutcomeTests {
         let letter = try #require(try await test.dead().first)
         #expect(letter.state == .dead(test.clock.timestamp()))
         #expect(letter.lastError?.utf8.count ?? 0 <= 4100)
-        #expect(try await test.store.delivery(letter.id)?.event == event)
-        #expect(try await test.store.bury([letter.id], because: "again") == 0)
-        #expect(try await test.store.retry([letter.id]) == 1)
+        #expect(try await test.store.outbox.delivery(letter.id)?.event == event)
+        #expect(try await test.store.outbox.deadLetter([letter.id], because: "again") == 0)
+        #expect(try await test.store.outbox.requeue([letter.id]) == 1)
         let again = try #require(try await test.due("f").first)
         #expect(again.event == event)
         #expect(again.delivery.tries == 0)
@@ -74,7 +75,7 @@ struct OutcomeTests {
         #expect(tried.ageStart == tried.created)
         test.clock.advance(seconds: 60)
         let news = NewsLog(test.store)
-        #expect(try await test.store.retry([tried.id]) == 1)
+        #expect(try await test.store.outbox.requeue([tried.id]) == 1)
         let told = try #require(news.take().first)
         #expect(told.withdrawn == [tried.id])
         #expect(told.later.map(\.due) == [test.clock.timestamp()])
@@ -91,15 +92,15 @@ struct OutcomeTests {
         let test = try await started()
         for number in 0..<3 { try await test.set("a/d\(number)", [:]) }
         let ids = try await test.due("f").map(\.delivery.id)
-        let lease = try #require(test.store.lease(ids[1]))
+        let lease = try #require(test.store.outbox.lease(ids[1]))
         let news = NewsLog(test.store)
-        #expect(try await test.store.drop([ids[0], ids[1]]) == 1)
-        #expect(try await test.store.bury([ids[1], ids[2]], because: "old") == 1)
+        #expect(try await test.store.outbox.drop([ids[0], ids[1]]) == 1)
+        #expect(try await test.store.outbox.deadLetter([ids[1], ids[2]], because: "old") == 1)
         #expect(news.take().map(\.withdrawn) == [[ids[0]], [ids[2]]])
-        #expect(try await test.store.retry(ids) == 1)
+        #expect(try await test.store.outbox.requeue(ids) == 1)
         #expect(try await test.due("f").map(\.delivery.id) == [ids[1], ids[2]])
         // What was done by hand can be worked on again.
-        #expect(test.store.lease(ids[2]) != nil)
+        #expect(test.store.outbox.lease(ids[2]) != nil)
         #expect(try await test.end(lease) == 1)
         await test.store.shutdown()
     }
@@ -111,10 +112,10 @@ struct OutcomeTests {
         try await test.commit((998..<1234).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set([:])) })
         let ids = try await test.due("f", limit: 2000, maxBytes: 1 << 30).map(\.delivery.id)
         #expect(ids.count == 1234)
-        #expect(try await test.store.bury(ids, because: "too old") == 1234)
-        #expect(try await test.store.retry(ids) == 1234)
-        #expect(try await test.store.drop(ids) == 1234)
-        #expect(try await test.store.drop(ids) == 0)
+        #expect(try await test.store.outbox.deadLetter(ids, because: "too old") == 1234)
+        #expect(try await test.store.outbox.requeue(ids) == 1234)
+        #expect(try await test.store.outbox.drop(ids) == 1234)
+        #expect(try await test.store.outbox.drop(ids) == 0)
         #expect(try test.outboxRows() == 0)
         await test.store.shutdown()
     }
@@ -126,7 +127,7 @@ struct OutcomeTests {
         var handled = 0
         while let stored = try await test.due("f").first {
             let event = try Event(decoding: stored.event)
-            let lease = try #require(test.store.lease(stored.delivery.id))
+            let lease = try #require(test.store.outbox.lease(stored.delivery.id))
             handled += 1
             try await test.commit(
                 [test.write("a/b", Int64(handled))], effects: [], completing: [1],
@@ -145,9 +146,9 @@ struct OutcomeTests {
     @Test(arguments: EngineKind.allCases) func recordsAndRunsAreKeptTogether(kind: EngineKind) async throws {
         let test = try await started(kind)
         let due = test.clock.timestamp().adding(seconds: -30)
-        try await test.store.keep([("schedule/nightly", [1]), ("schedule/weekly", [2]), ("pause/f", [3])])
+        try await test.store.outbox.keep([("schedule/nightly", [1]), ("schedule/weekly", [2]), ("pause/f", [3])])
         #expect(
-            try await test.store.keep(
+            try await test.store.outbox.keep(
                 [("schedule/nightly", [4]), ("schedule/weekly", nil)],
                 runs: [
                     ScheduledRun(function: "nightly", due: due),
@@ -155,8 +156,8 @@ struct OutcomeTests {
                 ]
             )
             .map(\.ordinal) == [0, 1])
-        #expect(try await test.store.records(startingWith: "schedule/").map(\.name) == ["schedule/nightly"])
-        #expect(try await test.store.records(startingWith: "").map(\.value) == [[3], [4]])
+        #expect(try await test.store.outbox.records(startingWith: "schedule/").map(\.name) == ["schedule/nightly"])
+        #expect(try await test.store.outbox.records(startingWith: "").map(\.value) == [[3], [4]])
         let events = try await test.due("nightly").map { try Event(decoding: $0.event) }
         #expect(
             events.map(\.content) == [
@@ -177,12 +178,12 @@ struct OutcomeTests {
         let test = try TestStore(engine: engine)
         engine.fails.withLock { $0 = true }
         let error = await refusal {
-            try await test.store.keep(
+            try await test.store.outbox.keep(
                 [("schedule/x", [1])], runs: [ScheduledRun(function: "x", due: test.clock.timestamp())])
         }
         #expect(error?.code == .unavailable)
         engine.fails.withLock { $0 = false }
-        #expect(try await test.store.records(startingWith: "").isEmpty)
+        #expect(try await test.store.outbox.records(startingWith: "").isEmpty)
         #expect(try await test.due("x").isEmpty)
         await test.store.shutdown()
     }

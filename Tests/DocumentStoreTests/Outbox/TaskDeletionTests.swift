@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
@@ -25,7 +26,7 @@ struct TaskDeletionTests {
         #expect(try await test.due("mail").map(\.delivery.id) == [unnamed])
         #expect(news.take().flatMap(\.withdrawn).count == 1)
         try await test.commit(effects: [.deleteTask("\(unnamed.event)", queue: "mail")])
-        #expect(try await test.store.deliveryCounts().map(\.function) == ["print"])
+        #expect(try await test.store.outbox.counts().map(\.function) == ["print"])
         // What isn't there, was never there or has ended is no error.
         for id in ["n", "never", "\(unnamed.event)"] {
             try await test.commit(effects: [.deleteTask(id, queue: "mail")])
@@ -85,7 +86,7 @@ struct TaskDeletionTests {
         #expect(try await test.get("a/b") == nil)
         #expect(try await test.end(lease, outcome) == 0)
         #expect(try test.outboxRows() == 0)
-        #expect(test.store.lease(lease.id) != nil)
+        #expect(test.store.outbox.lease(lease.id) != nil)
         #expect(try test.problems().isEmpty)
         await test.store.shutdown()
     }

@@ -1,3 +1,4 @@
+@testable import CommitPipeline
 import TestSupport
 import StoreTestSupport
 import DocumentModel
@@ -10,11 +11,11 @@ struct TriggerTests {
     private func started(_ kind: EngineKind) throws -> TestStore {
         let test = try TestStore(kind)
         test.store.routeEvents(
-            by: EventRoutes(documents: [
+            documents: [
                 try .init("born", .created, "users/{uid}"), try .init("changed", .updated, "users/{uid}"),
                 try .init("gone", .deleted, "users/{uid}"), try .init("any", .written, "users/{uid}"),
                 try .init("orders", .written, "{up=**}/orders/{id}"),
-            ]))
+            ])
         return test
     }
 
@@ -68,7 +69,7 @@ struct TriggerTests {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
         let store = try DocumentStore(engine: engine, now: ManualClock().timestamp)
-        store.routeEvents(by: EventRoutes(documents: [try .init("any", .written, "a/{id}")]))
+        store.routeEvents(documents: [try .init("any", .written, "a/{id}")])
         let news = NewsLog(store)
         for (id, precondition) in [("b", nil), ("c", Write.Precondition.exists(true)), ("d", nil)] {
             let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]), precondition: precondition)
@@ -90,7 +91,7 @@ struct TriggerTests {
     @Test func aFailedBatchLeavesNoDeliveryAndTellsNobody() async throws {
         let engine = FailingEngine()
         let test = try TestStore(engine: engine)
-        test.store.routeEvents(by: EventRoutes(documents: [try .init("any", .written, "a/{id}")]))
+        test.store.routeEvents(documents: [try .init("any", .written, "a/{id}")])
         let news = NewsLog(test.store)
         engine.fails.withLock { $0 = true }
         #expect(await refusal { try await test.set("a/b", [:]) }?.code == .unavailable)
@@ -107,9 +108,9 @@ struct TriggerTests {
         let test = try TestStore(kind)
         let functions = ["f1", "f2", "f3"]
         test.store.routeEvents(
-            by: EventRoutes(documents: try functions.map { try .init($0, .written, "a/{id}") }))
+            documents: try functions.map { try .init($0, .written, "a/{id}") })
         try await test.set("a/b", [:])
-        let events = try await test.store.delivery(try #require(try await test.due("f1").first).delivery.id)
+        let events = try await test.store.outbox.delivery(try #require(try await test.due("f1").first).delivery.id)
         #expect(events != nil)
         // Three deliveries with their times, and one event.
         #expect(try test.outboxRows() == 7)
@@ -120,9 +121,9 @@ struct TriggerTests {
         try await test.end(test.take("f3"))
         // The dead letter keeps it.
         let letter = try #require(try await test.dead().first)
-        #expect(try await test.store.delivery(letter.id)?.event == events?.event)
+        #expect(try await test.store.outbox.delivery(letter.id)?.event == events?.event)
         #expect(try test.problems().isEmpty)
-        #expect(try await test.store.drop([letter.id]) == 1)
+        #expect(try await test.store.outbox.drop([letter.id]) == 1)
         #expect(try test.outboxRows() == 0)
         await test.store.shutdown()
     }
@@ -130,9 +131,9 @@ struct TriggerTests {
     @Test func aFunctionIsToldOnceWhateverNumberOfItsPatternsFit() async throws {
         let test = try TestStore()
         test.store.routeEvents(
-            by: EventRoutes(documents: [
+            documents: [
                 try .init("f", .written, "a/{id}", isOrdered: true), try .init("f", .created, "{all=**}"),
-            ]))
+            ])
         try await test.set("a/b", [:])
         let lease = try await test.take("f")
         try await test.end(lease)
@@ -155,7 +156,7 @@ struct TriggerTests {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
         let test = try TestStore(engine: engine)
-        test.store.routeEvents(by: EventRoutes(documents: [try .init("any", .written, "a/{id}")]))
+        test.store.routeEvents(documents: [try .init("any", .written, "a/{id}")])
         try await test.set("a/b", ["n": .integer(1)])
         // Nobody who had it lives any more.
         _ = try await test.take("any")
@@ -171,13 +172,13 @@ struct TriggerTests {
 
     @Test func manyPatternsAreMatchedAtOnce() async throws {
         let test = try TestStore()
-        var triggers = try (0..<1000).map { try EventRoutes.DocumentTrigger("f\($0)", .written, "c\($0)/{id}") }
+        var triggers = try (0..<1000).map { try DocumentTrigger("f\($0)", .written, "c\($0)/{id}") }
         triggers.append(try .init("deep", .written, "c7/{id}/orders/{o}"))
-        test.store.routeEvents(by: EventRoutes(documents: triggers))
+        test.store.routeEvents(documents: triggers)
         try await test.set("c7/x", [:])
         try await test.set("c7/x/orders/o", [:])
         try await test.set("c70", "x")
-        let counts = try await test.store.deliveryCounts()
+        let counts = try await test.store.outbox.counts()
         #expect(counts.map(\.function) == ["deep", "f7", "f70"])
         #expect(counts.map(\.pending) == [1, 1, 1])
         await test.store.shutdown()

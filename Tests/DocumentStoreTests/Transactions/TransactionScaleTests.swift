@@ -121,7 +121,7 @@ struct TransactionScaleTests {
     }
 
     @Test func ticketsGoByAgeByOwnerAndByUse() {
-        var box = TicketBox()
+        var box = RetryTickets()
         func ticket(_ owner: UInt64?, _ second: Int) -> RetryTicket {
             RetryTicket(reads: ReadSet(), owner: owner, issued: .seconds(second))
         }
@@ -135,20 +135,6 @@ struct TransactionScaleTests {
         box.expire(issuedBefore: .seconds(5))
         #expect(!box.contains(id(3), owner: nil))
         #expect(box.contains(id(5), owner: nil))
-    }
-
-    @Test func positionsStayWhileOthersLeave() {
-        var line = Line<Int>()
-        for n in 0..<1000 {
-            line.append(n)
-            if n >= 10 { #expect(line.popFirst() == n - 10) }
-            #expect(line[n] == n)
-            #expect(line[n - 10] == nil)
-            #expect(line.positions == max(0, n - 9)..<n + 1)
-        }
-        #expect(line.firstPosition { $0 >= 995 } == 995)
-        #expect(line.popLast() == 999)
-        #expect(line.count == 9)
     }
 
     /// All open at once in a store, reading and committing, without a trace left.
@@ -169,7 +155,7 @@ struct TransactionScaleTests {
         for (n, id) in ids.enumerated() where n % 2 == 1 {
             #expect(await refusal { try await test.set("x/\(n)", [:], in: id) }?.code == .aborted)
         }
-        #expect(test.store.transactions.withLock { $0.openCount } == 0)
+        #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
         await test.store.shutdown()
     }
 }

@@ -16,7 +16,9 @@ enum Bound {
     /// - Throws: ``Exceeded`` with the name of the condition if the test's time limit is reached.
     static func wait(_ condition: @autoclosure () -> String, until isTrue: () async throws -> Bool) async throws {
         while try await !isTrue() {
-            guard !Task.isCancelled else { throw Exceeded(description: "the time limit came before this: \(condition())") }
+            guard !Task.isCancelled else {
+                throw Exceeded(description: "the time limit came before this: \(condition())")
+            }
             try await pause(milliseconds: interval)
         }
     }

@@ -59,7 +59,8 @@ import Testing
         Impossible(options: TaskOptions(id: "a/b"), reason: "isn't a valid task name"),
         Impossible(options: TaskOptions(id: String(repeating: "a", count: 501)), reason: "isn't a valid task name"),
         Impossible(options: TaskOptions(dispatchDeadline: .seconds(14)), reason: "it must be 15 s to 1800 s"),
-        Impossible(options: TaskOptions(dispatchDeadline: .milliseconds(1_800_001)), reason: "it must be 15 s to 1800 s"),
+        Impossible(
+            options: TaskOptions(dispatchDeadline: .milliseconds(1_800_001)), reason: "it must be 15 s to 1800 s"),
         Impossible(options: TaskOptions(scheduleDelay: .seconds(30 * 86_400 + 1)), reason: "more than 30 days"),
         Impossible(options: TaskOptions(scheduleDelay: .seconds(Int64.max)), reason: "more than 30 days"),
         Impossible(

@@ -1,3 +1,4 @@
+import CommitPipeline
 import SQLiteStorage
 import DocumentModel
 import DocumentStore
@@ -34,7 +35,7 @@ struct KilledOutbox {
             try await load.drain()
             try await store.isSound()
             try await compare(store)
-            guard try await store.deliveryCounts().isEmpty else { throw Anomaly(description: "deliveries are left") }
+            guard try await store.outbox.counts().isEmpty else { throw Anomaly(description: "deliveries are left") }
         }
         await store.shutdown()
         try engine.close()
@@ -90,10 +91,10 @@ struct KilledOutbox {
         for areDead in [false, true] {
             var last: DeliveryID?
             while true {
-                let page = try await store.deliveries(areDead: areDead, after: last, limit: 500)
+                let page = try await store.outbox.deliveries(areDead: areDead, after: last, limit: 500)
                 for delivery in page {
                     guard let function = EventLoad.Function(rawValue: delivery.id.function),
-                        let stored = try await store.delivery(delivery.id)
+                        let stored = try await store.outbox.delivery(delivery.id)
                     else { throw Anomaly(description: "\(delivery.id) is gone, or for nobody") }
                     switch try Event(decoding: stored.event).content {
                     case .document(let path, _, _) where function == .follow: carts[path.id, default: 0] += 1

@@ -1,3 +1,4 @@
+import CommitPipeline
 import SQLiteStorage
 import StorageEngine
 import DocumentModel
@@ -66,7 +67,7 @@ final class StoreUnderTest: @unchecked Sendable {
 
     private static func start(_ engine: any StorageEngine, _ clock: ManualClock) throws -> DocumentStore {
         var configuration = StoreConfiguration()
-        configuration.historyRetention = retention
+        configuration.commits.historyRetention = retention
         let store = try DocumentStore(
             engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
         try store.start()

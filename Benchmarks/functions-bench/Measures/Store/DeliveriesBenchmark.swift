@@ -1,3 +1,4 @@
+import CommitPipeline
 import SQLiteStorage
 import DocumentModel
 import DocumentStore
@@ -59,7 +60,7 @@ struct DeliveriesBenchmark: Benchmark {
         try await with(file) { store in
             var triggers = try (0..<patterns).map { try Self.trigger("collection-\($0)/{id}") }
             if match == .one { triggers[0] = try Self.trigger("products/{id}") }
-            store.routeEvents(by: EventRoutes(documents: triggers))
+            store.routeEvents(documents: triggers)
             return try await StoreLoad.run(Self.writers, for: pace.length) { writer, count in
                 try await store.commit([
                     Write(
@@ -70,8 +71,8 @@ struct DeliveriesBenchmark: Benchmark {
         }
     }
 
-    private static func trigger(_ pattern: String) throws -> EventRoutes.DocumentTrigger {
-        EventRoutes.DocumentTrigger(function: function, kind: .written, pattern: try DocumentPattern(pattern))
+    private static func trigger(_ pattern: String) throws -> DocumentTrigger {
+        DocumentTrigger(function: function, kind: .written, pattern: try DocumentPattern(pattern))
     }
 
     // MARK: Ends
@@ -106,7 +107,7 @@ struct DeliveriesBenchmark: Benchmark {
             try await Self.fill(store, count)
             let seconds = (ContinuousClock.now - start).seconds
             let asked = ContinuousClock.now
-            guard try await store.deliveryCounts().first?.pending == count else {
+            guard try await store.outbox.counts().first?.pending == count else {
                 throw LoadError("some deliveries are missing")
             }
             section.add(Row("\(name): counted in", .milliseconds((ContinuousClock.now - asked).seconds)))
@@ -124,7 +125,7 @@ struct DeliveriesBenchmark: Benchmark {
                 beside: .bytes(drain.early), aim: .ratioAtMost(1.5)))
         section.add(Row("\(name): peak memory", .bytes(drain.peak), aim: .atMost(.bytes(100_000_000))))
         try await with(file) { store in
-            guard try await store.deliveryCounts().isEmpty else { throw LoadError("some deliveries are still pending") }
+            guard try await store.outbox.counts().isEmpty else { throw LoadError("some deliveries are still pending") }
         }
     }
 

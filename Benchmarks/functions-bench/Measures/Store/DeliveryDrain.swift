@@ -1,3 +1,4 @@
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 
@@ -15,7 +16,7 @@ struct DeliveryDrain {
         var report = LoadReport()
         try await withThrowingTaskGroup(of: Duration.self) { group in
             while true {
-                let page = try await store.dueDeliveries(
+                let page = try await store.outbox.dueDeliveries(
                     of: function, at: .now(), except: [], limit: Self.pageSize, maxBytes: 8 << 20)
                 guard !page.deliveries.isEmpty else { break }
                 var working = 0
@@ -24,7 +25,7 @@ struct DeliveryDrain {
                         working -= 1
                         report.add(latency: duration)
                     }
-                    guard let lease = store.lease(stored.delivery.id) else { continue }
+                    guard let lease = store.outbox.lease(stored.delivery.id) else { continue }
                     working += 1
                     group.addTask { try await end(lease) }
                 }
@@ -38,7 +39,7 @@ struct DeliveryDrain {
     private func end(_ lease: DeliveryLease) async throws -> Duration {
         let start = ContinuousClock.now
         let count = try await withCheckedContinuation { continuation in
-            store.end(lease, .succeeded) { continuation.resume(returning: $0) }
+            store.outbox.end(lease, .succeeded) { continuation.resume(returning: $0) }
         }.get()
         guard count == 1 else { throw LoadError("a due delivery had already ended") }
         return ContinuousClock.now - start

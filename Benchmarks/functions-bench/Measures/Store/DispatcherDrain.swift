@@ -1,3 +1,4 @@
+import CommitPipeline
 import SQLiteStorage
 import DocumentModel
 import DocumentStore
@@ -31,7 +32,7 @@ struct DispatcherDrain {
         let engine = try SQLiteEngine(file: file)
         let store = try DocumentStore(engine: engine, now: Timestamp.now)
         try store.start()
-        let count = try await store.pendingCount(of: function)
+        let count = try await store.outbox.pendingCount(of: function)
         guard count > 0 else { throw LoadError("\(function) has no deliveries") }
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let launcher = InstantLauncher(eventLoop)
@@ -50,7 +51,7 @@ struct DispatcherDrain {
             late = max(late, resident)
         }
         // This is durable only after the end of each delivery is.
-        try await store.keep([("bench/drained", nil)])
+        try await store.outbox.keep([("bench/drained", nil)])
         let report = Report(
             deliveries: launcher.count, elapsed: (ContinuousClock.now - start).seconds,
             cpu: OwnProcess.cpuSeconds() - cpu, early: early ?? 0, late: late,

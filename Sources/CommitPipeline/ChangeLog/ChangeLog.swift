@@ -1,0 +1,98 @@
+package import StorageEngine
+package import DocumentModel
+
+/// The log of changes: each document's stored bytes before and after a commit, under the commit's version.
+///
+/// A key is the version (8 bytes), the document's key and the value's size (4 bytes): in the order of commits, one
+/// document of a commit is found by one seek, and what is removed is counted without reading it.
+package enum ChangeLog {
+    /// One row's key.
+    package struct Key {
+        package let bytes: [UInt8]
+
+        /// - Throws: `DecodingFailure` for a key that this program didn't write.
+        package init(_ bytes: [UInt8]) throws(DecodingFailure) {
+            guard bytes.count > 12 else { throw DecodingFailure("a key of the change log is too short") }
+            self.bytes = bytes
+        }
+
+        package var version: Int64 {
+            Int64(bitPattern: bytes[..<8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        }
+        package var recordKey: ArraySlice<UInt8> { bytes[8..<bytes.count - 4] }
+        /// Bytes of the row: key and value.
+        package var size: Int { bytes.count + bytes[(bytes.count - 4)...].reduce(0) { $0 << 8 | Int($1) } }
+    }
+
+    private static let format: UInt8 = 1
+
+    /// Notes one change.
+    ///
+    /// - Returns: the bytes that the log grew by.
+    package static func append(
+        version: Int64, recordKey: [UInt8], before: [UInt8]?, after: [UInt8]?, to storage: any StorageWriter
+    ) throws -> Int {
+        var value = ByteWriter(reservingCapacity: (before?.count ?? 0) + (after?.count ?? 0) + 8)
+        value.write(byte: format)
+        value.write(optional: before) { $0.write(blob: $1) }
+        value.write(optional: after) { $0.write(blob: $1) }
+        var key: [UInt8] = []
+        key.reserveCapacity(recordKey.count + 12)
+        KeyBytes.append(UInt64(bitPattern: version), to: &key)
+        key += recordKey
+        let size = value.bytes.count
+        for shift in stride(from: 24, through: 0, by: -8) { key.append(UInt8(truncatingIfNeeded: size >> shift)) }
+        try storage.put(.changes, key, value.bytes)
+        return key.count + size
+    }
+
+    /// The stored documents of a row.
+    package static func images(_ value: [UInt8]) throws(DecodingFailure) -> (before: [UInt8]?, after: [UInt8]?) {
+        var reader = ByteReader(value)
+        guard try reader.byte() == format else { throw DecodingFailure("the change log has an unknown format") }
+        let before = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
+        let after = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }
+        try reader.finish()
+        return (before, after)
+    }
+
+    /// All rows of commits after one version, and up to another where there is one.
+    package static func range(after version: Int64, upTo last: Int64? = nil) -> KeyRange {
+        KeyRange(lower: bound(version + 1), upper: last.map { bound($0 + 1) })
+    }
+
+    /// The stored document that a change of a version replaced; nil where there is no such change.
+    package static func before(
+        _ recordKey: [UInt8], at version: Int64, in storage: any StorageReader
+    ) throws -> [UInt8]?? {
+        var row: [UInt8]?
+        // A size begins with 0, which no longer key goes on with.
+        try storage.scan(
+            .changes, KeyRange(prefix: bound(version) + recordKey + [0]), reverse: false
+        ) { _, value in
+            row = value
+            return false
+        }
+        guard let row else { return nil }
+        return .some(try images(row).before)
+    }
+
+    /// The rows of the first changes of some documents after a version, by the documents' keys, found in one scan.
+    package static func firstRows(
+        _ recordKeys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in storage: any StorageReader
+    ) throws -> [[UInt8]: [UInt8]] {
+        var rows: [[UInt8]: [UInt8]] = [:]
+        try storage.scanKeys(.changes, range(after: version, upTo: last), reverse: false) { bytes in
+            let key = Array(try Key(bytes).recordKey)
+            if recordKeys.contains(key), rows[key] == nil { rows[key] = bytes }
+            return rows.count < recordKeys.count
+        }
+        return rows
+    }
+
+    private static func bound(_ version: Int64) -> [UInt8] {
+        var key: [UInt8] = []
+        KeyBytes.append(UInt64(bitPattern: version), to: &key)
+        return key
+    }
+}

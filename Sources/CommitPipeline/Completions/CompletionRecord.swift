@@ -1,0 +1,91 @@
+package import StorageEngine
+package import DocumentModel
+
+/// What an idempotency key that was used before stands for.
+package enum KeptAnswer: Hashable, Sendable {
+    /// The answer that was given then.
+    case answer([UInt8])
+    /// The key was used for other data.
+    case otherData
+}
+
+/// The answer that was given under an idempotency key.
+///
+/// The table holds each record under its key (after a 1), and its key under the time it expires (after a 2).
+package struct CompletionRecord: Hashable {
+    package private(set) var fingerprint: [UInt8]
+    /// Microseconds since 1970.
+    package private(set) var expires: Int64
+    package private(set) var answer: [UInt8]
+
+    private static let sweepLimit = 2000
+
+    /// - Returns: nil if there is none, or it has expired.
+    static func find(_ key: CompletionKey, in storage: any StorageReader, at now: Timestamp) throws -> Self? {
+        guard let bytes = try storage.get(.completions, storageKey(key)) else { return nil }
+        let record = try decode(bytes)
+        return record.expires > now.microseconds ? record : nil
+    }
+
+    /// What a caller with the key is answered; nil if the work is still to be done.
+    package static func answer(
+        to key: CompletionKey, in storage: any StorageReader, at now: Timestamp
+    ) throws -> KeptAnswer? {
+        guard let record = try find(key, in: storage, at: now) else { return nil }
+        return record.fingerprint == key.fingerprint ? .answer(record.answer) : .otherData
+    }
+
+    static func store(
+        _ answer: [UInt8], for key: CompletionKey, in storage: any StorageWriter, at now: Timestamp
+    ) throws {
+        let storageKey = storageKey(key)
+        if let old = try storage.get(.completions, storageKey) {
+            try storage.delete(.completions, expiryKey(try decode(old).expires, storageKey))
+        }
+        let kept = key.keptFor.components
+        let expires = now.microseconds + kept.seconds * 1_000_000 + kept.attoseconds / 1_000_000_000_000
+        var writer = ByteWriter(reservingCapacity: answer.count + 64)
+        writer.write(blob: key.fingerprint)
+        writer.write(signed: expires)
+        writer.write(blob: answer)
+        try storage.put(.completions, storageKey, writer.bytes)
+        try storage.put(.completions, expiryKey(expires, storageKey), [])
+    }
+
+    /// Removes records whose time is over, a bounded number at a time.
+    static func sweep(_ storage: any StorageWriter, at now: Timestamp) throws {
+        var expired: [[UInt8]] = []
+        var end: [UInt8] = [2]
+        KeyBytes.append(UInt64(bitPattern: now.microseconds) ^ 1 << 63, to: &end)
+        try storage.scan(.completions, KeyRange(lower: [2], upper: end), reverse: false) { key, _ in
+            expired.append(key)
+            return expired.count < sweepLimit
+        }
+        for key in expired {
+            try storage.delete(.completions, key)
+            // One that names no record is none that this program wrote.
+            if key.count > 9 { try storage.delete(.completions, Array(key[9...])) }
+        }
+    }
+
+    package static func decode(_ bytes: [UInt8]) throws(DecodingFailure) -> Self {
+        var reader = ByteReader(bytes)
+        let record = CompletionRecord(
+            fingerprint: try reader.blob(), expires: try reader.signed(), answer: try reader.blob())
+        try reader.finish()
+        return record
+    }
+
+    private static func storageKey(_ key: CompletionKey) -> [UInt8] {
+        var bytes: [UInt8] = [1]
+        KeyBytes.append(key.scope.utf8, to: &bytes)
+        KeyBytes.append(key.key.utf8, to: &bytes)
+        return bytes
+    }
+
+    package static func expiryKey(_ expires: Int64, _ storageKey: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = [2]
+        KeyBytes.append(UInt64(bitPattern: expires) ^ 1 << 63, to: &bytes)
+        return bytes + storageKey
+    }
+}

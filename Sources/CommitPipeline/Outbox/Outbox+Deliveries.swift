@@ -1,0 +1,244 @@
+package import DocumentModel
+import StorageEngine
+
+extension Outbox {
+    // MARK: Working on deliveries
+
+    /// Leases a delivery, to work on it.
+    ///
+    /// - Returns: nil while it is leased.
+    package func lease(_ id: DeliveryID) -> DeliveryLease? { leases.lease(id) }
+
+    /// Commits under the lease are refused from now on. The delivery stays leased until
+    /// ``end(_:_:firstTry:completion:)``.
+    package func revoke(_ lease: DeliveryLease) { leases.revoke(lease) }
+
+    /// Ends a lease and leaves the delivery as it is.
+    package func release(_ lease: DeliveryLease) { leases.end(lease) }
+
+    /// Writes the outcome of the work on a delivery and ends its lease. One that a commit completed is gone already,
+    /// whatever the outcome says.
+    ///
+    /// - Parameters:
+    ///   - firstTry: when the first try began.
+    ///   - completion: called on the writer's thread once it is durable. If it fails the delivery is as it was, and still
+    ///     leased.
+    package func end(
+        _ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstTry: Timestamp? = nil,
+        completion: @escaping @Sendable (Result<Int, DocumentError>) -> Void
+    ) {
+        submit(OutboxJob(work: .end(lease, outcome, firstTry: firstTry), completion: completion))
+    }
+
+    // MARK: By hand
+
+    /// Makes deliveries due now as if they had never been tried; leased ones are left alone. One that is behind an earlier
+    /// event of its ordering queue still waits for that.
+    ///
+    /// - Returns: the number of deliveries that were requeued.
+    /// - Throws: if the store can't commit; those before stay requeued.
+    package func requeue(_ ids: [DeliveryID]) async throws(DocumentError) -> Int {
+        try await inParts(ids) { .requeue($0) }
+    }
+
+    /// Removes deliveries that aren't leased.
+    package func drop(_ ids: [DeliveryID]) async throws(DocumentError) -> Int { try await inParts(ids) { .drop($0) } }
+
+    /// Makes dead letters of deliveries that aren't leased.
+    package func deadLetter(_ ids: [DeliveryID], because reason: String) async throws(DocumentError) -> Int {
+        try await inParts(ids) { .deadLetter($0, reason) }
+    }
+
+    /// So many at a time that commits don't wait long.
+    private func inParts(
+        _ ids: [DeliveryID], _ job: ([DeliveryID]) -> OutboxJob.Work
+    ) async throws(DocumentError) -> Int {
+        var count = 0
+        for start in stride(from: 0, to: ids.count, by: 500) {
+            count += try await perform(job(Array(ids[start..<min(start + 500, ids.count)])))
+        }
+        return count
+    }
+
+    // MARK: Records
+
+    /// Stores or removes records of the host, and enqueues scheduled runs with them, in one commit.
+    ///
+    /// - Returns: the events of the runs.
+    @discardableResult
+    package func keep(
+        _ records: [(name: String, value: [UInt8]?)], runs: [ScheduledRun] = []
+    ) async throws(DocumentError) -> [EventID] {
+        let version = try await perform(.keep(records, runs: runs))
+        return runs.indices.map { EventID(version: Int64(version), ordinal: UInt32($0)) }
+    }
+
+    /// The records whose names start with a text.
+    package func records(startingWith prefix: String) async throws(DocumentError) -> [(name: String, value: [UInt8])] {
+        try await read { storage in
+            var records: [(name: String, value: [UInt8])] = []
+            try storage.scan(.deliveries, KeyRange(prefix: OutboxKey.record(prefix)), reverse: false) {
+                key, value in
+                records.append((String(decoding: key.dropFirst(), as: UTF8.self), value))
+                return true
+            }
+            return records
+        }
+    }
+
+    // MARK: Reading
+
+    /// The deliveries of a function that are due at a time, the longest due first.
+    ///
+    /// They are those of one state: deliveries that ended since this was asked for may be among them, and must not be
+    /// tried again. A delivery that can't be read is left out; a check of the store reports it.
+    ///
+    /// - Parameters:
+    ///   - excluded: events whose deliveries are left out.
+    ///   - maxBytes: of events; the first delivery is returned whatever its size.
+    /// - Returns: also whether there are more, and when the next one behind them is due.
+    package func dueDeliveries(
+        of function: String, at time: Timestamp, except excluded: Set<EventID>, limit: Int, maxBytes: Int
+    ) async throws(DocumentError) -> (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) {
+        try await read { storage in
+            var result: (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) = ([], false, nil)
+            var bytes = 0
+            try storage.scanKeys(.deliveries, OutboxKey.due(of: function), reverse: false) { key in
+                let due = try OutboxKey.dueTime(key)
+                guard due <= time else {
+                    result.nextDue = due
+                    return false
+                }
+                let event = try OutboxKey.event(at: key)
+                if excluded.contains(event) { return true }
+                guard result.deliveries.count < limit, bytes < maxBytes || result.deliveries.isEmpty else {
+                    result.hasMore = true
+                    return false
+                }
+                let id = DeliveryID(event: event, function: function)
+                guard let delivery = try storage.readableDelivery(id), delivery.due == due,
+                    let event = try storage.storedEvent(event)?.event
+                else { return true }
+                let stored = StoredDelivery(delivery: delivery, event: event)
+                bytes += stored.event.count
+                result.deliveries.append(stored)
+                return true
+            }
+            return result
+        }
+    }
+
+    /// One delivery with its event; nil if there is none.
+    ///
+    /// - Throws: `dataLoss` if it can't be read.
+    package func delivery(_ id: DeliveryID) async throws(DocumentError) -> StoredDelivery? {
+        try await read { try $0.wholeDelivery(id) }
+    }
+
+    /// The delivery of a task that is still to be done, by the task's name or its event; nil if it has ended or there never
+    /// was one.
+    ///
+    /// - Throws: `dataLoss` if it can't be read.
+    package func delivery(ofTask id: String, in queue: String) async throws(DocumentError) -> StoredDelivery? {
+        try await read { storage in
+            guard let task = try storage.task(id, of: queue) else { return nil }
+            return try storage.wholeDelivery(task.id)
+        }
+    }
+
+    /// Deliveries in the order of function and event, without those that can't be read.
+    ///
+    /// - Parameters:
+    ///   - areDead: whether dead letters are wanted; else those that are pending or waiting.
+    ///   - function: the only function that counts; nil for all.
+    ///   - last: the delivery to go on after.
+    package func deliveries(
+        areDead: Bool, function: String? = nil, after last: DeliveryID? = nil, limit: Int
+    ) async throws(DocumentError) -> [Delivery] {
+        try await read { storage in
+            let kind: UInt8 = areDead ? 3 : 1
+            var range =
+                function.map { areDead ? OutboxKey.dead(of: $0) : OutboxKey.pending(of: $0) } ?? OutboxKey.all(kind)
+            if let last { range.lower = (areDead ? OutboxKey.dead(last) : OutboxKey.pending(last)) + [0] }
+            var deliveries: [Delivery] = []
+            guard !range.isEmpty else { return deliveries }
+            try storage.scan(.deliveries, range, reverse: false) { key, row in
+                if let id = try? OutboxKey.delivery(key), let delivery = try? Delivery(id: id, row: row) {
+                    deliveries.append(delivery)
+                }
+                return deliveries.count < limit
+            }
+            return deliveries
+        }
+    }
+
+    /// The counts of each function that has deliveries, deployed or not.
+    package func counts() async throws(DocumentError) -> [DeliveryCounts] {
+        try await read { storage in
+            let names = Set(try storage.functions(areDead: false) + storage.functions(areDead: true))
+            return try names.sorted().map { name in
+                var (oldest, firstDue) = (Timestamp?.none, Timestamp?.none)
+                try storage.scanKeys(.deliveries, OutboxKey.pending(of: name), reverse: false) { key in
+                    oldest = Timestamp(microseconds: try OutboxKey.event(at: key).version)
+                    return false
+                }
+                try storage.scanKeys(.deliveries, OutboxKey.due(of: name), reverse: false) { key in
+                    firstDue = try OutboxKey.dueTime(key)
+                    return false
+                }
+                return DeliveryCounts(
+                    function: name, pending: try storage.count(.deliveries, OutboxKey.pending(of: name)),
+                    dead: try storage.count(.deliveries, OutboxKey.dead(of: name)), oldest: oldest,
+                    firstDue: firstDue)
+            }
+        }
+    }
+
+    /// The functions that have pending or waiting deliveries, deployed or not. Takes the same time however many they have.
+    package func functions() async throws(DocumentError) -> [String] {
+        try await read { try $0.functions(areDead: false) }
+    }
+
+    /// How many deliveries of a function are pending or waiting.
+    package func pendingCount(of function: String) async throws(DocumentError) -> Int {
+        try await read { try $0.count(.deliveries, OutboxKey.pending(of: function)) }
+    }
+}
+
+/// How many deliveries a function has.
+package struct DeliveryCounts: Hashable, Sendable {
+    package var function: String
+    package var pending: Int
+    package var dead: Int
+    /// When the oldest pending event happened.
+    package var oldest: Timestamp?
+    /// When the first pending delivery is, or was, due.
+    package var firstDue: Timestamp?
+}
+
+extension StorageReader {
+    /// The functions that have dead letters, or other deliveries, by name.
+    fileprivate func functions(areDead: Bool) throws -> [String] {
+        var names: [String] = []
+        var range = OutboxKey.all(areDead ? 3 : 1)
+        while !range.isEmpty {
+            var name: String?
+            try scanKeys(.deliveries, range, reverse: false) { key in
+                name = try OutboxKey.function(key)
+                return false
+            }
+            guard let name else { break }
+            names.append(name)
+            range.lower = (areDead ? OutboxKey.dead(of: name) : OutboxKey.pending(of: name)).upper ?? []
+        }
+        return names
+    }
+
+    fileprivate func wholeDelivery(_ id: DeliveryID) throws -> StoredDelivery? {
+        guard let delivery = try delivery(id) else { return nil }
+        guard let row = try get(.events, OutboxKey.event(id.event)) else {
+            throw DecodingFailure("the event \(id.event) is missing")
+        }
+        return StoredDelivery(delivery: delivery, event: try StoredEvent.decode(row).event)
+    }
+}

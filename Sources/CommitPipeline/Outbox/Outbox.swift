@@ -1,0 +1,91 @@
+import DocumentModel
+import StorageEngine
+import Synchronization
+
+/// The deliveries of events to functions: written in the commits that cause them, leased, retried, and removed when they
+/// have succeeded.
+///
+/// What is stored of them is in the snapshots of their pipeline; here is what is in memory, and the way to its threads.
+package final class Outbox: Sendable {
+    private struct State {
+        var routes = EventRoutes()
+        var onChanges: (@Sendable (OutboxChanges) -> Void)?
+        var onEnds: (@Sendable ([DeliveryEnd]) -> Void)?
+    }
+
+    let leases = DeliveryLeases()
+    let now: @Sendable () -> Timestamp
+    private let state = Mutex(State())
+    private let jobs: JobQueue<any CommitJob>
+    private let reads: JobQueue<any SnapshotJob>
+
+    init(
+        jobs: JobQueue<any CommitJob>, reads: JobQueue<any SnapshotJob>, now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.jobs = jobs
+        self.reads = reads
+        self.now = now
+    }
+
+    /// The functions that events of commits are delivered to from now on.
+    package var routes: EventRoutes {
+        get { state.withLock { $0.routes } }
+        set { state.withLock { $0.routes = newValue } }
+    }
+
+    // MARK: Notifications
+
+    /// - Parameter listener: called with what a batch changed, once it is durable, on the writer's thread: it must not
+    ///   block there.
+    package func onChanges(_ listener: @escaping @Sendable (OutboxChanges) -> Void) {
+        state.withLock { $0.onChanges = listener }
+    }
+
+    /// - Parameter listener: called with deliveries that have ended, however they did, once that is durable, on the
+    ///   writer's thread: it must not block there.
+    package func onEnds(_ listener: @escaping @Sendable ([DeliveryEnd]) -> Void) {
+        state.withLock { $0.onEnds = listener }
+    }
+
+    /// A batch is durable.
+    func publish(_ batch: OutboxBatch) {
+        batch.publish { changes in
+            let (onChanges, onEnds) = state.withLock { ($0.onChanges, $0.onEnds) }
+            if !changes.isEmpty { onChanges?(changes) }
+            if !changes.ended.isEmpty { onEnds?(changes.ended) }
+        }
+    }
+
+    // MARK: The pipeline's threads
+
+    func perform(_ work: OutboxJob.Work) async throws(DocumentError) -> Int {
+        let result = await withCheckedContinuation { continuation in
+            submit(OutboxJob(work: work) { continuation.resume(returning: $0) })
+        }
+        return try result.get()
+    }
+
+    func submit(_ job: OutboxJob) { if !jobs.put(job) { job.fail(CommitPipeline.shutDown) } }
+
+    /// Answers from a snapshot, on a reader's thread.
+    func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (any StorageReader) throws -> Answer
+    ) async throws(DocumentError) -> Answer {
+        let result: Result<Answer, DocumentError> = await withCheckedContinuation { continuation in
+            let job = OutboxRead(body: body) { continuation.resume(returning: $0) }
+            if !reads.put(job) { job.fail(CommitPipeline.shutDown) }
+        }
+        return try result.get()
+    }
+}
+
+private struct OutboxRead<Answer: Sendable>: SnapshotJob {
+    var body: @Sendable (any StorageReader) throws -> Answer
+    var completion: @Sendable (Result<Answer, DocumentError>) -> Void
+
+    func run(on snapshot: Snapshot) {
+        completion(Result { try body(snapshot.storage) }.mapError(DocumentError.init(from:)))
+    }
+
+    func fail(_ error: DocumentError) { completion(.failure(error)) }
+}

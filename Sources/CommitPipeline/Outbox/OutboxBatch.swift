@@ -1,0 +1,283 @@
+import DocumentModel
+import StorageEngine
+
+/// What the open batch does to the outbox.
+///
+/// Used on the writer's thread.
+final class OutboxBatch {
+    private let storage: any StorageWriter
+    private let versions: VersionCounter
+    private let leases: DeliveryLeases
+    private let routes: () -> EventRoutes
+    private var changes = OutboxChanges()
+    /// Leases that end with the batch: nothing more is done under them.
+    private var ended: Set<DeliveryLease> = []
+    /// Deliveries that can't be leased until the batch is durable, as an operator changes them.
+    private var held: [DeliveryID: DeliveryLease] = [:]
+
+    init(
+        _ storage: any StorageWriter, versions: VersionCounter, leases: DeliveryLeases,
+        routes: @escaping () -> EventRoutes
+    ) {
+        self.storage = storage
+        self.versions = versions
+        self.leases = leases
+        self.routes = routes
+    }
+
+    // MARK: Jobs
+
+    /// Does a job.
+    ///
+    /// - Returns: what its completion is called with.
+    /// - Throws: `DecodingFailure` before anything is written, else if the batch must not be kept.
+    func perform(_ work: OutboxJob.Work, at now: Timestamp) throws -> Int {
+        switch work {
+        case .end(let lease, let outcome, let firstTry):
+            guard leases.holds(lease), !ended.contains(lease) else { return 0 }
+            let delivery = try storage.delivery(lease.id)
+            ended.insert(lease)
+            guard let delivery else { return 0 }
+            try end(delivery, outcome, firstTry, now)
+            return 1
+        case .requeue(let ids):
+            return try forEach(ids) { delivery in
+                try storage.requeue(delivery, at: now, &changes, hold: hold)
+                return true
+            }
+        case .drop(let ids):
+            return try forEach(ids) { delivery in
+                try storage.finish(delivery, as: .dropped, at: now, &changes)
+                changes.withdraw(delivery.id)
+                return true
+            }
+        case .deadLetter(let ids, let reason):
+            return try forEach(ids) { delivery in
+                if case .dead = delivery.state { return false }
+                try storage.deadLetter(delivery, at: now, &changes) { $0.lastError = DeliveryFailure.cut(reason) }
+                changes.withdraw(delivery.id)
+                return true
+            }
+        case .keep(let records, let runs): return try keep(records, runs, now)
+        case .repair(let table, let keys): return try keys.reduce(0) { $0 + (try repair(table, $1, now)) }
+        }
+    }
+
+    private func end(
+        _ delivery: Delivery, _ outcome: DeliveryOutcome, _ firstTry: Timestamp?, _ now: Timestamp
+    ) throws {
+        func note(_ failure: DeliveryFailure, in delivery: inout Delivery) {
+            delivery.tries += 1
+            if failure.wasExecuted { delivery.executions += 1 }
+            delivery.lastError = DeliveryFailure.cut(failure.message)
+            delivery.lastStatus = failure.status
+            delivery.firstTry = delivery.firstTry ?? firstTry
+        }
+        switch outcome {
+        case .succeeded: try storage.finish(delivery, as: .succeeded, at: now, &changes)
+        case .dropped(let failure):
+            try storage.finish(
+                delivery, as: .dropped, because: DeliveryFailure.cut(failure.message), at: now, &changes)
+        case .retry(let due, let failure):
+            try storage.postpone(delivery, to: due, at: now, &changes) { note(failure, in: &$0) }
+        case .dead(let failure):
+            if case .dead = delivery.state { return }
+            try storage.deadLetter(delivery, at: now, &changes) { note(failure, in: &$0) }
+        }
+    }
+
+    /// Visits deliveries that aren't leased, and can't be before the batch is durable.
+    ///
+    /// - Parameter body: returns whether it has changed the delivery.
+    private func forEach(_ ids: [DeliveryID], _ body: (Delivery) throws -> Bool) throws -> Int {
+        var count = 0
+        for id in ids where hold(id) {
+            guard let delivery = try storage.readableDelivery(id) else { continue }
+            if try body(delivery) { count += 1 }
+        }
+        return count
+    }
+
+    /// Leases a delivery for the batch.
+    ///
+    /// - Returns: false if it is leased for work.
+    private func hold(_ id: DeliveryID) -> Bool {
+        if held[id] != nil { return true }
+        held[id] = leases.lease(id)
+        return held[id] != nil
+    }
+
+    private func keep(
+        _ records: [(name: String, value: [UInt8]?)], _ runs: [ScheduledRun], _ now: Timestamp
+    ) throws -> Int {
+        for record in records {
+            if let value = record.value {
+                try storage.put(.deliveries, OutboxKey.record(record.name), value)
+            } else {
+                try storage.delete(.deliveries, OutboxKey.record(record.name))
+            }
+        }
+        guard !runs.isEmpty else { return 0 }
+        let version = versions.next(at: now)
+        for (index, run) in runs.enumerated() {
+            let event = Event(
+                id: EventID(version: version, ordinal: UInt32(index)), time: run.due, auth: EventAuth(.system),
+                content: .schedule(job: run.function, isManual: run.isManual))
+            try storage.put(
+                event, for: [EventReceiver(function: run.function, due: now)], at: now, &changes)
+        }
+        versions.claim(version)
+        return Int(version)
+    }
+
+    /// - Returns: the number of repairs.
+    private func repair(_ table: StorageTable, _ key: [UInt8], _ now: Timestamp) throws -> Int {
+        guard let row = try storage.get(table, key) else { return 0 }
+        let audit = OutboxAudit(storage: storage, now: now)
+        var count = 0
+        for finding in try table == .events ? audit.findings(ofEvent: key, row) : audit.findings(key, row) {
+            guard !finding.repairs.isEmpty, finding.holding.allSatisfy(hold) else { continue }
+            for repair in finding.repairs {
+                switch repair {
+                case .put(let table, let key, let row): try storage.put(table, key, row)
+                case .delete(let table, let key): try storage.delete(table, key)
+                }
+            }
+            if let function = OutboxKey.firstName(key), table == .deliveries {
+                changes.add(function, due: now)
+            }
+            count += 1
+        }
+        return count
+    }
+
+    // MARK: A commit
+
+    /// The delivery that a commit ends.
+    ///
+    /// - Parameter isCompleting: whether the commit ends the delivery that it works on.
+    /// - Throws: `failedPrecondition` if the lease has ended, or its delivery is no longer pending.
+    func delivery(of context: OperationContext, completing isCompleting: Bool) throws -> Delivery? {
+        guard let lease = context.delivery else { return nil }
+        guard leases.isCurrent(lease), !ended.contains(lease) else { throw DocumentError.leaseEnded }
+        guard isCompleting else { return nil }
+        guard let delivery = try storage.delivery(lease.id), delivery.due != nil else { throw DocumentError.leaseEnded }
+        return delivery
+    }
+
+    /// - Throws: `DocumentError` if an effect is impossible.
+    func check(_ effects: [Effect], _ context: OperationContext, at now: Timestamp) throws {
+        guard !effects.isEmpty else { return }
+        guard context.policy == nil else {
+            throw DocumentError(.permissionDenied, "only functions and admins enqueue tasks and publish events")
+        }
+        try DocumentLimits.check(effects, at: now)
+        let routes = routes()
+        var names: Set<[String]> = []
+        for effect in effects {
+            switch effect {
+            case .publish: break
+            case .enqueue(let task):
+                try routes.checkHasQueue(task.queue)
+                guard let name = task.name else { continue }
+                guard names.insert([task.queue, name]).inserted else {
+                    throw DocumentError(.alreadyExists, "two tasks of one commit for \(task.queue) are named \(name)")
+                }
+                try storage.checkIsFree(name, of: task.queue, at: now)
+            case .deleteTask(let id, let queue):
+                try routes.checkHasQueue(queue)
+                // A row that can't be read is found before anything is written.
+                _ = try storage.task(id, of: queue)
+            }
+        }
+    }
+
+    /// Removes the delivery that a commit completes, and ends its lease with the batch.
+    func complete(_ delivery: Delivery, under lease: DeliveryLease?, at now: Timestamp) throws {
+        if let lease { ended.insert(lease) }
+        try storage.finish(delivery, as: .succeeded, at: now, &changes)
+    }
+
+    /// Writes the events of a commit's changes and effects.
+    ///
+    /// - Returns: the bytes that were stored.
+    /// - Throws: if storing failed half-way.
+    func put(
+        _ caused: [CausedEvent], _ effects: [Effect], version: Int64, _ context: OperationContext, at now: Timestamp
+    ) throws -> Int {
+        let routes = routes()
+        var maker = EventMaker(version: version, context: context, maxDepth: routes.maxDepth)
+        var bytes = 0
+        for event in caused {
+            let receivers = event.receivers.map { receiver in
+                EventReceiver(
+                    function: receiver.function, due: now, orderKey: receiver.orderKey,
+                    deadBecause: maker.loop(to: receiver.function))
+            }
+            bytes += try put(maker.make(event.content), for: receivers, now)
+        }
+        for effect in effects {
+            switch effect {
+            case .enqueue(let task):
+                let due = max(task.scheduleTime ?? now, now)
+                let receiver = EventReceiver(
+                    function: task.queue, due: due, taskName: task.name,
+                    deadBecause: task.startsNewChain ? nil : maker.loop(to: task.queue))
+                bytes += try put(maker.make(.task(task), isNewChain: task.startsNewChain), for: [receiver], now)
+            case .publish(let cloudEvent):
+                let receivers = routes.receivers(of: cloudEvent).map {
+                    EventReceiver(function: $0, due: now, deadBecause: maker.loop(to: $0))
+                }
+                guard !receivers.isEmpty else { continue }
+                bytes += try put(maker.make(.custom(cloudEvent)), for: receivers, now)
+            case .deleteTask(let id, let queue):
+                guard let task = try storage.task(id, of: queue) else { continue }
+                // A try that is under way goes on, and finds no task to try again.
+                _ = hold(task.id)
+                try storage.finish(task, as: .dropped, at: now, &changes)
+                changes.withdraw(task.id)
+            }
+        }
+        return bytes
+    }
+
+    private func put(_ event: Event, for receivers: [EventReceiver], _ now: Timestamp) throws -> Int {
+        // Events are named by the version, so nothing else may have it.
+        versions.claim(event.id.version)
+        return try storage.put(event, for: receivers, at: now, &changes)
+    }
+
+    // MARK: The batch's end
+
+    /// The batch is durable.
+    ///
+    /// - Parameter notify: called with the changes, before deliveries that an operator changed can be leased.
+    func publish(_ notify: (OutboxChanges) -> Void) {
+        for lease in ended { leases.end(lease) }
+        changes.removeWithdrawn()
+        // What is due anew can be leased at once, and what was withdrawn only when that was announced.
+        for (id, lease) in held where !changes.withdrawn.contains(id) { leases.end(lease) }
+        notify(changes)
+        for id in changes.withdrawn { if let lease = held[id] { leases.end(lease) } }
+    }
+
+    /// Nothing of the batch was kept: leases for work are as they were.
+    func giveBack() { for lease in held.values { leases.end(lease) } }
+}
+
+extension DeliveryFailure {
+    private static let maxMessageBytes = 4096
+
+    /// A message as long as one is kept.
+    static func cut(_ message: String) -> String {
+        guard message.utf8.count > maxMessageBytes else { return message }
+        // Bytes of a character that was cut through become one that stands for them.
+        return String(decoding: message.utf8.prefix(maxMessageBytes), as: UTF8.self) + "…"
+    }
+}
+
+extension DocumentError {
+    /// Not to be tried again: the event is delivered again, or not at all.
+    static let leaseEnded = DocumentError(
+        .failedPrecondition, "the event was taken back from this worker, whose time for it was over")
+}

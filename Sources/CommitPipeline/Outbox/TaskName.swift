@@ -1,0 +1,104 @@
+import StorageEngine
+import DocumentModel
+
+/// The holder of a task's name in its queue.
+struct TaskName: Hashable {
+    /// The task that took it.
+    var event: EventID
+    /// When the name is free again; nil while the task lives.
+    var expires: Int64?
+
+    /// How long a name stays taken after its task has ended, in microseconds.
+    static let kept: Int64 = 86_400_000_000
+
+    init(event: EventID, expires: Int64? = nil) {
+        self.event = event
+        self.expires = expires
+    }
+
+    var row: [UInt8] {
+        var writer = ByteWriter(reservingCapacity: 24)
+        writer.write(fixed: UInt64(bitPattern: event.version))
+        writer.write(varint: UInt64(event.ordinal))
+        writer.write(optional: expires) { $0.write(signed: $1) }
+        return writer.bytes
+    }
+
+    init(_ row: [UInt8]) throws(DecodingFailure) {
+        var reader = ByteReader(row)
+        let version = Int64(bitPattern: try reader.fixed())
+        guard let ordinal = UInt32(exactly: try reader.varint()) else {
+            throw DecodingFailure("the place of an event in its commit is out of range")
+        }
+        event = EventID(version: version, ordinal: ordinal)
+        expires = try reader.optional { reader throws(DecodingFailure) in try reader.signed() }
+        try reader.finish()
+    }
+}
+
+extension StorageReader {
+    /// - Throws: `alreadyExists` if a task of the queue has the name, or had it less than a day ago.
+    func checkIsFree(_ name: String, of queue: String, at now: Timestamp) throws {
+        guard let row = try get(.deliveries, OutboxKey.taskName(name, of: queue)) else { return }
+        if let expires = try TaskName(row).expires, expires <= now.microseconds { return }
+        throw DocumentError(
+            .alreadyExists,
+            "the queue \(queue) has a task named \(name), or had one until less than a day ago; leave the name out or "
+                + "use another")
+    }
+
+    /// A task that is still to be done, by its name, else by its event.
+    ///
+    /// - Throws: `DecodingFailure` if it can't be read.
+    func task(_ id: String, of queue: String) throws -> Delivery? {
+        var task: Delivery?
+        if let row = try get(.deliveries, OutboxKey.taskName(id, of: queue)) {
+            task = try delivery(DeliveryID(event: try TaskName(row).event, function: queue))
+        }
+        if task == nil, let event = EventID(id) {
+            task = try delivery(DeliveryID(event: event, function: queue))
+            // A task with a name is found by that alone.
+            if task?.taskName != nil { task = nil }
+        }
+        if case .dead? = task?.state { return nil }
+        return task
+    }
+}
+
+extension StorageWriter {
+    /// Takes a name that is free.
+    func hold(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
+        let key = OutboxKey.taskName(name, of: id.function)
+        if let row = try get(.deliveries, key), let expires = (try? TaskName(row))?.expires {
+            try delete(.deliveries, OutboxKey.taskNameExpiry(expires, key))
+        }
+        try put(.deliveries, key, TaskName(event: id.event).row)
+    }
+
+    /// Frees a name in time, as its task has ended.
+    func free(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
+        let key = OutboxKey.taskName(name, of: id.function)
+        let expires = now.microseconds + TaskName.kept
+        try put(.deliveries, key, TaskName(event: id.event, expires: expires).row)
+        try put(.deliveries, OutboxKey.taskNameExpiry(expires, key), [])
+    }
+
+    /// Removes names that are free again.
+    ///
+    /// - Returns: whether there may be more.
+    func sweepTaskNames(at now: Timestamp) throws -> Bool {
+        let limit = 500
+        var expired: [[UInt8]] = []
+        let range = KeyRange(lower: [6], upper: OutboxKey.taskNameExpiry(now.microseconds, []))
+        try scanKeys(.deliveries, range, reverse: false) { key in
+            expired.append(key)
+            return expired.count < limit
+        }
+        for key in expired {
+            try delete(.deliveries, key)
+            // A shorter key names nothing: this program didn't write it.
+            if key.count > 9 { try delete(.deliveries, Array(key[9...])) }
+        }
+        return expired.count == limit
+    }
+}

@@ -1,0 +1,65 @@
+package import DocumentModel
+package import StorageEngine
+
+/// One durable state of all data.
+package struct Snapshot {
+    package let storage: any StorageReader
+    /// The version of the state: the time of its last commit.
+    package let version: Int64
+    /// The generation that its version names (``DataKind/generation``).
+    package let generation: Int64
+}
+
+/// Work for a reader's thread.
+package protocol SnapshotJob: Sendable {
+    func run(on snapshot: Snapshot)
+    /// No snapshot could be read.
+    func fail(_ error: DocumentError)
+}
+
+/// One thread's connection, with its snapshots.
+package final class SnapshotSession {
+    private let session: any ReadSession
+
+    package init(_ session: any ReadSession) { self.session = session }
+
+    package func read<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
+        try session.read { storage in
+            let (version, generation) = try StoreVersion.readBoth(storage)
+            return try body(Snapshot(storage: storage, version: version, generation: generation ?? 0))
+        }
+    }
+}
+
+/// One reader's thread: runs the jobs that wait in one snapshot, one by one, so that a slow one holds up no other that a
+/// second reader could take.
+final class SnapshotReader: @unchecked Sendable {
+    private static let maxBatch = 64
+
+    private let jobs: JobQueue<any SnapshotJob>
+    // Used by the one thread that calls `run`.
+    private let session: SnapshotSession
+
+    init(_ jobs: JobQueue<any SnapshotJob>, _ session: SnapshotSession) {
+        self.jobs = jobs
+        self.session = session
+    }
+
+    func run() {
+        while let (first, end) = jobs.takeFirst() {
+            var waiting: (any SnapshotJob)? = first
+            do {
+                try session.read { snapshot in
+                    for _ in 0..<Self.maxBatch {
+                        // A caller that came after the snapshot may know of commits that it doesn't hold.
+                        guard let job = waiting ?? jobs.takeNext(before: end) else { return }
+                        waiting = nil
+                        job.run(on: snapshot)
+                    }
+                }
+            } catch {
+                waiting?.fail(DocumentError(from: error))
+            }
+        }
+    }
+}

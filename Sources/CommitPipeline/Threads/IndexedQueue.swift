@@ -1,0 +1,57 @@
+/// A queue whose elements keep their positions: the first has the number of those that have left.
+package struct IndexedQueue<Element: Sendable>: Sendable {
+    @usableFromInline var slots: [Element?]
+    @usableFromInline var head: Int
+    @usableFromInline var left: Int
+
+    @inlinable
+    package init() {
+        slots = []
+        head = 0
+        left = 0
+    }
+
+    @inlinable package var isEmpty: Bool { head == slots.count }
+    @inlinable package var count: Int { slots.count - head }
+    /// Positions of all who are in.
+    @inlinable package var positions: Range<Int> { left..<left + count }
+
+    @inlinable package var first: Element? { head < slots.count ? slots[head] : nil }
+
+    /// Nil where the position is of one who has left or not come.
+    @inlinable package subscript(_ position: Int) -> Element? {
+        let slot = position - left + head
+        return slots.indices.contains(slot) && slot >= head ? slots[slot] : nil
+    }
+
+    @inlinable package mutating func append(_ element: Element) { slots.append(element) }
+
+    @inlinable package mutating func popFirst() -> Element? {
+        guard head < slots.count else { return nil }
+        let element = slots[head]
+        // What it holds is let go now, the slot later.
+        slots[head] = nil
+        head += 1
+        left += 1
+        if head > 64, head > slots.count / 2 {
+            slots.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+
+    @inlinable package mutating func popLast() -> Element? {
+        guard head < slots.count else { return nil }
+        return slots.removeLast()
+    }
+
+    /// The first position at which something holds, given that it holds for all behind.
+    @inlinable package func firstPosition(where holds: (Element) -> Bool) -> Int {
+        var (low, high) = (positions.lowerBound, positions.upperBound)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].map(holds) ?? false { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

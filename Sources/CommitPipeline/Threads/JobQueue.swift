@@ -1,0 +1,97 @@
+package import Foundation
+
+/// Jobs for threads of our own. Putting one in takes a short lock and never waits for the work.
+package final class JobQueue<Job: Sendable>: @unchecked Sendable {
+    // `condition` is held wherever the variables below are touched.
+    @usableFromInline let condition: NSCondition
+    @usableFromInline var jobs: IndexedQueue<Job>
+    @usableFromInline var waiting: Int
+    @usableFromInline var isClosed: Bool
+
+    @inlinable
+    package init() {
+        condition = NSCondition()
+        jobs = IndexedQueue()
+        waiting = 0
+        isClosed = false
+    }
+
+    /// - Parameter limit: how many jobs may wait already.
+    /// - Returns: false where the queue is closed or full; then the job was not taken.
+    @inlinable
+    package func put(_ job: Job, limit: Int = .max) -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        guard !isClosed, jobs.count < limit else { return false }
+        jobs.append(job)
+        if waiting > 0 { condition.signal() }
+        return true
+    }
+
+    @inlinable
+    package var isEmpty: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return jobs.isEmpty
+    }
+
+    /// Refuses new jobs; those inside are still taken.
+    @inlinable
+    package func close() {
+        condition.lock()
+        isClosed = true
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// Waits for jobs.
+    ///
+    /// - Returns: all that are there; none where the time is over; nil once the queue is closed and empty.
+    @inlinable
+    package func take(within timeout: Duration? = nil) -> [Job]? {
+        condition.lock()
+        defer { condition.unlock() }
+        wait(within: timeout)
+        var taken: [Job] = []
+        taken.reserveCapacity(jobs.count)
+        while let job = jobs.popFirst() { taken.append(job) }
+        return taken.isEmpty && isClosed ? nil : taken
+    }
+
+    /// Waits for one job.
+    ///
+    /// - Returns: it, with the place behind the last one that waits with it; nil once the queue is closed and empty.
+    @inlinable
+    package func takeFirst() -> (job: Job, end: Int)? {
+        condition.lock()
+        defer { condition.unlock() }
+        wait(within: nil)
+        let end = jobs.positions.upperBound
+        return jobs.popFirst().map { ($0, end) }
+    }
+
+    /// Takes the next job where it is before a place: where it waited already when that was told.
+    @inlinable
+    package func takeNext(before end: Int) -> Job? {
+        condition.lock()
+        defer { condition.unlock() }
+        return jobs.positions.lowerBound < end ? jobs.popFirst() : nil
+    }
+
+    /// Called with the lock.
+    @inlinable
+    func wait(within timeout: Duration?) {
+        if jobs.isEmpty, !isClosed {
+            let deadline = timeout.map { Date(timeIntervalSinceNow: $0 / .seconds(1)) }
+            waiting += 1
+            while jobs.isEmpty, !isClosed {
+                if let deadline {
+                    guard condition.wait(until: deadline) else { break }
+                } else {
+                    condition.wait()
+                }
+            }
+            waiting -= 1
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Synchronization
+
+/// Threads by what they do.
+package struct ThreadGroups: Sendable {
+    private var latches: [String: Latch] = [:]
+
+    package init() {}
+
+    package mutating func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let latch = latches[name] ?? Latch()
+        latches[name] = latch
+        latch.enter()
+        let work = Work(body)
+        let thread = Thread {
+            // What it holds, such as a connection, is let go before the thread counts as ended.
+            work.take()?()
+            latch.leave()
+        }
+        thread.name = name
+        // Values nest up to 64 deep while they are decoded.
+        thread.stackSize = 2 << 20
+        thread.start()
+    }
+
+    /// Opens once all threads of a name have ended.
+    package func end(of name: String) -> Latch { latches[name] ?? Latch() }
+}
+
+/// What a thread does, held until it has begun: a `Thread` holds its closure for longer than it runs.
+private final class Work: Sendable {
+    private let body: Mutex<(@Sendable () -> Void)?>
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = Mutex(body) }
+
+    func take() -> (@Sendable () -> Void)? { body.withLock { $0.take() } }
+}
+
+/// Waits until everyone who entered has left.
+package final class Latch: Sendable {
+    private struct State {
+        var inside = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func enter() { state.withLock { $0.inside += 1 } }
+
+    func leave() {
+        let waiters = state.withLock { state in
+            state.inside -= 1
+            guard state.inside == 0 else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    package func wait() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.inside > 0 { state.waiters.append(continuation) }
+                return state.inside == 0
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package import DocumentModel
+package import StorageEngine
+
+/// The open batch: many commits that one sync makes durable together.
+///
+/// Used on the writer's thread, and only while the batch is open.
+package final class CommitBatch {
+    package let storage: any StorageWriter
+    package let versions: VersionCounter
+    let outbox: OutboxBatch
+    private let clock: @Sendable () -> Timestamp
+    private let waiting: @Sendable () -> Bool
+    /// The change log with the batch's rows.
+    private(set) var history: HistoryBounds
+    private(set) var loggedRows = 0
+    private(set) var lastLogged: Int64?
+    /// About how much the batch holds.
+    package private(set) var bytes = 0
+    private var answers: [(DocumentError?) -> Void] = []
+
+    init(
+        _ storage: any StorageWriter, versions: VersionCounter, history: HistoryBounds, leases: DeliveryLeases,
+        routes: @escaping () -> EventRoutes, now: @escaping @Sendable () -> Timestamp,
+        hasWaitingJobs: @escaping @Sendable () -> Bool
+    ) {
+        self.storage = storage
+        self.versions = versions
+        self.history = history
+        clock = now
+        waiting = hasWaitingJobs
+        outbox = OutboxBatch(storage, versions: versions, leases: leases, routes: routes)
+    }
+
+    package func now() -> Timestamp { clock() }
+
+    /// Whether jobs wait for the next batch.
+    package var hasWaitingJobs: Bool { waiting() }
+
+    /// Holds an answer back until the batch is durable: it tells of what the batch holds.
+    ///
+    /// - Parameter answer: called with the error if nothing of the batch was kept.
+    package func whenDurable(_ answer: @escaping (DocumentError?) -> Void) { answers.append(answer) }
+
+    /// Notes a change in the change log.
+    package func log(_ recordKey: [UInt8], before: [UInt8]?, after: [UInt8]?, version: Int64) throws {
+        history.bytes += try ChangeLog.append(
+            version: version, recordKey: recordKey, before: before, after: after, to: storage)
+        loggedRows += 1
+        lastLogged = version
+    }
+
+    /// Counts bytes that fill the batch.
+    package func add(bytes added: Int) { bytes += added }
+
+    /// Validates and applies a commit. A refused one leaves no trace in the batch.
+    ///
+    /// - Throws: if storing failed half-way, and the batch must not be kept.
+    package func run(_ commit: Commit) throws -> CommitOutcome {
+        let outcome: CommitOutcome
+        do {
+            outcome = try apply(commit)
+        } catch let failure as BatchFailure {
+            throw failure.underlying
+        } catch let error as StorageError where error.kind != .damaged {
+            // SQLite may have given up the whole batch.
+            throw error
+        } catch {
+            outcome = .refused(DocumentError(from: error))
+        }
+        for part in commit.parts { part.end(outcome) }
+        return outcome
+    }
+
+    private func apply(_ commit: Commit) throws -> CommitOutcome {
+        var key = commit.context.completion
+        for part in commit.parts {
+            let begun = try part.begin()
+            key = key ?? begun
+        }
+        let now = now()
+        if let key, commit.answer != nil, let earlier = try CompletionRecord.answer(to: key, in: storage, at: now) {
+            return .completedBefore(earlier)
+        }
+        let delivery = try outbox.delivery(of: commit.context, completing: commit.answer != nil)
+        let version = versions.next(at: now)
+        for part in commit.parts { try part.prepare(commit, version: version, in: self) }
+        try outbox.check(commit.effects, commit.context, at: now)
+        do {
+            for part in commit.parts { try part.apply(version: version, to: self) }
+            if let key, let answer = commit.answer {
+                try CompletionRecord.store(answer, for: key, in: storage, at: now)
+            }
+            if let delivery { try outbox.complete(delivery, under: commit.context.delivery, at: now) }
+            let caused = commit.context.firesEvents ? commit.parts.flatMap { $0.events() } : []
+            if !caused.isEmpty || !commit.effects.isEmpty {
+                bytes += try outbox.put(caused, commit.effects, version: version, commit.context, at: now)
+            }
+        } catch {
+            throw BatchFailure(underlying: error)
+        }
+        return .applied(version: versions.applied)
+    }
+
+    /// Removes what is no longer kept of the change log, in steps that keep up with what comes in.
+    ///
+    /// - Returns: whether there is more that should go.
+    func trimHistory(
+        upTo old: Int64, oldestActiveRead: Int64, maxBytes: Int, from durable: HistoryBounds
+    ) throws -> Bool {
+        let isBehind = try history.trim(
+            upTo: old, oldestActiveRead: oldestActiveRead, maxBytes: maxBytes, atMost: 2 * loggedRows + 64,
+            orBytes: 2 * (history.bytes - durable.bytes), in: storage)
+        if history != durable { try history.write(to: storage) }
+        return isBehind
+    }
+
+    /// Answers all who waited for the batch.
+    func answer(_ error: DocumentError?) {
+        for answer in answers { answer(error) }
+        answers = []
+    }
+}
+
+/// Storing failed between a commit's first change and its last.
+private struct BatchFailure: Error {
+    var underlying: any Error
+}

@@ -1,0 +1,87 @@
+package import DocumentModel
+
+/// One commit: parts of one or more kinds of data, and what follows from them. All of it is kept, or nothing.
+package struct Commit {
+    package var parts: [any CommitPart]
+    /// The caller's answer, which is kept under the commit's idempotency key and completes its delivery.
+    package var answer: [UInt8]?
+    package var effects: [Effect]
+    package var context: OperationContext
+
+    package init(
+        _ parts: [any CommitPart], answer: [UInt8]? = nil, effects: [Effect] = [],
+        in context: OperationContext = OperationContext()
+    ) {
+        self.parts = parts
+        self.answer = answer
+        self.effects = effects
+        self.context = context
+    }
+}
+
+/// What one kind of data does in a commit.
+///
+/// The parts of a commit are validated one after the other before any of them is applied: a part that refuses leaves no
+/// trace of the others.
+package protocol CommitPart: AnyObject {
+    /// Ends what precedes the commit, such as its transaction.
+    ///
+    /// - Returns: the idempotency key that it was begun with.
+    /// - Throws: `DocumentError` to refuse the commit.
+    func begin() throws -> CompletionKey?
+
+    /// Works out the changes, and writes nothing.
+    ///
+    /// - Parameter version: the version that the commit gets.
+    /// - Throws: `DocumentError` to refuse the commit, `StorageError` if the batch can't go on.
+    func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws
+
+    /// Stores the changes. A part that has changed anything claims the version.
+    ///
+    /// - Throws: if the batch must not be kept.
+    func apply(version: Int64, to batch: CommitBatch) throws
+
+    /// The events of the changes, in order. Asked once they are applied, if the commit is to cause events.
+    func events() -> [CausedEvent]
+
+    /// The commit was applied, answered before or refused.
+    func end(_ outcome: CommitOutcome)
+}
+
+extension CommitPart {
+    package func begin() throws -> CompletionKey? { nil }
+    package func events() -> [CausedEvent] { [] }
+    package func end(_ outcome: CommitOutcome) {}
+}
+
+/// What becomes of a commit in its batch.
+package enum CommitOutcome: Hashable, Sendable {
+    /// It is in the state of this version, once the batch is durable.
+    case applied(version: Int64)
+    /// Its idempotency key has been used before.
+    case completedBefore(KeptAnswer)
+    case refused(DocumentError)
+}
+
+/// An event that a commit's changes cause, with the functions that it is delivered to.
+package struct CausedEvent: Sendable {
+    package struct Receiver: Sendable {
+        package var function: String
+        /// What the function's events are ordered by; nil if their order is free.
+        package var orderKey: [UInt8]?
+
+        package init(function: String, orderKey: [UInt8]? = nil) {
+            self.function = function
+            self.orderKey = orderKey
+        }
+    }
+
+    package var content: Event.Content
+    /// Each function once.
+    package var receivers: [Receiver]
+
+    package init(_ content: Event.Content, for receivers: [Receiver]) {
+        self.content = content
+        self.receivers = receivers
+    }
+}

@@ -1,0 +1,119 @@
+package import DocumentModel
+package import StorageEngine
+import Synchronization
+
+/// All durable data on one engine: one writer whose batches many commits share, with one rising version, and readers of
+/// snapshots beside it.
+///
+/// What is stored are kinds of data (``DataKind``), which the pipeline doesn't know; what follows from commits, as
+/// events, deliveries and kept answers, is the pipeline's own. One sync carries a whole batch, and none of its commits is
+/// answered before it.
+package final class CommitPipeline: Sendable {
+    package let engine: any StorageEngine
+    package let now: @Sendable () -> Timestamp
+    /// A clock that never goes back.
+    package let elapsed: @Sendable () -> Duration
+    package let configuration: CommitConfiguration
+    /// The version of the state that the pipeline was opened with.
+    package let openedVersion: Int64
+    /// Deliveries of events, tasks and scheduled runs, and the host's records.
+    package let outbox: Outbox
+    /// Announces durable commits.
+    package let signal: CommitSignal
+    let jobs = JobQueue<any CommitJob>()
+    let reads = JobQueue<any SnapshotJob>()
+    private let kinds = Mutex<[any DataKind]>([])
+    private let threads = Mutex(ThreadGroups())
+
+    /// - Parameters:
+    ///   - now: the wall clock, which commit times and expiries are taken from.
+    ///   - elapsed: a clock that never goes back.
+    /// - Throws: `StorageError`.
+    package init(
+        engine: any StorageEngine, now: @escaping @Sendable () -> Timestamp,
+        elapsed: (@Sendable () -> Duration)? = nil, configuration: CommitConfiguration = CommitConfiguration()
+    ) throws {
+        self.engine = engine
+        self.now = now
+        let start = ContinuousClock.now
+        self.elapsed = elapsed ?? { start.duration(to: .now) }
+        self.configuration = configuration
+        openedVersion = try engine.write { try StoreVersion.open($0, at: now()) }
+        signal = CommitSignal(version: openedVersion)
+        outbox = Outbox(jobs: jobs, reads: reads, now: now)
+    }
+
+    /// Adds a kind of data, before ``start()``.
+    ///
+    /// - Parameter make: reads, and brings up to date, what the kind has stored.
+    /// - Throws: what `make` throws, such as `StorageError` if that is damaged.
+    package func add<Kind: DataKind>(_ make: (any StorageWriter) throws -> Kind) throws -> Kind {
+        let kind = try engine.write(make)
+        kinds.withLock { $0.append(kind) }
+        return kind
+    }
+
+    /// Starts the threads. Jobs that were submitted before wait for this.
+    ///
+    /// - Throws: `StorageError` if a reader can't be opened.
+    package func start() throws {
+        let kinds = kinds.withLock { $0 }
+        let readers = try (0..<max(configuration.readerThreads, 1)).map { _ in
+            SnapshotReader(reads, SnapshotSession(try engine.makeReadSession()))
+        }
+        let writer = try makeWriter()
+        for kind in kinds { try kind.start() }
+        threads.withLock { threads in
+            for reader in readers { threads.start("store.reader") { reader.run() } }
+            threads.start("store.writer") { writer.run() }
+        }
+    }
+
+    func makeWriter() throws -> CommitWriter { try CommitWriter(self, jobs: jobs, kinds: kinds.withLock { $0 }) }
+
+    /// Runs the jobs that were taken, refuses new ones, and ends the threads. The engine stays open.
+    package func shutdown() async {
+        // Readers may hand jobs to the writer, so they end first.
+        reads.close()
+        await threads.withLock { $0.end(of: "store.reader") }.wait()
+        jobs.close()
+        await threads.withLock { $0.end(of: "store.writer") }.wait()
+        signal.close()
+        for kind in kinds.withLock({ $0 }) { await kind.shutDown() }
+    }
+
+    /// Gives the writer a job, without waiting.
+    ///
+    /// - Parameter limit: how many jobs may wait already.
+    /// - Returns: false if the pipeline is shutting down or has too many; then the job was not taken.
+    package func submit(_ job: any CommitJob, limit: Int = .max) -> Bool { jobs.put(job, limit: limit) }
+
+    /// Gives a reader a job, without waiting. It sees all that was durable when this was called.
+    ///
+    /// - Returns: false if the pipeline is shutting down or has too many; then the job was not taken.
+    package func read(_ job: any SnapshotJob, limit: Int = .max) -> Bool { reads.put(job, limit: limit) }
+
+    /// Commits parts of any kinds together.
+    package func commit(_ commit: sending @escaping @Sendable () -> Commit) async -> CommitOutcome {
+        await withCheckedContinuation { continuation in
+            let job = PartsJob(commit: commit) { continuation.resume(returning: $0) }
+            if !submit(job, limit: configuration.maxWaiting) { job.fail(Self.shutDown) }
+        }
+    }
+
+    package static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
+}
+
+/// A commit whose parts the caller brings.
+private struct PartsJob: CommitJob {
+    /// Makes the commit on the writer's thread, where its parts live.
+    var commit: @Sendable () -> Commit
+    var completion: @Sendable (CommitOutcome) -> Void
+
+    func run(in batch: CommitBatch) throws {
+        let outcome = try batch.run(commit())
+        batch.whenDurable { completion($0.map(CommitOutcome.refused) ?? outcome) }
+    }
+
+    func fail(_ error: DocumentError) { completion(.refused(error)) }
+}

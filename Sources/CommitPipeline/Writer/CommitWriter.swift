@@ -1,0 +1,143 @@
+import DocumentModel
+import StorageEngine
+
+/// The writer's thread: runs the jobs that wait, in order, in one durable batch, and answers them then.
+final class CommitWriter: @unchecked Sendable {
+    // Everything here is used by the one thread that calls `run`.
+    private let pipeline: CommitPipeline
+    private let jobs: JobQueue<any CommitJob>
+    private let kinds: [any DataKind]
+    private let versions: VersionCounter
+    /// The change log as the last durable batch left it.
+    private var history: HistoryBounds
+    private var generation: Int64?
+    /// Up to which version nobody needs the change log any more, however much there is of it.
+    private var oldestActiveRead: Int64
+    private var sweptAt: Duration?
+    /// Whether the change log still has what should go.
+    private var isTrimBehind = false
+    /// How long it sleeps at most: transactions expire and the log ages though nothing is written.
+    private static let longestSleep: Duration = .seconds(10)
+
+    init(_ pipeline: CommitPipeline, jobs: JobQueue<any CommitJob>, kinds: [any DataKind]) throws {
+        self.pipeline = pipeline
+        self.jobs = jobs
+        self.kinds = kinds
+        let (version, generation, history) = try pipeline.engine.write { storage in
+            let (version, generation) = try StoreVersion.readBoth(storage)
+            return (version, generation, try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0))
+        }
+        versions = VersionCounter(version)
+        self.generation = generation
+        self.history = history
+        oldestActiveRead = version
+    }
+
+    func run() {
+        var left: [any CommitJob] = []
+        while let next = left.isEmpty ? jobs.take(within: pause) : left { left = runBatch(next) }
+        for kind in kinds { kind.refuseAll(CommitPipeline.shutDown) }
+    }
+
+    /// How long it may sleep.
+    var pause: Duration {
+        let trimming: Duration = isTrimBehind ? .milliseconds(100) : Self.longestSleep
+        return kinds.reduce(trimming) { min($0, $1.pause ?? $0) }
+    }
+
+    /// One durable batch.
+    ///
+    /// - Returns: the jobs that are left for the next, if this one was full.
+    @discardableResult
+    func runBatch(_ first: [any CommitJob]) -> [any CommitJob] {
+        var waiting = first
+        var next = 0
+        var open: CommitBatch?
+        do {
+            let batch = try pipeline.engine.write { storage in
+                let batch = begin(storage)
+                open = batch
+                let start = ContinuousClock.now
+                while true {
+                    while next < waiting.count, !isFull(batch) {
+                        try waiting[next].run(in: batch)
+                        next += 1
+                    }
+                    for kind in kinds { try kind.finishRound(in: batch) }
+                    // Callers that come back at once can have this sync too.
+                    guard !isFull(batch), kinds.contains(where: { $0.expectsMoreJobs }),
+                        ContinuousClock.now - start < pipeline.configuration.groupLimit,
+                        let more = jobs.take(within: pipeline.configuration.groupPause), !more.isEmpty
+                    else { break }
+                    waiting += more
+                }
+                for kind in kinds { try kind.work(in: batch, isIdle: waiting.isEmpty) }
+                try finish(batch)
+                return batch
+            }
+            keep(batch)
+        } catch {
+            fail(DocumentError(from: error), open, waiting[next...])
+            return []
+        }
+        return Array(waiting[next...])
+    }
+
+    private func isFull(_ batch: CommitBatch) -> Bool { batch.bytes >= pipeline.configuration.maxBatchBytes }
+
+    private func begin(_ storage: any StorageWriter) -> CommitBatch {
+        for kind in kinds { kind.beginBatch() }
+        let outbox = pipeline.outbox
+        return CommitBatch(
+            storage, versions: versions, history: history, leases: outbox.leases, routes: { outbox.routes },
+            now: pipeline.now, hasWaitingJobs: { [jobs] in !jobs.isEmpty })
+    }
+
+    /// Writes what every batch ends with.
+    private func finish(_ batch: CommitBatch) throws {
+        let generation = kinds.lazy.compactMap(\.generation).first ?? generation
+        if versions.applied != versions.durable || generation != self.generation {
+            try StoreVersion.write(versions.applied, generation: generation, to: batch.storage)
+        }
+        try sweep(batch)
+        let configuration = pipeline.configuration
+        let retention = configuration.historyRetention.components
+        let kept = retention.seconds * 1_000_000 + retention.attoseconds / 1_000_000_000_000
+        isTrimBehind = try batch.trimHistory(
+            upTo: min(pipeline.now().microseconds - kept, oldestActiveRead), oldestActiveRead: oldestActiveRead,
+            maxBytes: configuration.maxHistoryBytes, from: history)
+    }
+
+    /// The batch is durable: listeners are notified before callers are answered, so that a caller with an answer knows
+    /// that they are.
+    private func keep(_ batch: CommitBatch) {
+        let isNew = versions.applied != versions.durable
+        versions.keep()
+        history = batch.history
+        generation = kinds.lazy.compactMap(\.generation).first ?? generation
+        if let version = batch.lastLogged { pipeline.signal.publish(version) }
+        for kind in kinds { kind.committed(isNew ? versions.durable : nil) }
+        pipeline.outbox.publish(batch.outbox)
+        batch.answer(nil)
+    }
+
+    /// Nothing of the batch was kept: its jobs and those behind them fail, and the state is what is durable.
+    private func fail(_ error: DocumentError, _ batch: CommitBatch?, _ rest: ArraySlice<any CommitJob>) {
+        versions.rollBack()
+        for kind in kinds { kind.rollBack(to: versions.durable, error) }
+        batch?.outbox.giveBack()
+        batch?.answer(error)
+        for job in rest { job.fail(error) }
+    }
+
+    /// Removes what has expired, now and then.
+    private func sweep(_ batch: CommitBatch) throws {
+        let time = pipeline.elapsed()
+        if let sweptAt, time - sweptAt < .seconds(1) { return }
+        sweptAt = time
+        oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
+        try CompletionRecord.sweep(batch.storage, at: pipeline.now())
+        // The next batch goes on.
+        if try batch.storage.sweepTaskNames(at: pipeline.now()) { sweptAt = nil }
+    }
+}

@@ -1,0 +1,27 @@
+import CommitPipeline
+import DocumentModel
+
+/// Work on the indexes that a caller asks for.
+struct IndexJob: CommitJob {
+    typealias Completion = @Sendable (Result<Void, DocumentError>) -> Void
+
+    enum Work: Sendable {
+        case configure(IndexConfiguration, Completion)
+        /// Completed once all entries are made anew.
+        case rebuild(Completion)
+        /// Completed once no work is left.
+        case done(Completion)
+    }
+
+    let work: Work
+    let writer: DocumentWriter
+
+    func run(in batch: CommitBatch) throws { try writer.run(work, in: batch) }
+
+    func fail(_ error: DocumentError) {
+        switch work {
+        case .configure(_, let completion), .rebuild(let completion), .done(let completion):
+            completion(.failure(error))
+        }
+    }
+}

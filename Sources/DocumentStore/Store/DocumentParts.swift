@@ -1,0 +1,45 @@
+import CommitPipeline
+import DocumentModel
+import StorageEngine
+import Synchronization
+
+/// What the reads, commits and listeners of one store share.
+final class DocumentParts: Sendable {
+    let engine: any StorageEngine
+    let now: @Sendable () -> Timestamp
+    let elapsed: @Sendable () -> Duration
+    let configuration: StoreConfiguration
+    let transactions: Mutex<TransactionTable>
+    let listeners: ListenerHub
+    let triggers = Mutex(DocumentTriggers())
+    private let catalog = Mutex(IndexCatalog())
+
+    init(_ pipeline: CommitPipeline, _ configuration: StoreConfiguration) {
+        engine = pipeline.engine
+        now = pipeline.now
+        elapsed = pipeline.elapsed
+        self.configuration = configuration
+        transactions = Mutex(TransactionTable(version: pipeline.openedVersion, configuration: configuration))
+        listeners = ListenerHub(configuration: configuration)
+    }
+
+    /// The documents of a snapshot, with the indexes that it has.
+    ///
+    /// - Throws: `StorageError` if its catalog of indexes is damaged.
+    func view(of snapshot: Snapshot) throws -> DocumentView {
+        let catalog = try catalog.withLock { known in
+            if known.generation != snapshot.generation {
+                known = try IndexCatalog.read(snapshot.storage, generation: snapshot.generation)
+            }
+            return known
+        }
+        return DocumentView(snapshot.storage, catalog)
+    }
+
+    func accessView(_ view: DocumentView) -> AccessView {
+        let read = { (path: DocumentPath) throws(DocumentError) -> Document? in
+            do { return try view.document(path) } catch { throw DocumentError(from: error) }
+        }
+        return AccessView(time: now(), document: read, documentAfter: read)
+    }
+}

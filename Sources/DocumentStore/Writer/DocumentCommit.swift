@@ -1,0 +1,98 @@
+import CommitPipeline
+import DocumentModel
+import StorageEngine
+import Synchronization
+
+/// The documents' part of a commit: writes, and the transaction that they end.
+final class DocumentCommit: CommitPart {
+    private let writes: [Write]
+    private let id: TransactionID?
+    private let context: OperationContext
+    private let writer: DocumentWriter
+    private let parts: DocumentParts
+    private var transaction: OpenTransaction?
+    private var prepared: (computation: WriteComputation, documents: StoredDocuments)?
+
+    init(
+        _ writes: [Write], _ transaction: TransactionID?, _ context: OperationContext, _ writer: DocumentWriter,
+        _ parts: DocumentParts
+    ) {
+        self.writes = writes
+        id = transaction
+        self.context = context
+        self.writer = writer
+        self.parts = parts
+    }
+
+    /// What the caller is answered.
+    func response(to outcome: CommitOutcome) -> DocumentResponse {
+        switch outcome {
+        case .applied(let version):
+            .committed(
+                CommitResult(
+                    commitTime: Timestamp(microseconds: version),
+                    writeResults: prepared?.computation.results ?? []))
+        case .completedBefore(let earlier): earlier.response
+        case .refused(let error): .failed(error)
+        }
+    }
+
+    func begin() throws -> CompletionKey? {
+        guard let id else { return nil }
+        let time = parts.elapsed()
+        transaction = try parts.transactions.withLock { table throws(DocumentError) in
+            try table.end(id, owner: context.owner, at: time)
+        }
+        return transaction?.completion
+    }
+
+    func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+        if let transaction, !(writes.isEmpty && commit.effects.isEmpty) {
+            if transaction.isReadOnly { throw DocumentError.invalidArgument("a read-only transaction can't write") }
+            // What only reads has seen one state, and needs no more than that.
+            if let conflict = parts.transactions.withLock({ $0.conflict(of: transaction) }) { throw conflict }
+        }
+        let documents = StoredDocuments(batch.storage, maxBytes: parts.configuration.maxCommitReadBytes)
+        let computation = try WriteComputation(
+            writes, at: Timestamp(microseconds: version), policy: context.policy, catalog: writer.catalog,
+            read: documents.document)
+        if let transaction, writer.turns.blocks(computation.changes, of: transaction) {
+            throw DocumentError(
+                .aborted, "another transaction has its turn on the same documents; try the transaction again")
+        }
+        prepared = (computation, documents)
+    }
+
+    func apply(version: Int64, to batch: CommitBatch) throws {
+        guard let (computation, documents) = prepared else { return }
+        var applied: [RecentChanges.Entry] = []
+        for change in computation.changes {
+            // Encoded once, for the table and for the log.
+            let (key, before) = documents.stored(change.path)
+            let after = change.after.map(StoredDocument.encode)
+            try batch.storage.apply(change, key: key, stored: after, writer.catalog)
+            try batch.log(key, before: before, after: after, version: version)
+            applied.append(
+                RecentChanges.Entry(
+                    change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0)))
+        }
+        // Writes that change nothing have a time of their own too.
+        if !computation.results.isEmpty { batch.versions.claim(version) }
+        if !applied.isEmpty { writer.note(applied, in: batch) }
+    }
+
+    func events() -> [CausedEvent] {
+        guard let changes = prepared?.computation.changes, !changes.isEmpty else { return [] }
+        return parts.triggers.withLock { $0 }.events(of: changes)
+    }
+
+    /// An aborted transaction may be tried again, and keeps the turn it had until then.
+    func end(_ outcome: CommitOutcome) {
+        guard let transaction else { return }
+        guard case .refused(let error) = outcome, error.code == .aborted else {
+            return writer.turns.leave(transaction.id)
+        }
+        let time = parts.elapsed()
+        parts.transactions.withLock { $0.issueTicket(for: transaction, at: time) }
+    }
+}

@@ -1,0 +1,180 @@
+import CommitPipeline
+import DocumentModel
+import StorageEngine
+import Synchronization
+
+/// Documents as a kind of data: what the writer's thread does for them beside their commits.
+final class DocumentWriter: DataKind, @unchecked Sendable {
+    // All that follows is used on the writer's thread; what other threads share is in `parts`.
+    private let parts: DocumentParts
+    let turns: TransactionTurns
+    private var indexes: IndexMaintenance
+    /// The changes of the open batch's commits.
+    private var changes: [[RecentChanges.Entry]] = []
+    private let threads = Mutex(ThreadGroups())
+
+    /// - Throws: `StorageError` if what is stored about indexes is damaged.
+    init(_ parts: DocumentParts, _ storage: any StorageWriter) throws {
+        self.parts = parts
+        turns = TransactionTurns(parts)
+        try IndexMaintenance.prepare(storage)
+        indexes = try IndexMaintenance(storage, onEvent: parts.configuration.onIndexEvent)
+    }
+
+    var catalog: IndexCatalog { indexes.catalog }
+
+    // MARK: Operations
+
+    func commit(
+        _ writes: [Write], _ transaction: TransactionID?, _ answer: [UInt8]?, _ effects: [Effect],
+        _ operation: StoreOperation, in batch: CommitBatch
+    ) throws {
+        let part = DocumentCommit(writes, transaction, operation.context, self, parts)
+        let commit = Commit([part], answer: answer, effects: effects, in: operation.context)
+        operation.answer(part.response(to: try batch.run(commit)), with: batch)
+    }
+
+    /// Writes that stand for themselves, each a commit of its own in the open batch.
+    func write(_ writes: [Write], _ operation: StoreOperation, in batch: CommitBatch) throws {
+        do {
+            try DocumentLimits.check(batch: writes)
+        } catch {
+            return operation.completion(.failed(error))
+        }
+        var results: [Result<WriteResult, DocumentError>] = []
+        let start = batch.bytes
+        for write in writes {
+            guard batch.bytes - start < parts.configuration.commits.maxBatchBytes else {
+                results.append(.failure(Self.batchIsFull))
+                continue
+            }
+            let part = DocumentCommit([write], nil, operation.context, self, parts)
+            switch part.response(to: try batch.run(Commit([part], in: operation.context))) {
+            case .committed(let result): results.append(contentsOf: result.writeResults.map { .success($0) })
+            case .failed(let error): results.append(.failure(error))
+            default: results.append(.failure(DocumentError(.internal, "a write got the answer of something else")))
+            }
+        }
+        operation.answer(.written(results), with: batch)
+    }
+
+    private static let batchIsFull = DocumentError(
+        .unavailable, "the writes before this one changed documents as large as a batch may hold; send it again")
+
+    func rollBack(_ id: TransactionID, _ operation: StoreOperation, in batch: CommitBatch) throws {
+        let response = turns.rollBack(id, operation.context)
+        // An earlier try's commit may have come after this one's begin: what failed then has seen its effect.
+        if case .rolledBack = response, let key = operation.context.completion,
+            let earlier = try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now()),
+            case .answer = earlier
+        {
+            operation.answer(earlier.response, with: batch)
+        } else {
+            // True whatever becomes of the batch.
+            operation.completion(response)
+        }
+    }
+
+    /// - Throws: if the batch can't go on.
+    func run(_ work: IndexJob.Work, in batch: CommitBatch) throws {
+        switch work {
+        case .configure(let configuration, let completion):
+            try indexes.configure(configuration, batch.storage)
+            indexes.whenDurable(completion)
+        case .rebuild(let completion):
+            try indexes.rebuild(batch.storage)
+            indexes.whenDone(completion)
+        case .done(let completion): indexes.whenDone(completion)
+        }
+    }
+
+    /// Notes what a commit has changed.
+    func note(_ applied: [RecentChanges.Entry], in batch: CommitBatch) {
+        batch.add(bytes: applied.reduce(0) { $0 + $1.bytes })
+        parts.transactions.withLock { $0.applied(applied) }
+        changes.append(applied)
+    }
+
+    // MARK: Batches
+
+    func beginBatch() { turns.beginBatch() }
+
+    func finishRound(in batch: CommitBatch) throws { try turns.startGranted(in: batch, catalog) }
+
+    var expectsMoreJobs: Bool { turns.expectsMoreJobs }
+
+    /// Builds and drops indexes for a while: for their share, and longer if the batch has no jobs.
+    func work(in batch: CommitBatch, isIdle: Bool) throws {
+        guard indexes.pause == .zero || (isIdle && indexes.hasWork) else { return }
+        let configuration = parts.configuration
+        let share = configuration.indexShareLimit
+        let limit = isIdle ? configuration.indexBatchLimit : share
+        let start = ContinuousClock.now
+        var documents = 0
+        try indexes.step(batch.storage) {
+            documents += 1
+            let time = ContinuousClock.now - start
+            return documents >= configuration.indexBatch || time >= limit || (time >= share && batch.hasWaitingJobs)
+        }
+    }
+
+    func expire() -> Int64? {
+        parts.transactions.withLock { table in
+            table.expire(at: parts.elapsed())
+            return table.oldestRead
+        }
+    }
+
+    var generation: Int64? { indexes.catalog.generation }
+
+    func committed(_ version: Int64?) {
+        indexes.kept()
+        if let version { parts.listeners.offer(changes, upTo: version) }
+        changes = []
+    }
+
+    func rollBack(to version: Int64, _ error: DocumentError) {
+        indexes.rollBack(error)
+        changes = []
+        parts.transactions.withLock { $0.rollBack(to: version) }
+    }
+
+    var pause: Duration? { [turns.pause, indexes.pause].compactMap(\.self).min() }
+
+    // MARK: Threads
+
+    func start() throws {
+        let thread = ListenerThread(parts, SnapshotSession(try parts.engine.makeReadSession()))
+        threads.withLock { $0.start("documents.listeners") { thread.run() } }
+    }
+
+    func shutDown() async {
+        parts.listeners.close(CommitPipeline.shutDown)
+        await threads.withLock { $0.end(of: "documents.listeners") }.wait()
+    }
+
+    func refuseAll(_ error: DocumentError) {
+        turns.refuseAll(error)
+        indexes.refuseAll(error)
+    }
+}
+
+extension DocumentLimits {
+    static let maxBatchWrites = 500
+
+    /// Checks writes that stand for themselves, as a whole.
+    static func check(batch writes: [Write]) throws(DocumentError) {
+        guard writes.count <= maxBatchWrites else {
+            throw .invalidArgument(
+                "a batch of single writes has \(writes.count) writes, more than \(maxBatchWrites), the limit")
+        }
+        var paths: Set<DocumentPath> = []
+        for write in writes {
+            guard paths.insert(write.path).inserted else {
+                throw .invalidArgument(
+                    "a batch of single writes has two of the document \"\(write.path)\"; each may have one")
+            }
+        }
+        try WriteComputation.checkSize(of: writes)
+    }
+}

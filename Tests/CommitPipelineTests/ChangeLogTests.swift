@@ -1,0 +1,101 @@
+import TestSupport
+@testable import CommitPipeline
+import DocumentModel
+import StorageEngine
+import StoreTestSupport
+import Testing
+
+/// The change log's bounds.
+struct ChangeLogTests {
+    private let clock = ManualClock()
+    private let engine = MemoryEngine()
+
+    private func logBytes() throws -> Int {
+        try engine.makeReadSession().read { storage in try #require(try HistoryBounds.read(storage)).bytes }
+    }
+
+    @Test func anIdleStoreTrimsItsLog() throws {
+        try engine.write { storage in
+            var bounds = HistoryBounds(floor: 0, bytes: 0)
+            for version in 1...300 as ClosedRange<Int64> {
+                bounds.bytes += try ChangeLog.append(
+                    version: version, recordKey: [9], before: nil, after: [1, 2, 3], to: storage)
+            }
+            try bounds.write(to: storage)
+            try StoreVersion.write(1000, generation: 0, to: storage)
+        }
+        var configuration = CommitConfiguration()
+        configuration.maxHistoryBytes = try logBytes() / 10
+        let pipeline = try CommitPipeline(
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
+        let writer = try pipeline.makeWriter()
+        var turns = 0
+        repeat {
+            writer.runBatch([])
+            turns += 1
+        } while writer.pause < .seconds(1) && turns < 100
+        #expect(try logBytes() <= configuration.maxHistoryBytes)
+        #expect(turns > 1)
+    }
+
+    /// Few large changes that come in drive out many small ones.
+    @Test func theLogShrinksByBytesAndNotByRows() throws {
+        try engine.write { storage in
+            var bounds = HistoryBounds(floor: 0, bytes: 0)
+            for version in 1...1000 as ClosedRange<Int64> {
+                bounds.bytes += try ChangeLog.append(
+                    version: version, recordKey: [9], before: nil, after: [1, 2, 3], to: storage)
+            }
+            let (all, row) = (bounds.bytes, bounds.bytes / 1000)
+            #expect(
+                try bounds.trim(
+                    upTo: 0, oldestActiveRead: 1000, maxBytes: 0, atMost: 2, orBytes: row * 500, in: storage))
+            #expect(bounds.bytes == all - row * 500)
+            #expect(
+                try bounds.trim(upTo: 0, oldestActiveRead: 1000, maxBytes: 0, atMost: 20, orBytes: row, in: storage))
+            #expect(bounds.bytes == all - row * 520)
+            #expect(
+                try !bounds.trim(upTo: 0, oldestActiveRead: 1000, maxBytes: 0, atMost: 480, orBytes: 0, in: storage))
+            #expect(bounds.bytes == 0)
+        }
+    }
+
+    /// A commit that is too large to go in one step goes in several, and counts as gone from the first on.
+    @Test func trimmingGoesInSteps() throws {
+        let engine = MemoryEngine()
+        try engine.write { storage in
+            var bounds = HistoryBounds(floor: 0, bytes: 0)
+            for document in 0..<50 {
+                bounds.bytes += try ChangeLog.append(
+                    version: 5, recordKey: Array("a/\(document)".utf8), before: nil, after: [1, 2, 3], to: storage)
+            }
+            bounds.bytes += try ChangeLog.append(version: 6, recordKey: [9], before: nil, after: nil, to: storage)
+            for step in 1...3 {
+                try bounds.trim(upTo: 5, oldestActiveRead: 5, maxBytes: .max, atMost: 20, in: storage)
+                #expect(bounds.floor == 5)
+                #expect(try storage.count(.changes, .all) == max(51 - step * 20, 1))
+            }
+            try bounds.trim(upTo: 5, oldestActiveRead: 5, maxBytes: .max, atMost: 20, in: storage)
+            #expect(try storage.count(.changes, .all) == 1)
+        }
+    }
+
+    /// What would be left of a commit in part is of no use to anyone.
+    @Test func commitsGoWhole() throws {
+        let engine = MemoryEngine()
+        try engine.write { storage in
+            var bounds = HistoryBounds(floor: 0, bytes: 0)
+            for version in 1...2 as ClosedRange<Int64> {
+                for document in 0..<5 {
+                    bounds.bytes += try ChangeLog.append(
+                        version: version, recordKey: Array("a/\(document)".utf8), before: nil, after: [1],
+                        to: storage)
+                }
+            }
+            try bounds.trim(upTo: 0, oldestActiveRead: 2, maxBytes: bounds.bytes - 1, atMost: 100, in: storage)
+            #expect(bounds.floor == 1)
+            #expect(try storage.count(.changes, ChangeLog.range(after: 0, upTo: 1)) == 0)
+            #expect(try storage.count(.changes, ChangeLog.range(after: 1)) == 5)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import TestSupport
+import Synchronization
+import CommitPipeline
+import DocumentModel
+import StorageEngine
+import StoreTestSupport
+import Testing
+
+/// A kind that the pipeline has never heard of is committed together with events, tasks and kept answers.
+struct DataKindTests {
+    private let clock = ManualClock()
+
+    private func open(_ engine: any StorageEngine) throws -> (CommitPipeline, Counters) {
+        let pipeline = try CommitPipeline(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
+        pipeline.outbox.routes = EventRoutes(queues: ["mail"])
+        let counters = try pipeline.add { try Counters($0) }
+        try pipeline.start()
+        return (pipeline, counters)
+    }
+
+    private func count(_ engine: any StorageEngine, _ name: String) throws -> UInt8 {
+        try engine.makeReadSession().read { try $0.get(.meta, Counters.key(name))?[0] ?? 0 }
+    }
+
+    private func pending(_ pipeline: CommitPipeline) async throws -> [String: Int] {
+        try await pipeline.outbox.counts().reduce(into: [:]) { $0[$1.function] = $1.pending }
+    }
+
+    @Test func aCommitHasItsPartsEventsTasksAndAnswer() async throws {
+        let engine = MemoryEngine()
+        let (pipeline, counters) = try open(engine)
+        let context = OperationContext(completion: CompletionKey(scope: "f", key: "k", fingerprint: [1]))
+        let task = Effect.enqueue(TaskDraft(queue: "mail", body: [1]))
+        for isFirst in [true, false] {
+            let outcome = await pipeline.commit {
+                Commit(
+                    [CountUp("a", counters), CountUp("b", counters)], answer: [7], effects: [task], in: context)
+            }
+            if isFirst {
+                guard case .applied = outcome else { throw DocumentError(.internal, "\(outcome)") }
+            } else {
+                // The key was used before, so nothing is done again.
+                #expect(outcome == .completedBefore(.answer([7])))
+            }
+        }
+        #expect(try count(engine, "a") == 1)
+        #expect(try count(engine, "b") == 1)
+        #expect(try await pending(pipeline) == ["audit": 2, "mail": 1])
+        await pipeline.shutdown()
+        #expect(counters.notifications.last == "committed")
+    }
+
+    @Test func aPartThatRefusesLeavesNoTraceOfTheOthers() async throws {
+        let engine = MemoryEngine()
+        let (pipeline, counters) = try open(engine)
+        for _ in 0..<3 { _ = await pipeline.commit { Commit([CountUp("full", counters)]) } }
+        let outcome = await pipeline.commit { Commit([CountUp("a", counters), CountUp("full", counters)]) }
+        guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
+        #expect(error.code == .failedPrecondition)
+        // Nor does one whose effect is impossible.
+        let nowhere = Effect.enqueue(TaskDraft(queue: "nowhere", body: []))
+        let impossible = await pipeline.commit { Commit([CountUp("a", counters)], effects: [nowhere]) }
+        guard case .refused(let reason) = impossible else { throw DocumentError(.internal, "\(impossible)") }
+        #expect(reason.code == .notFound)
+        #expect(try count(engine, "a") == 0)
+        #expect(try await pending(pipeline) == ["audit": 3])
+        await pipeline.shutdown()
+    }
+
+    @Test func aBatchThatFailsIsRolledBackInEveryKind() async throws {
+        let engine = FailingEngine()
+        let (pipeline, counters) = try open(engine)
+        _ = await pipeline.commit { Commit([CountUp("a", counters)]) }
+        engine.fails.withLock { $0 = true }
+        let outcome = await pipeline.commit { Commit([CountUp("a", counters)]) }
+        engine.fails.withLock { $0 = false }
+        guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
+        #expect(error.code == .unavailable)
+        #expect(try count(engine, "a") == 1)
+        #expect(try await pending(pipeline) == ["audit": 1])
+        // The kind goes on from what is durable.
+        _ = await pipeline.commit { Commit([CountUp("a", counters)]) }
+        #expect(try count(engine, "a") == 2)
+        await pipeline.shutdown()
+        #expect(counters.notifications.contains("rolled back"))
+    }
+
+    /// The file is opened again as a kill leaves it: without a shutdown of the first pipeline.
+    @Test func whatWasAnsweredIsThereAfterAKill() async throws {
+        let engine = MemoryEngine()
+        let (killed, counters) = try open(engine)
+        let first = await killed.commit { Commit([CountUp("a", counters)]) }
+        let (pipeline, again) = try open(engine)
+        let second = await pipeline.commit { Commit([CountUp("a", again)]) }
+        guard case .applied(let before) = first, case .applied(let after) = second else {
+            throw DocumentError(.internal, "\(first), \(second)")
+        }
+        #expect(before < after)
+        #expect(try count(engine, "a") == 2)
+        #expect(try await pending(pipeline) == ["audit": 2])
+        await pipeline.shutdown()
+        await killed.shutdown()
+    }
+
+    /// A listener that is notified after the answer would let a caller see an older state.
+    @Test func kindsAreNotifiedBeforeTheCommitIsAnswered() async throws {
+        let (pipeline, counters) = try open(MemoryEngine())
+        let notified = await withCheckedContinuation { continuation in
+            let job = CountJob(counters: counters) { continuation.resume(returning: $0) }
+            if !pipeline.submit(job) { job.fail(CommitPipeline.shutDown) }
+        }
+        #expect(notified)
+        await pipeline.shutdown()
+    }
+}
+
+/// Answers whether the kind had been notified of its commit when it was answered.
+private struct CountJob: CommitJob {
+    let counters: Counters
+    let completion: @Sendable (Bool) -> Void
+
+    func run(in batch: CommitBatch) throws {
+        let before = counters.notifications.count
+        _ = try batch.run(Commit([CountUp("a", counters)]))
+        batch.whenDurable { _ in completion(counters.notifications.count == before + 1) }
+    }
+
+    func fail(_ error: DocumentError) { completion(false) }
+}

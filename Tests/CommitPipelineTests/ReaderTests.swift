@@ -1,0 +1,63 @@
+import TestSupport
+@testable import CommitPipeline
+import DocumentModel
+import Foundation
+import StorageEngine
+import StoreTestSupport
+import Synchronization
+import Testing
+
+private struct ClosureRead: SnapshotJob {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func run(on snapshot: Snapshot) { body() }
+    func fail(_ error: DocumentError) {}
+}
+
+struct ReaderTests {
+    /// Both wait when a reader comes, and the first ends only after the second.
+    @Test func aSlowReadHoldsUpNobodyBehindIt() async throws {
+        let pipeline = try CommitPipeline(engine: MemoryEngine(), now: ManualClock().timestamp)
+        let second = DispatchSemaphore(value: 0)
+        let isInTime = Atomic(false)
+        _ = pipeline.read(
+            ClosureRead {
+                isInTime.store(second.wait(timeout: .now() + 20) == .success, ordering: .sequentiallyConsistent)
+            })
+        _ = pipeline.read(ClosureRead { second.signal() })
+        try pipeline.start()
+        await pipeline.shutdown()
+        #expect(isInTime.load(ordering: .sequentiallyConsistent) == true)
+    }
+
+    /// Who came after a snapshot was taken may know of more than it holds.
+    @Test func onlyWhoWaitedThenSharesASnapshot() throws {
+        let queue = JobQueue<Int>()
+        for n in 0..<3 { #expect(queue.put(n)) }
+        let (first, end) = try #require(queue.takeFirst())
+        #expect(queue.put(3))
+        #expect(first == 0)
+        #expect(queue.takeNext(before: end) == 1)
+        #expect(queue.takeNext(before: end) == 2)
+        #expect(queue.takeNext(before: end) == nil)
+        #expect(queue.take() == [3])
+        queue.close()
+        #expect(queue.takeFirst()?.job == nil)
+    }
+
+    @Test func positionsStayWhileOthersLeave() {
+        var queue = IndexedQueue<Int>()
+        for n in 0..<1000 {
+            queue.append(n)
+            if n >= 10 { #expect(queue.popFirst() == n - 10) }
+            #expect(queue[n] == n)
+            #expect(queue[n - 10] == nil)
+            #expect(queue.positions == max(0, n - 9)..<n + 1)
+        }
+        #expect(queue.firstPosition { $0 >= 995 } == 995)
+        #expect(queue.popLast() == 999)
+        #expect(queue.count == 9)
+    }
+}

@@ -1,0 +1,67 @@
+import TestSupport
+@testable import CommitPipeline
+import DocumentModel
+@testable import DocumentStore
+import StorageEngine
+import StoreTestSupport
+import Synchronization
+import Testing
+
+/// Documents in one commit with another kind of data.
+struct SharedCommitTests {
+    /// A row of another kind.
+    private final class Row: CommitPart {
+        let value: UInt8?
+
+        init(_ value: UInt8?) { self.value = value }
+
+        func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
+            if value == nil { throw DocumentError(.failedPrecondition, "the row is refused") }
+        }
+
+        func apply(version: Int64, to batch: CommitBatch) throws {
+            try batch.storage.put(.meta, [1], [value ?? 0])
+            batch.versions.claim(version)
+        }
+    }
+
+    @Test func aDocumentAndARowAreOneCommitOrNone() async throws {
+        let engine = FailingEngine()
+        let test = try TestStore(engine: engine)
+        let store = test.store
+        store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
+        func row() throws -> [UInt8]? { try engine.makeReadSession().read { try $0.get(.meta, [1]) } }
+        func commit(_ n: Int64, _ value: UInt8?) async throws -> CommitOutcome {
+            let write = Write(path: try DocumentPath("a/b"), operation: .set(["n": .integer(n)]))
+            return await store.pipeline.commit { Commit([store.part([write]), Row(value)]) }
+        }
+        guard case .applied(let version) = try await commit(1, 1) else { throw DocumentError(.internal, "refused") }
+        #expect(try await test.get("a/b")?.updateTime.microseconds == version)
+        #expect(try row() == [1])
+        // Refused by the other part, and lost with its batch.
+        guard case .refused = try await commit(2, nil) else { throw DocumentError(.internal, "applied") }
+        engine.fails.withLock { $0 = true }
+        guard case .refused = try await commit(3, 3) else { throw DocumentError(.internal, "applied") }
+        engine.fails.withLock { $0 = false }
+        #expect(try await test.get("a/b")?.fields["n"] == .integer(1))
+        #expect(try row() == [1])
+        #expect(try await store.outbox.counts().map(\.pending) == [1])
+        await store.shutdown()
+    }
+
+    /// Who has the answer of a commit can rely on its listeners having been notified: the change is with their thread.
+    @Test func listenersAreNotifiedBeforeTheCommitIsAnswered() throws {
+        let clock = ManualClock()
+        let store = try DocumentStore(engine: MemoryEngine(), now: clock.timestamp, elapsed: clock.elapsed)
+        _ = try store.listeners.register(OperationContext())
+        let wasNotified = Mutex(false)
+        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+        let operation = StoreOperation(
+            request: .commit([write], transaction: nil, completing: nil), context: OperationContext()
+        ) { _ in
+            wasNotified.withLock { $0 = !store.listeners.jobs.isEmpty }
+        }
+        try store.pipeline.makeWriter().runBatch([OperationJob(store: store, operation: operation)])
+        #expect(wasNotified.withLock { $0 })
+    }
+}

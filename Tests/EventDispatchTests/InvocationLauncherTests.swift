@@ -5,9 +5,11 @@ import DocumentModel
 import DocumentStore
 @testable import EventDispatch
 import FunctionManifest
+import Gateway
 import HostTesting
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 import WorkerProtocol
 import Workers

@@ -82,7 +82,7 @@ import WorkerTesting
             #expect(worker.end == .slowStart)
             // The call waits for the next worker.
             ring.processes.start = .ready
-            ring.advance(.seconds(2))
+            ring.advance(.seconds(20))
             try #require(ring.worker?.next()).end("1")
             ring.run()
             #expect(client.answer?.body == #"{"result":1}"#)

@@ -75,6 +75,20 @@ import Testing
         #expect(state.admit(now: next).isAdmitted == false)
     }
 
+    @Test func whatIsGivenBackLetsTheFunctionGoOnAndIsReportedOnce() {
+        var state = BudgetState(budget(invocations: 2), now: noon)
+        _ = state.admit(now: noon)
+        #expect(state.admit(now: noon).actions == [.pause(.init(kind: .invocations, used: 2, limit: 2))])
+        #expect(state.giveBack() == [.resume])
+        #expect(state.giveBack() == [])
+        for _ in 1...2 {
+            let admission = state.admit(now: noon)
+            #expect(admission.isAdmitted)
+            #expect(admission.actions == [])
+        }
+        #expect(!state.admit(now: noon).isAdmitted)
+    }
+
     @Test func aRecordCarriesTheDayOn() throws {
         var state = BudgetState(budget(invocations: 5), now: noon)
         for _ in 1...4 { _ = state.admit(now: noon) }

@@ -6,7 +6,7 @@ package struct BudgetState: Equatable, Sendable {
         case warn(Use)
         /// Nothing of the function is started any more today.
         case pause(Use)
-        /// A new day: what was paused goes on.
+        /// A new day, or an invocation that was given back: what was paused goes on.
         case resume
     }
 
@@ -35,6 +35,8 @@ package struct BudgetState: Equatable, Sendable {
     private(set) var invocations = 0
     private(set) var microseconds: Int64 = 0
     private var phase = Phase.within
+    /// Whether a pause was reported today: invocations that are given back may lead to several.
+    private var hasReportedPause = false
 
     init(_ budget: FunctionBudget, now: Timestamp) {
         self.budget = budget
@@ -58,7 +60,13 @@ package struct BudgetState: Equatable, Sendable {
     }
 
     /// An invocation that was admitted hasn't begun after all. Warnings that it caused stay.
-    mutating func giveBack() { invocations = max(0, invocations - 1) }
+    /// A function that was over its budget only by what is given back goes on.
+    mutating func giveBack() -> [Action] {
+        invocations = max(0, invocations - 1)
+        guard phase == .over, uses.allSatisfy({ $0.used < $0.limit }) else { return [] }
+        phase = .warned
+        return [.resume]
+    }
 
     /// A handler has run for so long.
     mutating func spent(microseconds: Int64, now: Timestamp) -> [Action] {
@@ -85,7 +93,8 @@ package struct BudgetState: Equatable, Sendable {
         let uses = self.uses
         if let use = uses.first(where: { $0.used >= $0.limit }) {
             phase = .over
-            return [.pause(use)]
+            defer { hasReportedPause = true }
+            return hasReportedPause ? [] : [.pause(use)]
         }
         guard phase == .within,
             let use = uses.first(where: { Double($0.used) >= budget.warnAt * Double($0.limit) })
@@ -140,5 +149,6 @@ extension BudgetState {
         } else if phase != .lifted, phase != .within {
             self.phase = .warned
         }
+        hasReportedPause = isOver
     }
 }

@@ -49,7 +49,7 @@ package final class FunctionGate: Sendable {
     }
 
     /// An admitted invocation hasn't begun after all.
-    package func giveBack() { if hasBudget { budget.withLock { $0?.giveBack() } } }
+    package func giveBack() { if hasBudget { tell(budget.withLock { $0?.giveBack() }) } }
 
     /// A handler has run for so long.
     package func spent(microseconds: Int64) {

@@ -39,9 +39,8 @@ let package = Package(
         .target(name: "CFunctionsSystem"),
         .target(name: "StrictJSON", swiftSettings: settings),
         .target(name: "TextFormats", swiftSettings: settings),
-        .target(name: "HostJSON", swiftSettings: settings),
-        .target(name: "DocumentModel", swiftSettings: settings),
-        .target(name: "FunctionManifest", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
+        .target(name: "DocumentModel", dependencies: ["StrictJSON", "TextFormats"], swiftSettings: settings),
+        .target(name: "FunctionManifest", dependencies: ["StrictJSON", "DocumentModel"], swiftSettings: settings),
         .target(
             name: "WorkerProtocol",
             dependencies: ["DocumentModel", "FunctionManifest", .product(name: "NIOCore", package: nio)],
@@ -49,7 +48,8 @@ let package = Package(
         .target(
             name: "FunctionsRuntime",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol",
+                "CFunctionsSystem", "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest",
+                "WorkerProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -66,7 +66,7 @@ let package = Package(
         .target(name: "CommitPipeline", dependencies: ["DocumentModel", "StorageEngine"], swiftSettings: settings),
         .target(
             name: "DocumentStore",
-            dependencies: ["DocumentModel", "StorageEngine", "CommitPipeline"],
+            dependencies: ["StrictJSON", "DocumentModel", "StorageEngine", "CommitPipeline"],
             swiftSettings: settings),
         .target(
             name: "EventDelivery",
@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "HostProcess",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "WorkerProtocol",
+                "CFunctionsSystem", "StrictJSON", "DocumentModel", "WorkerProtocol",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -88,7 +88,7 @@ let package = Package(
         .target(
             name: "TokenVerification",
             dependencies: [
-                "TextFormats", "HostJSON", "DataDirectory", "OutboundHTTP",
+                "StrictJSON", "TextFormats", "DataDirectory", "OutboundHTTP",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -101,7 +101,7 @@ let package = Package(
         .target(
             name: "IdentityProvider",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "HostProcess",
+                "StrictJSON", "TextFormats", "DocumentModel", "StorageEngine", "SQLiteStorage", "HostProcess",
                 "TokenVerification",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -113,7 +113,7 @@ let package = Package(
         .target(
             name: "GoogleREST",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel",
+                "StrictJSON", "TextFormats", "DocumentModel",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -121,12 +121,12 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "FirestoreJSON",
-            dependencies: ["TextFormats", "HostJSON", "DocumentModel", "GoogleREST"],
+            dependencies: ["StrictJSON", "TextFormats", "DocumentModel", "GoogleREST"],
             swiftSettings: settings),
         .target(
             name: "FirestoreClient",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "FunctionManifest", "HostProcess", "OutboundHTTP",
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "HostProcess", "OutboundHTTP",
                 "Semaphore", "TokenVerification", "GoogleREST", "FirestoreJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -144,7 +144,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -157,7 +157,7 @@ let package = Package(
         .target(
             name: "ControlProtocol",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery",
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "DocumentStore", "EventDelivery",
                 "DataDirectory", "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -179,7 +179,7 @@ let package = Package(
         .target(
             name: "FirestoreAPI",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "DocumentStore", "GoogleREST", "FirestoreJSON",
+                "StrictJSON", "TextFormats", "DocumentModel", "DocumentStore", "GoogleREST", "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -188,7 +188,7 @@ let package = Package(
         .target(
             name: "EventsAPI",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "CommitPipeline", "DocumentStore", "OutboundHTTP",
+                "StrictJSON", "TextFormats", "DocumentModel", "CommitPipeline", "DocumentStore", "OutboundHTTP",
                 "GoogleREST", "FirestoreJSON", "Workers", "EventDispatch",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -200,16 +200,16 @@ let package = Package(
         .target(
             name: "HostConfiguration",
             dependencies: [
-                "HostJSON", "DocumentModel", "FunctionManifest", "CommitPipeline", "DocumentStore", "DataDirectory",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "CommitPipeline", "DocumentStore", "DataDirectory",
                 "Workers",
             ],
             swiftSettings: settings),
         .target(
             name: "Deployments",
             dependencies: [
-                "HostJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline", "DocumentStore",
-                "EventDelivery", "DataDirectory", "HostProcess", "Semaphore", "Workers", "Gateway", "ControlProtocol",
-                "EventDispatch", "HostConfiguration",
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline",
+                "DocumentStore", "EventDelivery", "DataDirectory", "HostProcess", "Semaphore", "Workers", "Gateway",
+                "ControlProtocol", "EventDispatch", "HostConfiguration",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -220,7 +220,7 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
                 "DataDirectory", "HostProcess", "GoogleREST", "FirestoreJSON", "ControlProtocol", "EventDispatch",
                 "EventsAPI", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
@@ -270,7 +270,7 @@ let package = Package(
         .executableTarget(
             name: "functions-host",
             dependencies: [
-                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
                 "HostProcess", "ControlProtocol", "HostConfiguration", "Deployments", "ControlAPI", "FunctionsHost",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -344,7 +344,7 @@ let package = Package(
             path: "Benchmarks/functions-bench",
             swiftSettings: settings),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: settings),
-        .testTarget(name: "HostJSONTests", dependencies: ["HostJSON", "DocumentModel"], swiftSettings: settings),
+        .testTarget(name: "TextFormatsTests", dependencies: ["TextFormats"], swiftSettings: settings),
         .testTarget(
             name: "DocumentModelTests",
             dependencies: ["DocumentModel", "TestSupport"],
@@ -360,7 +360,7 @@ let package = Package(
         .testTarget(
             name: "FunctionsRuntimeTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "TestSupport",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -402,7 +402,7 @@ let package = Package(
         .testTarget(
             name: "HostProcessTests",
             dependencies: [
-                "HostJSON", "DocumentModel", "HostProcess", "TokenVerification",
+                "StrictJSON", "DocumentModel", "HostProcess", "TokenVerification",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -418,7 +418,7 @@ let package = Package(
         .testTarget(
             name: "TokenVerificationTests",
             dependencies: [
-                "TextFormats", "HostJSON", "TokenVerification", "TestSupport", "HostTesting",
+                "StrictJSON", "TextFormats", "TokenVerification", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -434,7 +434,7 @@ let package = Package(
         .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
-                "HostJSON", "SQLiteStorage", "TokenVerification", "IdentityProvider", "TestSupport", "HostTesting",
+                "StrictJSON", "SQLiteStorage", "TokenVerification", "IdentityProvider", "TestSupport", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -444,20 +444,20 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "GoogleRESTTests",
-            dependencies: ["HostJSON", "DocumentModel", "GoogleREST", .product(name: "NIOCore", package: nio)],
+            dependencies: ["StrictJSON", "DocumentModel", "GoogleREST", .product(name: "NIOCore", package: nio)],
             swiftSettings: settings),
         .testTarget(
             name: "FirestoreJSONTests",
             dependencies: [
-                "HostJSON", "DocumentModel", "GoogleREST", "FirestoreJSON",
+                "StrictJSON", "DocumentModel", "GoogleREST", "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "FirestoreClientTests",
             dependencies: [
-                "DocumentModel", "HostProcess", "OutboundHTTP", "Semaphore", "TokenVerification", "GoogleREST",
-                "FirestoreClient", "TestSupport",
+                "StrictJSON", "DocumentModel", "HostProcess", "OutboundHTTP", "Semaphore", "TokenVerification",
+                "GoogleREST", "FirestoreClient", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -473,8 +473,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway", "TestSupport",
-                "HostTesting", "WorkerTesting",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway",
+                "TestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -497,7 +497,7 @@ let package = Package(
         .testTarget(
             name: "FirestoreAPITests",
             dependencies: [
-                "HostJSON", "DocumentModel", "FirestoreAPI", "HostTesting",
+                "StrictJSON", "DocumentModel", "FirestoreAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -507,7 +507,7 @@ let package = Package(
         .testTarget(
             name: "EventsAPITests",
             dependencies: [
-                "TextFormats", "HostJSON", "DocumentModel", "StorageEngine", "CommitPipeline", "DocumentStore",
+                "StrictJSON", "TextFormats", "DocumentModel", "StorageEngine", "CommitPipeline", "DocumentStore",
                 "Workers", "ControlProtocol", "EventDispatch", "EventsAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -519,7 +519,7 @@ let package = Package(
         .testTarget(
             name: "HostConfigurationTests",
             dependencies: [
-                "HostJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
+                "StrictJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -533,7 +533,7 @@ let package = Package(
         .testTarget(
             name: "ControlAPITests",
             dependencies: [
-                "HostJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
                 "ControlProtocol", "ControlAPI", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -1,9 +1,9 @@
 import DataDirectory
 import DocumentModel
-import HostJSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import StrictJSON
 import Synchronization
 
 #if canImport(Glibc)
@@ -172,7 +172,7 @@ private struct ExportTail {
     private(set) var outcome: DataOutcome?
 
     mutating func note(_ line: [UInt8]) {
-        guard line.starts(with: "{\"count\":".utf8), let root = try? JSONParser.parse(line),
+        guard line.starts(with: "{\"count\":".utf8), let root = try? JSONNode(parsing: line),
             let count = try? root["count"]?.integer()
         else { return outcome = nil }
         outcome = DataOutcome(["documents": Int(count)])

@@ -1,5 +1,5 @@
 package import DocumentModel
-import HostJSON
+import StrictJSON
 import TextFormats
 
 /// The format of `data` commands on the control socket: the request is a path with a query, the response is lines of
@@ -52,7 +52,7 @@ package enum DataWire {
     }
 
     package static func line(_ event: DataEvent) -> [UInt8] {
-        var text = JSONText()
+        var text = JSONWriter()
         switch event {
         case .lines(let lines): return lines
         case .problem(let problem):
@@ -72,7 +72,7 @@ package enum DataWire {
     }
 
     package static func line(_ outcome: DataOutcome) -> [UInt8] {
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"outcome\":")
         text.outcome(outcome)
         text.raw("}\n")
@@ -80,7 +80,7 @@ package enum DataWire {
     }
 
     package static func line(_ error: DocumentError) -> [UInt8] {
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"error\":{\"status\":")
         text.string(error.code.wireName)
         text.raw(",\"message\":")
@@ -95,7 +95,7 @@ package enum DataWire {
         if let error = try error(line) { return .error(error) }
         if isExport { return .event(.lines(line + [UInt8(ascii: "\n")])) }
         do throws(JSONProblem) {
-            let root = try JSONParser.parse(line)
+            let root = try JSONNode(parsing: line)
             if let outcome = root["outcome"] {
                 var numbers: [String: Int] = [:]
                 for member in try outcome.members() { numbers[member.key] = Int(try member.value.integer()) }
@@ -115,7 +115,7 @@ package enum DataWire {
     static func error(_ line: [UInt8]) throws(DocumentError) -> DocumentError? {
         guard line.starts(with: "{\"error\":".utf8) else { return nil }
         do throws(JSONProblem) {
-            let error = try JSONParser.parse(line)["error"]
+            let error = try JSONNode(parsing: line)["error"]
             let status = try error?["status"]?.string() ?? ""
             let known = (0...UInt8.max).lazy.compactMap(StatusCode.init(rawValue:)).first { $0.wireName == status }
             return DocumentError(known ?? .unknown, try error?["message"]?.string() ?? "")
@@ -127,7 +127,7 @@ package enum DataWire {
     private static func integer(_ node: JSONNode) throws(JSONProblem) -> Int { Int(try node.integer()) }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// An object of numbers, in the order of their names.
     mutating func outcome(_ outcome: DataOutcome) {
         raw("{")

@@ -1,4 +1,4 @@
-package import HostJSON
+package import StrictJSON
 
 /// A delivery as operators see it. Times are RFC 3339.
 package struct DeliveryReport: Codable, Hashable, Sendable {
@@ -91,8 +91,8 @@ package struct EventReport: Codable, Hashable, Sendable {
     package struct Document: Codable, Hashable, Sendable {
         package var path: String
         /// The document in Firestore's JSON; nil if it didn't exist.
-        package var before: JSONTree?
-        package var after: JSONTree?
+        package var before: JSONValue?
+        package var after: JSONValue?
     }
 
     package struct Schedule: Codable, Hashable, Sendable {

@@ -1,6 +1,6 @@
 package import DocumentModel
 import FirestoreJSON
-import HostJSON
+import StrictJSON
 import TextFormats
 
 extension EventReport {
@@ -12,8 +12,8 @@ extension EventReport {
         switch event.content {
         case .document(let path, let before, let after):
             document = Document(
-                path: path.string, before: before.map { JSONTree($0, in: database) },
-                after: after.map { JSONTree($0, in: database) })
+                path: path.string, before: before.map { JSONValue($0, in: database) },
+                after: after.map { JSONValue($0, in: database) })
         case .schedule(let job, let isManual):
             schedule = Schedule(job: job, isManual: isManual)
         case .task(let task):
@@ -32,15 +32,14 @@ extension EventReport {
 extension EventReport.Payload {
     init(_ bytes: [UInt8]) {
         text = String(validating: bytes, as: UTF8.self)
-        base64 = text == nil ? RESTBase64.text(bytes) : nil
+        base64 = text == nil ? Base64.encode(bytes) : nil
     }
 }
 
-extension JSONTree {
-    init(_ document: Document, in database: DatabaseID) {
-        var text = JSONText()
+extension JSONValue {
+    fileprivate init(_ document: Document, in database: DatabaseID) {
+        var text = JSONWriter()
         text.document(document, in: database)
-        // The text was just written, so it is valid JSON.
-        self = (try? JSONParser.parse(text.bytes)).map { JSONTree($0) } ?? .null
+        self = (try? JSONValue(parsing: text.bytes)) ?? .null
     }
 }

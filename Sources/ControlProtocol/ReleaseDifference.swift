@@ -1,7 +1,7 @@
 import EventDelivery
 package import FunctionManifest
-import HostJSON
 import Foundation
+import StrictJSON
 
 /// The difference between a release and the release that is served.
 package struct ReleaseDifference: Codable, Equatable, Sendable {
@@ -124,7 +124,7 @@ package struct ReleaseDifference: Codable, Equatable, Sendable {
 
     /// A manifest's values by their path.
     private static func options(_ manifest: FunctionManifest) -> [String: String] {
-        guard let data = try? JSONEncoder().encode(manifest), let root = try? JSONParser.parse(Array(data)) else {
+        guard let data = try? JSONEncoder().encode(manifest), let root = try? JSONNode(parsing: Array(data)) else {
             return [:]
         }
         var options: [String: String] = [:]

@@ -1,5 +1,5 @@
 import FunctionManifest
-import HostJSON
+import StrictJSON
 
 /// Resolves the values of one bundle's params from its manifest and the given sources, or reports why one has no value.
 /// Reads no files.

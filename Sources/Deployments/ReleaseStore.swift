@@ -1,5 +1,6 @@
 package import DataDirectory
 import FunctionManifest
+import TextFormats
 import WorkerProtocol
 import Crypto
 import Foundation
@@ -242,10 +243,7 @@ package struct ReleaseStore: Sendable {
             defer { try? file.close() }
             while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(data: piece) }
         }
-        return hash.finalize().map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        return Hexadecimal.encode(hash.finalize())
     }
 
     /// Runs blocking file operations on a thread pool, because tasks share only as many threads as there are

@@ -1,9 +1,9 @@
-/// Whose work is done once only, however often it is asked for.
+/// An idempotency key: work under it is done once, however often it is requested.
 package struct CompletionKey: Hashable, Sendable {
-    /// What the key is unique in: a function and a user.
+    /// The scope in which the key is unique: a function and a user.
     package var scope: String
     package var key: String
-    /// Of the request's data: the same key with other data is refused.
+    /// The fingerprint of the request's data: the same key with other data is refused.
     package var fingerprint: [UInt8]
     package var keptFor: Duration
 
@@ -15,21 +15,21 @@ package struct CompletionKey: Hashable, Sendable {
     }
 }
 
-/// In whose name an operation is done.
+/// On whose behalf an operation is done, and what it may do.
 package struct OperationContext: Sendable {
-    /// Who holds the transactions begun here: they are for nobody else, and end with
-    /// ``DocumentStore/release(owner:)``.
+    /// The owner of the transactions begun here. Other owners can't use them; they end with
+    /// ``DocumentBackend/release(owner:)``.
     package var owner: UInt64?
     package var completion: CompletionKey?
     /// What the user may do; nil for an admin.
     package var policy: (any AccessPolicy)?
-    /// Who functions are told made the change.
+    /// The author of the change, as events name it.
     package var auth: EventAuth
-    /// The functions whose handling of events led here, the first one first.
+    /// The functions whose handling of events led to this operation, in order.
     package var chain: [String]
-    /// The delivery that is worked on: commits count only while its lease does, and one with an answer ends it.
+    /// The lease of the delivery being handled: commits fail once it has ended, and a commit with an answer ends it.
     package var delivery: DeliveryLease?
-    /// Whether functions are told of changes; what is imported or cleared is none.
+    /// Whether changes trigger functions. Imports and clears don't.
     package var firesEvents: Bool
 
     package init(

@@ -7,7 +7,7 @@
 #endif
 
 extension Timestamp {
-    /// This machine's wall clock, for whoever starts a store outside of a test.
+    /// This machine's wall clock. Tests inject their own.
     @Sendable package static func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -157,7 +157,8 @@ extension EventService {
             switch action {
             case .warn(let use): alert(.budgetWarning, name, use, "")
             case .pause(let use): alert(.budgetExhausted, name, use, "; it is paused until the next day (UTC)")
-            case .resume: parts.logger.notice("the function goes on within its budget", metadata: ["function": "\(name)"])
+            case .resume:
+                parts.logger.notice("the function goes on within its budget", metadata: ["function": "\(name)"])
             }
         }
         queues[name]?.settle()

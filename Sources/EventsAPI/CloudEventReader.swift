@@ -1,6 +1,6 @@
 import DocumentModel
 import FirestoreJSON
-import HostJSON
+import StrictJSON
 
 /// Reads events in CloudEvents' JSON format.
 struct CloudEventReader {
@@ -13,7 +13,7 @@ struct CloudEventReader {
     static func event(inText node: JSONNode) throws(JSONProblem) -> CloudEvent {
         let text = Array(try node.string().utf8)
         do {
-            return try CloudEventReader(text).event(try JSONParser.parse(text))
+            return try CloudEventReader(text).event(try JSONNode(parsing: text))
         } catch {
             throw node.problem("the text is not an event: \(error.message)")
         }

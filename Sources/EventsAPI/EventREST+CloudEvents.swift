@@ -1,8 +1,8 @@
 import DocumentModel
 import GoogleREST
-import HostJSON
 import HTTPTypes
 import NIOCore
+import StrictJSON
 
 /// CloudEvents 1.0 over HTTP in the binding's three modes, and in Eventarc's format.
 extension EventREST {
@@ -11,7 +11,7 @@ extension EventREST {
 
     func publish(
         _ headers: HTTPFields, _ body: ByteBuffer, _ auth: EventAuth
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let mediaType = headers[.contentType].map(MediaType.essence)
         let events: [CloudEvent]
         switch mediaType {
@@ -31,7 +31,7 @@ extension EventREST {
     }
 
     /// Serves Eventarc's `channels/C:publishEvents`. The channel is ignored: events are routed to functions by type.
-    func publishEvents(_ body: ByteBuffer, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
+    func publishEvents(_ body: ByteBuffer, _ auth: EventAuth) async throws(DocumentError) -> JSONWriter {
         let events = try RESTBody(body).read { (root) throws(JSONProblem) in
             var events: [CloudEvent] = []
             for member in try root.members() {
@@ -50,7 +50,7 @@ extension EventREST {
         return try await publish(events, auth)
     }
 
-    private func publish(_ events: [CloudEvent], _ auth: EventAuth) async throws(DocumentError) -> JSONText {
+    private func publish(_ events: [CloudEvent], _ auth: EventAuth) async throws(DocumentError) -> JSONWriter {
         if !events.isEmpty { _ = try await commit(events.map { .publish($0) }, auth) }
         return .emptyObject
     }

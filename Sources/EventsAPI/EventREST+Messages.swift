@@ -1,8 +1,8 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
 import NIOCore
+import StrictJSON
 
 /// Pub/Sub's `topics/T:publish`: each message becomes an event for the functions that subscribe to the topic.
 extension EventREST {
@@ -10,7 +10,7 @@ extension EventREST {
 
     func publishMessages(
         _ topic: String, _ body: ByteBuffer, _ auth: EventAuth
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let time = now()
         let messages = try RESTBody(body).read { (root) throws(JSONProblem) in
             var messages: [PubSubMessage] = []
@@ -26,7 +26,7 @@ extension EventREST {
         var effects: [Effect] = []
         for message in messages { effects.append(.publish(try message.event(topic: topic, project: project))) }
         _ = try await commit(effects, auth)
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"messageIds\":")
         text.array(messages) { $0.string($1.messageID) }
         text.raw("}")

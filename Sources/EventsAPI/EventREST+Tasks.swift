@@ -2,8 +2,9 @@ import CommitPipeline
 import DocumentModel
 import DocumentStore
 import GoogleREST
-import HostJSON
 import NIOCore
+import StrictJSON
+import TextFormats
 
 /// Cloud Tasks' REST API, under its own paths and under those that the Firebase libraries use for an emulator.
 extension EventREST {
@@ -11,7 +12,7 @@ extension EventREST {
 
     func createTask(
         _ queue: TaskQueuePath, _ body: ByteBuffer, _ auth: EventAuth, isEmulated: Bool
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         try check(queue)
         let reader = TaskReader(queue: queue, now: now())
         let task = try RESTBody(body).read { (root) throws(JSONProblem) in try reader.request(root) }
@@ -20,7 +21,7 @@ extension EventREST {
         let resource = TaskResource(
             name: queue.name(of: id), task: task, created: time, due: max(task.scheduleTime ?? time, time), tries: 0,
             executions: 0)
-        var text = JSONText()
+        var text = JSONWriter()
         guard isEmulated else {
             text.task(resource, isFull: false)
             return text
@@ -32,17 +33,17 @@ extension EventREST {
         return text
     }
 
-    func task(_ queue: TaskQueuePath, _ id: String, _ query: String?) async throws(DocumentError) -> JSONText {
+    func task(_ queue: TaskQueuePath, _ id: String, _ query: String?) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["responseView"])
         try check(queue)
         let resource = try resource(try await pendingTask(queue, id), in: queue)
-        var text = JSONText()
+        var text = JSONWriter()
         text.task(resource, isFull: parameters["responseView"] == "FULL")
         return text
     }
 
     /// Lists a page of pending tasks, in the order in which they were enqueued.
-    func listTasks(_ queue: TaskQueuePath, _ query: String?) async throws(DocumentError) -> JSONText {
+    func listTasks(_ queue: TaskQueuePath, _ query: String?) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["responseView", "pageSize", "pageToken"])
         try check(queue)
         var size = Self.maxPage
@@ -76,7 +77,7 @@ extension EventREST {
                 break
             }
         }
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"tasks\":")
         text.array(resources) { $0.task($1, isFull: isFull) }
         if let end {
@@ -88,7 +89,7 @@ extension EventREST {
     }
 
     /// Deletes a task. If its handler is running, it runs to its end, but isn't retried.
-    func deleteTask(_ queue: TaskQueuePath, _ id: String, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
+    func deleteTask(_ queue: TaskQueuePath, _ id: String, _ auth: EventAuth) async throws(DocumentError) -> JSONWriter {
         try check(queue)
         _ = try await pendingTask(queue, id)
         _ = try await commit([.deleteTask(id, queue: queue.queue)], auth)
@@ -140,7 +141,7 @@ private struct TaskResource {
     var executions: Int
 }
 
-extension JSONText {
+extension JSONWriter {
     /// - Parameter isFull: whether the body is included.
     fileprivate mutating func task(_ resource: TaskResource, isFull: Bool, namePrefix: String = "") {
         raw("{\"name\":")
@@ -153,7 +154,7 @@ extension JSONText {
         raw("}")
         if isFull {
             raw(",\"body\":")
-            base64(resource.task.body)
+            string(Base64.encode(resource.task.body))
         }
         raw("},\"createTime\":")
         string(resource.created.rfc3339)

@@ -4,6 +4,7 @@ import GoogleREST
 import HTTPTypes
 package import Hummingbird
 import NIOCore
+import StrictJSON
 
 /// Tasks, events and messages over HTTP, with the APIs of Cloud Tasks, Eventarc, Pub/Sub and CloudEvents' HTTP binding.
 ///
@@ -48,7 +49,7 @@ package struct EventREST: HTTPResponder {
         }
     }
 
-    private func answer(_ request: Request, _ auth: EventAuth) async throws(DocumentError) -> JSONText {
+    private func answer(_ request: Request, _ auth: EventAuth) async throws(DocumentError) -> JSONWriter {
         guard let path = EventRESTPath(request.uri.path) else {
             throw DocumentError(
                 .notFound,

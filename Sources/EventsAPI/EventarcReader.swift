@@ -1,6 +1,6 @@
 import DocumentModel
 import FirestoreJSON
-import HostJSON
+import StrictJSON
 import TextFormats
 
 /// Reads events in the JSON of CloudEvents' protobuf format, which Eventarc's publishing API uses.
@@ -56,7 +56,7 @@ enum EventarcReader {
         case "ceString", "ceUri", "ceUriRef", "ceTimestamp": return try member.value.string()
         case "ceBoolean": return "\(try member.value.boolean())"
         case "ceInteger": return "\(try member.value.integer())"
-        case "ceBytes": return RESTBase64.text(try member.value.bytes())
+        case "ceBytes": return Base64.encode(try member.value.bytes())
         default: throw member.unknown
         }
     }

@@ -1,6 +1,6 @@
 import DocumentModel
 import FirestoreJSON
-import HostJSON
+import StrictJSON
 
 /// Reads a task in Cloud Tasks' JSON format.
 ///
@@ -135,7 +135,7 @@ struct TaskReader {
         let bytes = try node.bytes()
         let root: JSONNode
         do {
-            root = try JSONParser.parse(bytes)
+            root = try JSONNode(parsing: bytes)
         } catch {
             throw node.problem("the body is not JSON: \(error.message)")
         }

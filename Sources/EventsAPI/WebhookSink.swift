@@ -1,5 +1,6 @@
 import DocumentModel
 package import EventDispatch
+import StrictJSON
 import Workers
 package import Logging
 import ServiceLifecycle
@@ -62,7 +63,7 @@ package final class WebhookSink: AlertSink, Service {
 
     /// The JSON body of an alert.
     static func body(_ alert: Alert, project: String) -> [UInt8] {
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"project\":")
         text.string(project)
         text.raw(",\"kind\":")

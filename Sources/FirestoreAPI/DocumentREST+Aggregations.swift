@@ -1,13 +1,13 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
 
 /// Counts, sums and averages over the results of a query.
 extension DocumentREST {
     func runAggregationQuery(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let parent = try path.parent()
         let (aggregation, selector, explains) = try body.read { (root) throws(JSONProblem) in
             var aggregation: RESTAggregation?
@@ -40,7 +40,7 @@ extension DocumentREST {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     fileprivate mutating func aggregates(_ aliases: [String], _ values: [Value], at readTime: Timestamp) {
         element()
         raw("{\"result\":{\"aggregateFields\":{")

@@ -1,11 +1,11 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
 
 /// Writes that succeed or fail independently of each other.
 extension DocumentREST {
-    func batchWrite(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    func batchWrite(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let writes = try body.read { (root) throws(JSONProblem) in
             var writes: [Write] = []
             for member in try root.members() {
@@ -21,7 +21,7 @@ extension DocumentREST {
         }
         guard !writes.isEmpty else { return .emptyObject }
         let results = try await batchWrite(writes, principal)
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"writeResults\":")
         text.array(results) { text, result in
             switch result {

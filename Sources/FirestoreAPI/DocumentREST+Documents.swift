@@ -1,11 +1,11 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
 
 /// The methods on a single document or collection.
 extension DocumentREST {
-    func get(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    func get(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["mask.fieldPaths", "transaction", "readTime"])
         let document = try path.document()
         let mask = try parameters.fieldPaths("mask.fieldPaths")
@@ -19,7 +19,7 @@ extension DocumentREST {
 
     func create(
         _ path: RESTPath, _ query: String?, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["documentId", "mask.fieldPaths"])
         let mask = try parameters.fieldPaths("mask.fieldPaths")
         let collection = try path.collection()
@@ -35,7 +35,7 @@ extension DocumentREST {
 
     func update(
         _ path: RESTPath, _ query: String?, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(
             query,
             known: [
@@ -61,7 +61,7 @@ extension DocumentREST {
         return text(((found.first ?? nil) ?? written).masked(by: mask))
     }
 
-    func delete(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    func delete(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["currentDocument.exists", "currentDocument.updateTime"])
         let write = Write(
             path: try path.document(), operation: .delete, precondition: try parameters.precondition())
@@ -92,8 +92,8 @@ extension DocumentREST {
         }
     }
 
-    private func text(_ document: Document) -> JSONText {
-        var text = JSONText()
+    private func text(_ document: Document) -> JSONWriter {
+        var text = JSONWriter()
         text.document(document, in: database)
         return text
     }

@@ -1,7 +1,7 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
 import TextFormats
 
 /// Lists the documents of a collection, and the collections of a document, page by page.
@@ -9,7 +9,7 @@ extension DocumentREST {
     private static let defaultPage = 100
     private static let maxPage = 1000
 
-    func list(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    func list(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(
             query,
             known: [
@@ -33,7 +33,7 @@ extension DocumentREST {
         request.limit = size + 1
         let found = try await results(request, try parameters.consistency(), principal).documents
         let page = found.prefix(size)
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{")
         if !page.isEmpty {
             text.raw("\"documents\":")
@@ -55,7 +55,7 @@ extension DocumentREST {
 
     func listCollectionIDs(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let (size, token) = try body.read { (root) throws(JSONProblem) in
             var size: Int64 = 0
             var token = ""
@@ -78,7 +78,7 @@ extension DocumentREST {
             ids.removeAll { !last.utf8.lexicographicallyPrecedes($0.utf8) }
         }
         let page = ids.prefix(size == 0 ? Self.defaultPage : min(size, Self.maxPage))
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{")
         if !page.isEmpty {
             text.raw("\"collectionIds\":")
@@ -121,16 +121,16 @@ extension DocumentREST {
 /// A client may send any text as a token, so it is read as strictly as a query's cursor, which it becomes.
 enum RESTPageToken {
     static func text(_ values: [Value]) -> String {
-        var text = JSONText()
+        var text = JSONWriter()
         text.array(values) { $0.value($1) }
-        return RESTBase64.text(text.bytes)
+        return Base64.encode(text.bytes)
     }
 
     static func values(_ token: String) throws(DocumentError) -> [Value] {
         do throws(JSONProblem) {
-            guard let bytes = RESTBase64.bytes(token) else { throw JSONProblem(offset: 0, message: "") }
+            guard let bytes = Base64.decodeAnyAlphabet(token) else { throw JSONProblem(offset: 0, message: "") }
             var values: [Value] = []
-            for element in try JSONParser.parse(bytes).elements() { values.append(try element.value()) }
+            for element in try JSONNode(parsing: bytes).elements() { values.append(try element.value()) }
             return values
         } catch {
             throw .invalidArgument("pageToken: this is not the nextPageToken of an earlier response")

@@ -1,13 +1,13 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
 
 /// Splits a query into parts that can be read in parallel.
 extension DocumentREST {
     func partitionQuery(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let parent = try path.parent()
         let request = try body.read { (root) throws(JSONProblem) in
             try partitionRequest(root, parent)
@@ -21,7 +21,7 @@ extension DocumentREST {
             points.removeAll { DocumentPath.compare($0, last.path) != .descending }
         }
         let page = request.pageSize == 0 ? points[...] : points.prefix(request.pageSize)
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{")
         if !page.isEmpty {
             text.raw("\"partitions\":")

@@ -1,11 +1,11 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
 
 /// Reads by name and by query. Over gRPC these stream their results; here they respond with a JSON array.
 extension DocumentREST {
-    func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let (paths, mask, selector) = try body.read { (root) throws(JSONProblem) in
             var paths: [DocumentPath] = []
             var mask: [FieldPath]?
@@ -41,7 +41,7 @@ extension DocumentREST {
 
     func runQuery(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let parent = try path.parent()
         let (query, selector, explains) = try body.read { (root) throws(JSONProblem) in
             var query: Query?
@@ -73,7 +73,7 @@ extension DocumentREST {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Writes one element per document; if there are none, one element with the read time alone.
     fileprivate mutating func results(_ documents: [Document], at readTime: Timestamp, in database: DatabaseID) {
         for document in documents {

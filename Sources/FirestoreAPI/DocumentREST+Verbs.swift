@@ -1,13 +1,14 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
+import TextFormats
 
 /// The custom methods, such as `documents:commit`.
 extension DocumentREST {
     func perform(
         _ verb: String, _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONText {
+    ) async throws(DocumentError) -> JSONWriter {
         let isRoot = path.segments.isEmpty
         switch verb {
         case "commit" where isRoot: return try await commit(body, principal)
@@ -27,7 +28,7 @@ extension DocumentREST {
         }
     }
 
-    private func commit(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    private func commit(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let (writes, transaction) = try body.read { (root) throws(JSONProblem) in
             var writes: [Write] = []
             var transaction: TransactionID?
@@ -42,7 +43,7 @@ extension DocumentREST {
             return (writes, transaction)
         }
         let result = try await commit(writes, transaction: transaction, principal)
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{")
         if !result.writeResults.isEmpty {
             text.raw("\"writeResults\":")
@@ -55,7 +56,7 @@ extension DocumentREST {
         return text
     }
 
-    private func begin(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    private func begin(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let mode = try body.read { (root) throws(JSONProblem) in
             var mode = TransactionMode.readWrite(retrying: nil)
             for member in try root.members() {
@@ -67,14 +68,14 @@ extension DocumentREST {
             }
             return mode
         }
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"transaction\":")
-        text.base64(try await begin(mode, principal).restBytes)
+        text.string(Base64.encode(try await begin(mode, principal).restBytes))
         text.raw("}")
         return text
     }
 
-    private func rollback(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONText {
+    private func rollback(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let transaction = try body.read { (root) throws(JSONProblem) in
             var transaction: TransactionID?
             for member in try root.members() {

@@ -2,6 +2,7 @@ package import DocumentModel
 import GoogleREST
 package import Hummingbird
 import NIOCore
+import StrictJSON
 
 /// Firestore's REST API over a document service.
 ///
@@ -46,7 +47,7 @@ package struct DocumentREST: HTTPResponder {
         return response
     }
 
-    private func answer(_ request: Request) async throws(DocumentError) -> JSONText {
+    private func answer(_ request: Request) async throws(DocumentError) -> JSONWriter {
         guard let path = RESTPath(request.uri.path, hasVerb: request.method == .post) else {
             throw DocumentError(
                 .notFound,
@@ -73,7 +74,7 @@ package struct DocumentREST: HTTPResponder {
     }
 
     /// Serves requests that exist in development only and need no token.
-    private func helper(_ method: HTTPRequest.Method, _ path: RESTPath) async throws(DocumentError) -> JSONText {
+    private func helper(_ method: HTTPRequest.Method, _ path: RESTPath) async throws(DocumentError) -> JSONWriter {
         guard isDevelopment, method == .delete, path.segments.isEmpty else {
             throw DocumentError(.notFound, "the host is not in development mode, or this helper doesn't exist")
         }

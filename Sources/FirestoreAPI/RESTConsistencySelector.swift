@@ -1,6 +1,7 @@
 import DocumentModel
 import FirestoreJSON
-import HostJSON
+import StrictJSON
+import TextFormats
 
 /// The state that a read sees, selected by its request's `transaction`, `newTransaction` or `readTime`.
 enum RESTConsistencySelector {
@@ -32,16 +33,16 @@ extension DocumentREST {
     /// If the read fails, the new transaction is rolled back, because the client never receives its id.
     func reading(
         _ selector: RESTConsistencySelector, _ principal: Principal,
-        _ body: (ReadConsistency, inout JSONText) async throws(DocumentError) -> Void
-    ) async throws(DocumentError) -> JSONText {
-        var text = JSONText()
+        _ body: (ReadConsistency, inout JSONWriter) async throws(DocumentError) -> Void
+    ) async throws(DocumentError) -> JSONWriter {
+        var text = JSONWriter()
         text.raw("[")
         switch selector {
         case .at(let consistency): try await body(consistency, &text)
         case .new(let mode):
             let transaction = try await begin(mode, principal)
             text.raw("{\"transaction\":")
-            text.base64(transaction.restBytes)
+            text.string(Base64.encode(transaction.restBytes))
             text.raw("}")
             do throws(DocumentError) {
                 try await body(.transaction(transaction), &text)
@@ -64,7 +65,7 @@ extension DocumentREST {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Separates an array element from the one before it.
     mutating func element() {
         if bytes.count > 1 { raw(",") }

@@ -1,5 +1,5 @@
-import HostJSON
 import OutboundHTTP
+import StrictJSON
 import TokenVerification
 import Synchronization
 
@@ -77,7 +77,7 @@ final class AccessTokens: Sendable {
         guard answer.status == 200 else {
             throw failure("the metadata server returned status \(answer.status)")
         }
-        guard let node = try? JSONParser.parse(answer.body), let text = try? node["access_token"]?.string(),
+        guard let node = try? JSONNode(parsing: answer.body), let text = try? node["access_token"]?.string(),
             let lifetime = try? node["expires_in"]?.integer()
         else { throw failure("the metadata server's response is not a token") }
         return (text, lifetime)

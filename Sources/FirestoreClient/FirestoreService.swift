@@ -1,8 +1,8 @@
 import DocumentModel
 import FunctionManifest
 import GoogleREST
-import HostJSON
 import OutboundHTTP
+import StrictJSON
 import TextFormats
 
 /// A client of Firestore's REST API.
@@ -37,7 +37,7 @@ struct FirestoreService: Sendable {
     /// - Throws: the service's error; `unavailable` if the service can't be reached or the response was lost, as with
     ///   Google's own clients; `deadlineExceeded` after a minute; `resourceExhausted` if the response is too large.
     func ask(
-        _ verb: String, below parent: DocumentPath? = nil, _ body: JSONText, isRepeatable: Bool = true,
+        _ verb: String, below parent: DocumentPath? = nil, _ body: JSONWriter, isRepeatable: Bool = true,
         isCancellable: Bool = true
     ) async throws(DocumentError) -> JSONNode {
         let path = parent.map { "/" + PercentEncoding.encoded($0.string) } ?? ""
@@ -100,13 +100,13 @@ struct FirestoreService: Sendable {
 
     private static func parse(_ body: [UInt8]) throws(DocumentError) -> JSONNode {
         let node: JSONNode
-        do throws(JSONProblem) { node = try JSONParser.parse(body) } catch { throw unreadable(error.message) }
+        do throws(JSONProblem) { node = try JSONNode(parsing: body) } catch { throw unreadable(error.message) }
         if let error = node.error { throw error }
         return node
     }
 
     private static func refusal(_ answer: OutboundResponse) -> DocumentError {
-        if let node = try? JSONParser.parse(answer.body), let error = node.error { return error }
+        if let node = try? JSONNode(parsing: answer.body), let error = node.error { return error }
         return DocumentError(
             StatusCode(httpStatus: answer.status), "the document service returned status \(answer.status)")
     }

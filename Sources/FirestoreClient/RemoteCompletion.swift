@@ -1,5 +1,6 @@
 import DocumentModel
 import Crypto
+import TextFormats
 
 /// A kept answer, stored as a document among all others.
 ///
@@ -14,10 +15,8 @@ enum RemoteCompletion {
     /// The document's id is a digest, because keys and user ids may have any length and contain any byte.
     static func path(of key: CompletionKey) throws(DocumentError) -> DocumentPath {
         let text = "\(key.scope.utf8.count) \(key.scope)\(key.key)"
-        let digits = SHA256.hash(data: Array(text.utf8)).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return try DocumentPath("\(collection)/\(digits.joined())")
+        let digits = Hexadecimal.encode(SHA256.hash(data: Array(text.utf8)))
+        return try DocumentPath("\(collection)/\(digits)")
     }
 
     /// - Throws: `failedPrecondition` if the answer doesn't fit into a document.

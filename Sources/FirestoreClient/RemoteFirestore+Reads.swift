@@ -1,7 +1,8 @@
 import DocumentModel
 import FirestoreJSON
-import HostJSON
+import StrictJSON
 import Synchronization
+import TextFormats
 
 /// The read operations.
 extension RemoteFirestore {
@@ -9,7 +10,7 @@ extension RemoteFirestore {
         _ paths: [DocumentPath], _ consistency: ReadConsistency, _ context: OperationContext
     ) async throws(DocumentError) -> DocumentResponse {
         guard !paths.isEmpty else { return .documents([], readTime: now()) }
-        var body = JSONText()
+        var body = JSONWriter()
         body.documents(paths, in: database)
         body.consistency(try selector(consistency, context))
         let (found, readTime) = try documents(try await service.ask("batchGet", body).stream())
@@ -89,7 +90,7 @@ extension RemoteFirestore {
     private func run(
         _ query: Query, explain: RESTExplainOptions?, _ consistency: ReadConsistency, _ context: OperationContext
     ) async throws(DocumentError) -> QueryAnswer {
-        var body = JSONText()
+        var body = JSONWriter()
         body.raw("{\"structuredQuery\":")
         body.structuredQuery(query)
         body.explainOptions(explain)
@@ -109,7 +110,7 @@ extension RemoteFirestore {
         _ query: Query, _ fields: [AggregateField], explain: RESTExplainOptions?, _ consistency: ReadConsistency,
         _ context: OperationContext
     ) async throws(DocumentError) -> QueryAnswer {
-        var body = JSONText()
+        var body = JSONWriter()
         body.raw("{\"structuredAggregationQuery\":")
         body.aggregation(query, fields)
         body.explainOptions(explain)
@@ -146,7 +147,7 @@ extension RemoteFirestore {
         var known = 0
         repeat {
             known = paths.count
-            var body = JSONText()
+            var body = JSONWriter()
             body.raw("{\"structuredQuery\":")
             body.structuredQuery(query)
             body.raw(",\"partitionCount\":")
@@ -200,7 +201,7 @@ extension ReadConsistency {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Begins the body of a batchGet. Duplicate paths are sent once.
     mutating func documents(_ paths: [DocumentPath], in database: DatabaseID) {
         raw("{\"documents\":")
@@ -213,7 +214,7 @@ extension JSONText {
         case .strong: break
         case .transaction(let id):
             raw(",\"transaction\":")
-            base64(id)
+            string(Base64.encode(id))
         case .at(let time):
             raw(",\"readTime\":")
             string(time.rfc3339)

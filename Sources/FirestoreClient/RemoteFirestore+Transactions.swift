@@ -1,8 +1,9 @@
 import DocumentModel
 import FirestoreJSON
 import GoogleREST
-import HostJSON
+import StrictJSON
 import Synchronization
+import TextFormats
 
 /// The write operations, and transactions.
 extension RemoteFirestore {
@@ -27,7 +28,7 @@ extension RemoteFirestore {
                     return response
                 }
             } else {
-                var body = JSONText()
+                var body = JSONWriter()
                 body.raw("{\"options\":")
                 body.transactionOptions(mode, retrying: retried?.remoteID)
                 body.raw("}")
@@ -55,7 +56,7 @@ extension RemoteFirestore {
         _ entry: inout RemoteTransactions.Entry, _ mode: TransactionMode, retrying: [UInt8]?, under key: CompletionKey
     ) async throws(DocumentError) -> DocumentResponse? {
         let path = try RemoteCompletion.path(of: key)
-        var body = JSONText()
+        var body = JSONWriter()
         body.documents([path], in: database)
         body.consistency(.new(mode, retrying: retrying))
         let stream = try await service.ask("batchGet", body, isCancellable: false).stream()
@@ -115,12 +116,12 @@ extension RemoteFirestore {
     /// Commits once: if the response is lost, it is unknown whether the commit succeeded, so it isn't sent again. A
     /// function whose call has a key finds out when it rolls back.
     private func commit(_ writes: [Write], transaction: [UInt8]?) async throws(DocumentError) -> CommitResult {
-        var body = JSONText()
+        var body = JSONWriter()
         body.raw("{\"writes\":")
         body.array(writes) { $0.write($1, in: database) }
         if let transaction {
             body.raw(",\"transaction\":")
-            body.base64(transaction)
+            body.string(Base64.encode(transaction))
         }
         body.raw("}")
         let answer = try await service.ask("commit", body, isRepeatable: false, isCancellable: false)
@@ -133,7 +134,7 @@ extension RemoteFirestore {
 
     func batchWrite(_ writes: [Write]) async throws(DocumentError) -> DocumentResponse {
         guard !writes.isEmpty else { return .written([]) }
-        var body = JSONText()
+        var body = JSONWriter()
         body.raw("{\"writes\":")
         body.array(writes) { $0.write($1, in: database) }
         body.raw("}")
@@ -176,9 +177,9 @@ extension RemoteFirestore {
 
     /// Rolls back at the service. If that fails, the transaction expires there.
     func rollBackAtService(_ remoteID: [UInt8]) async {
-        var body = JSONText()
+        var body = JSONWriter()
         body.raw("{\"transaction\":")
-        body.base64(remoteID)
+        body.string(Base64.encode(remoteID))
         body.raw("}")
         let rollback = body
         // Runs in its own task, which isn't cancelled with the caller's.

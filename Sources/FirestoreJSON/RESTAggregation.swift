@@ -1,5 +1,5 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 
 /// A `StructuredAggregationQuery`: the query, its aggregations, and the aliases of their results.
 package struct RESTAggregation {
@@ -101,7 +101,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Writes a `StructuredAggregationQuery`, in which each field's alias is its position.
     package mutating func aggregation(_ query: Query, _ fields: [AggregateField]) {
         raw("{\"structuredQuery\":")

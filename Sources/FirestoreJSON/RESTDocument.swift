@@ -1,5 +1,5 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 
 /// Stored documents in Firestore's JSON format.
 extension RESTWriteReader {
@@ -14,7 +14,7 @@ extension RESTWriteReader {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     package mutating func document(_ document: Document, in database: DatabaseID) {
         raw("{\"name\":")
         name(document.path, in: database)

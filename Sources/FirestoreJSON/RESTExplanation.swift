@@ -1,5 +1,5 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 
 /// Whether a query that is explained is also run.
 package struct RESTExplainOptions {
@@ -57,7 +57,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Writes the element that contains the metrics, after those of the results.
     ///
     /// `readOperations` are counted as Firestore bills them: one for each document; for an aggregation, one for each

@@ -1,5 +1,5 @@
 import DocumentModel
-import HostJSON
+import StrictJSON
 
 /// Query filters in Firestore's JSON format.
 extension JSONNode {
@@ -84,7 +84,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     mutating func filter(_ filter: Query.Filter) {
         switch filter {
         case .and(let filters): composite("AND", filters)

@@ -22,7 +22,7 @@ extension RESTParameters {
             return .at(time)
         }
         guard self["readTime"] == nil else { throw .invalidArgument("transaction and readTime exclude each other") }
-        guard let id = RESTBase64.bytes(text).flatMap(TransactionID.init(restBytes:)) else {
+        guard let id = Base64.decodeAnyAlphabet(text).flatMap(TransactionID.init(restBytes:)) else {
             throw .invalidArgument("transaction: \"\(text)\" is not a transaction id")
         }
         return .transaction(id)

@@ -1,5 +1,5 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 
 /// Queries in Firestore's JSON format.
 extension JSONNode {
@@ -121,7 +121,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Writes a `StructuredQuery`; its parent is in the URL.
     package mutating func structuredQuery(_ query: Query) {
         raw("{\"from\":[{\"collectionId\":")

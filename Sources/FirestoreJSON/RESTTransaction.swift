@@ -1,5 +1,6 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
+import TextFormats
 
 /// A transaction id in the format of clients: eight bytes, big-endian.
 extension TransactionID {
@@ -49,7 +50,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Writes `TransactionOptions`.
     ///
     /// - Parameter retrying: the id of the transaction that is retried, in the service's own format.
@@ -66,7 +67,7 @@ extension JSONText {
             raw("{\"readWrite\":{")
             if let retrying {
                 raw("\"retryTransaction\":")
-                base64(retrying)
+                string(Base64.encode(retrying))
             }
             raw("}}")
         }

@@ -1,5 +1,5 @@
 import DocumentModel
-import HostJSON
+import StrictJSON
 
 /// Field transforms in Firestore's JSON format.
 extension RESTWriteReader {
@@ -68,7 +68,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     mutating func transform(_ transform: FieldTransform) {
         raw("{\"fieldPath\":")
         string(transform.field.description)

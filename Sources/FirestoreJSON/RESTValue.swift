@@ -1,5 +1,5 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 import TextFormats
 
 /// Values in Firestore's JSON format.
@@ -68,7 +68,7 @@ extension JSONNode {
     }
 
     package func bytes() throws(JSONProblem) -> [UInt8] {
-        guard let bytes = RESTBase64.bytes(try string()) else { throw problem("not valid base64") }
+        guard let bytes = Base64.decodeAnyAlphabet(try string()) else { throw problem("not valid base64") }
         return bytes
     }
 
@@ -99,7 +99,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     package mutating func value(_ value: Value) {
         switch value {
         case .null: raw("{\"nullValue\":null}")
@@ -122,7 +122,7 @@ extension JSONText {
             raw("}")
         case .bytes(let value):
             raw("{\"bytesValue\":")
-            base64(value)
+            string(Base64.encode(value))
             raw("}")
         case .reference(let value):
             raw("{\"referenceValue\":")

@@ -1,7 +1,7 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 
-/// Reads the `Write` messages of a commit; ``JSONText/write(_:in:)`` writes them.
+/// Reads the `Write` messages of a commit; ``JSONWriter/write(_:in:)`` writes them.
 package struct RESTWriteReader {
     package let database: DatabaseID
 
@@ -111,7 +111,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     package mutating func write(_ write: Write, in database: DatabaseID) {
         raw("{")
         switch write.operation {

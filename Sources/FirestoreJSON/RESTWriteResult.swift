@@ -1,5 +1,5 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 
 /// Results of writes in Firestore's JSON format.
 extension JSONNode {
@@ -15,7 +15,7 @@ extension JSONNode {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     package mutating func writeResult(_ result: WriteResult) {
         raw("{")
         if let time = result.updateTime {

@@ -1,4 +1,4 @@
-import HostJSON
+import StrictJSON
 
 extension ParamType {
     /// What a text of a file of variables means; nil where it is none of this type.
@@ -13,7 +13,7 @@ extension ParamType {
             default: return nil
             }
         case .list:
-            guard case .array(let elements)? = (try? JSONParser.parse(Array(text.utf8)))?.kind else { return nil }
+            guard case .array(let elements)? = (try? JSONNode(parsing: Array(text.utf8)))?.kind else { return nil }
             var texts: [String] = []
             for element in elements {
                 guard case .string(let text) = element.kind else { return nil }

@@ -12,3 +12,6 @@
 @_exported public import struct DocumentModel.Timestamp
 @_exported public import enum DocumentModel.Value
 @_exported public import struct Logging.Logger
+@_exported public import struct StrictJSON.JSONError
+@_exported public import struct StrictJSON.JSONObject
+@_exported public import enum StrictJSON.JSONValue

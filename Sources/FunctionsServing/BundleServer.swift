@@ -51,7 +51,7 @@ package final class BundleServer: Sendable {
     /// - Throws: an error whose description is a sentence for the operator. Nothing is left open then.
     package init(_ bundle: Bundle, in environment: ServingEnvironment, logger: Logger) async throws {
         self.logger = logger
-        let plan = try AlonePlan(bundle.manifest, of: bundle.name, in: environment)
+        let plan = try StandalonePlan(bundle.manifest, of: bundle.name, in: environment)
         let project: String
         if let known = environment.project {
             project = known

@@ -5,30 +5,30 @@ package import HostProcess
 import TokenVerification
 import Workers
 
-/// What the variables of the environment say to a bundle that serves alone, as Cloud Run, Knative and Firebase's own
-/// libraries name them. One that is empty isn't there.
+/// The configuration of a standalone bundle, read from environment variables that are named as Cloud Run, Knative and
+/// Firebase's own libraries name them. An empty variable counts as not set.
 package struct ServingEnvironment: Sendable {
-    /// The address that is listened on.
+    /// The address to listen on.
     let host: String
-    /// 0 takes any free one.
+    /// 0 takes any free port.
     package let port: Int
-    /// Nil where only the cloud's metadata server knows it.
+    /// Nil if only the cloud's metadata server knows it.
     let project: String?
-    /// The one function that is served, at every path; nil where each has its own.
+    /// The only function to serve, at every path; nil if each function has its own path.
     let target: String?
-    /// Where emulated users come from, `host:port`; then unsigned tokens are accepted. Nil in production.
+    /// The Auth emulator, as `host:port`; with one, unsigned tokens are accepted. Nil in production.
     let authEmulator: String?
     /// Whether Cloud Run or Knative runs this.
     package let isOnPlatform: Bool
-    /// Whose word counts on where a request comes from.
+    /// The proxies that are trusted to name a request's origin.
     let proxies: TrustedProxies
-    /// All of them, as they came.
+    /// All variables, unchanged.
     let variables: [String: String]
 
     private static let defaultPort = 8080
 
-    /// - Parameter port: as the command line has it, which wins over `PORT`.
-    /// - Throws: all that is wrong with the variables, a line each.
+    /// - Parameter port: the command line's port, which takes precedence over `PORT`.
+    /// - Throws: all problems of the variables, one per line.
     package init(_ variables: [String: String], port: String? = nil) throws(HostError) {
         var problems: [String] = []
         func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
@@ -38,19 +38,19 @@ package struct ServingEnvironment: Sendable {
 
         let (name, text) = port.map { ("--port", $0) } ?? ("PORT", value("PORT") ?? "\(Self.defaultPort)")
         let number = Int(text).flatMap { (0...65_535).contains($0) ? $0 : nil }
-        if number == nil { problems.append("\(name) is \"\(text)\", which is no port; write a number up to 65535") }
+        if number == nil { problems.append("\(name) is \"\(text)\", which isn't a port; write a number up to 65535") }
         self.port = number ?? Self.defaultPort
 
         project = value("GOOGLE_CLOUD_PROJECT") ?? value("GCLOUD_PROJECT")
         if let project, !ProjectID.isValid(project) {
             let name = value("GOOGLE_CLOUD_PROJECT") == nil ? "GCLOUD_PROJECT" : "GOOGLE_CLOUD_PROJECT"
-            problems.append("\(name) is \"\(project)\", which is no project id; \(ProjectID.description)")
+            problems.append("\(name) is \"\(project)\", which isn't a project id; \(ProjectID.description)")
         }
 
         if let project, isOnPlatform, !RemoteKeySource.isUseful(forProject: project) {
             problems.append(
-                "the project \"\(project)\" is for development, where nobody's token can be checked, and K_SERVICE says "
-                    + "that this is no machine for it; set GOOGLE_CLOUD_PROJECT to your Firebase project's id")
+                "the project \"\(project)\" is for development, where no token can be verified, but K_SERVICE says that "
+                    + "this is a platform for production; set GOOGLE_CLOUD_PROJECT to your Firebase project's id")
         }
 
         authEmulator = value("FIREBASE_AUTH_EMULATOR_HOST")
@@ -62,15 +62,16 @@ package struct ServingEnvironment: Sendable {
             }
             if isOnPlatform {
                 problems.append(
-                    "FIREBASE_AUTH_EMULATOR_HOST has anybody's tokens accepted, and K_SERVICE says that this is no "
-                        + "machine for development; take the one away")
+                    "FIREBASE_AUTH_EMULATOR_HOST makes any token valid, but K_SERVICE says that this is a platform for "
+                        + "production; unset FIREBASE_AUTH_EMULATOR_HOST")
             }
         }
 
-        // Where anybody's tokens count, only this machine may ask, unless somebody says otherwise.
+        // If any token is valid, only this machine may connect, unless HOST says otherwise.
         host = value("HOST") ?? (authEmulator == nil ? "0.0.0.0" : "127.0.0.1")
         if IPAddress(host) == nil {
-            problems.append("HOST is \"\(host)\", which is no address; write one such as 127.0.0.1, or 0.0.0.0 for all")
+            problems.append(
+                "HOST is \"\(host)\", which isn't an address; write one such as 127.0.0.1, or 0.0.0.0 for all")
         }
 
         var prefixes: [AddressPrefix] = []
@@ -80,7 +81,7 @@ package struct ServingEnvironment: Sendable {
                 prefixes.append(prefix)
             } else {
                 problems.append(
-                    "TRUSTED_PROXIES has \"\(part)\", which is no address; write some such as 10.0.0.7 or 10.0.0.0/8, "
+                    "TRUSTED_PROXIES has \"\(part)\", which isn't an address; write some such as 10.0.0.7 or 10.0.0.0/8, "
                         + "with commas between")
             }
         }
@@ -88,12 +89,12 @@ package struct ServingEnvironment: Sendable {
         guard problems.isEmpty else { throw HostError(problems.joined(separator: "\n")) }
     }
 
-    /// Whether Cloud Run or Knative runs this, also where nothing else can be made of the variables.
+    /// Whether Cloud Run or Knative runs this, even if the other variables are invalid.
     package static func isOnPlatform(_ variables: [String: String]) -> Bool {
         variables["K_SERVICE"]?.isEmpty == false
     }
 
-    /// What is to be told of tokens, if none can be checked.
+    /// The warning to log if no token can be verified.
     func tokenWarning(of project: String) -> String? {
         guard authEmulator == nil, !RemoteKeySource.isUseful(forProject: project) else { return nil }
         return
@@ -102,7 +103,7 @@ package struct ServingEnvironment: Sendable {
 
     var tokenPolicy: TokenPolicy { authEmulator == nil ? .production : .development }
 
-    /// What a worker sees of the world: all that this process was given, but for secrets and for what is about serving.
+    /// A worker's environment: this process's, without secrets and without the variables that configure serving.
     func workerEnvironment(
         of function: String, project: String, release: String, without secrets: [String]
     ) -> [String: String] {

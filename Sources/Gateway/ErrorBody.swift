@@ -1,4 +1,5 @@
 import DocumentModel
+import StrictJSON
 import WorkerProtocol
 import NIOCore
 
@@ -21,21 +22,9 @@ enum ErrorBody {
 extension ByteBuffer {
     /// A text as a JSON string.
     mutating func writeJSON(_ text: String) {
-        writeInteger(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                writeInteger(UInt8(ascii: "\\"))
-                writeInteger(byte)
-            case 0..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                writeString("\\u00")
-                writeInteger(digits[Int(byte >> 4)])
-                writeInteger(digits[Int(byte & 15)])
-            default: writeInteger(byte)
-            }
-        }
-        writeInteger(UInt8(ascii: "\""))
+        var json = JSONWriter()
+        json.string(text)
+        writeBytes(json.bytes)
     }
 }
 

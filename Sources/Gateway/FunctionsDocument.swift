@@ -1,4 +1,5 @@
 import FunctionManifest
+import StrictJSON
 
 /// The functions as Firebase's tools read them, at `GET /__/functions.yaml`.
 enum FunctionsDocument {
@@ -84,17 +85,9 @@ enum FunctionsDocument {
 
     /// A double-quoted scalar, whose escapes are JSON's.
     private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
+        var json = JSONWriter()
+        json.string(text)
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 
     private static func number(_ value: Double) -> String {

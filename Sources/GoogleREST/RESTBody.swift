@@ -1,6 +1,6 @@
 package import DocumentModel
-package import HostJSON
 package import NIOCore
+package import StrictJSON
 
 /// The JSON body of a request. Invalid content fails with INVALID_ARGUMENT and its path.
 package struct RESTBody: Sendable {
@@ -14,7 +14,7 @@ package struct RESTBody: Sendable {
         }
         let parsed = buffer.withUnsafeReadableBytes { bytes -> Result<JSONNode, DocumentError> in
             do throws(JSONProblem) {
-                return .success(try JSONParser.parse(bytes.assumingMemoryBound(to: UInt8.self)))
+                return .success(try JSONNode(parsing: bytes))
             } catch {
                 let place = JSONPosition(of: error.offset, in: bytes)
                 return .failure(

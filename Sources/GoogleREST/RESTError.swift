@@ -1,7 +1,7 @@
 package import DocumentModel
-package import HostJSON
+package import StrictJSON
 
-extension JSONText {
+extension JSONWriter {
     package mutating func error(_ error: DocumentError) {
         raw("{\"error\":{\"code\":")
         integer(error.code.httpStatus)

@@ -14,8 +14,7 @@ package struct RESTParameters: Sendable {
         var values: [(name: String, value: String)] = []
         for pair in (query ?? "").split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
-                PercentEncoding.decoded(
-                    part.split(separator: "+", omittingEmptySubsequences: false).joined(separator: " "))
+                PercentEncoding.decoded(part, plusIsSpace: true)
             }
             guard let name = parts[0], let value = parts.count == 2 ? parts[1] : "" else {
                 throw .invalidArgument("the query parameter \"\(pair)\" is not valid percent-encoding")

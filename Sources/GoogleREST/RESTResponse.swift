@@ -2,6 +2,7 @@ package import DocumentModel
 package import HTTPTypes
 package import Hummingbird
 import NIOCore
+package import StrictJSON
 
 /// Responses in the format of Google's REST APIs.
 package enum RESTResponse {
@@ -12,15 +13,15 @@ package enum RESTResponse {
     }
 
     package static func error(_ error: DocumentError) -> Response {
-        var text = JSONText()
+        var text = JSONWriter()
         text.error(error)
         return json(text.bytes, status: .init(code: error.code.httpStatus))
     }
 }
 
-extension JSONText {
-    package static let emptyObject: JSONText = {
-        var text = JSONText()
+extension JSONWriter {
+    package static let emptyObject: JSONWriter = {
+        var text = JSONWriter()
         text.raw("{}")
         return text
     }()

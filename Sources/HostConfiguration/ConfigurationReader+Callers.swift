@@ -1,5 +1,5 @@
 import FunctionManifest
-import HostJSON
+import StrictJSON
 import Workers
 
 extension ConfigurationReader {

@@ -1,5 +1,5 @@
+import StrictJSON
 import Workers
-import HostJSON
 import Foundation
 
 extension ConfigurationReader {

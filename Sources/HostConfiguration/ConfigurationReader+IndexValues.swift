@@ -1,6 +1,6 @@
 import DocumentModel
 import DocumentStore
-import HostJSON
+import StrictJSON
 
 extension ConfigurationReader {
     func line(of offset: Int) -> Int { JSONPosition(of: offset, in: bytes).line }

@@ -1,6 +1,6 @@
 import DocumentModel
 import DocumentStore
-import HostJSON
+import StrictJSON
 
 extension ConfigurationReader {
     enum QueryScope: String, CaseIterable {
@@ -23,7 +23,7 @@ extension ConfigurationReader {
     static func readIndexes(_ bytes: [UInt8], file: String) throws(ConfigurationError) -> IndexFile {
         let root: JSONNode
         do {
-            root = try JSONParser.parse(bytes)
+            root = try JSONNode(parsing: bytes)
         } catch {
             let place = ConfigurationPlaces.Place(JSONPosition(of: error.offset, in: bytes))
             throw ConfigurationError(file: file, problems: [.init(place: place, key: "", message: error.message)])

@@ -1,5 +1,5 @@
 import FunctionManifest
-import HostJSON
+import StrictJSON
 
 extension ConfigurationReader {
     mutating func params(_ node: JSONNode) -> [String: ParamValue] {

@@ -1,5 +1,5 @@
+import StrictJSON
 import Workers
-import HostJSON
 
 extension ConfigurationReader {
     mutating func listen(_ node: JSONNode) -> HostConfiguration.Listen {

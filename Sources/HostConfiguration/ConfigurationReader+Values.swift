@@ -1,4 +1,4 @@
-import HostJSON
+import StrictJSON
 
 extension ConfigurationReader {
     /// Reports a problem of the key or value at this offset.

@@ -1,5 +1,5 @@
 import DocumentModel
-import HostJSON
+import StrictJSON
 
 /// Parses a `functions.json` into a ``HostConfiguration``, or reports all of its problems.
 package struct ConfigurationReader {
@@ -22,7 +22,7 @@ package struct ConfigurationReader {
     {
         let root: JSONNode
         do {
-            root = try JSONParser.parse(bytes)
+            root = try JSONNode(parsing: bytes)
         } catch {
             let place = ConfigurationPlaces.Place(JSONPosition(of: error.offset, in: bytes))
             throw ConfigurationError(file: file, problems: [.init(place: place, key: "", message: error.message)])

@@ -1,4 +1,5 @@
 import DocumentModel
+import StrictJSON
 import WorkerProtocol
 package import Logging
 
@@ -31,7 +32,7 @@ package struct CloudLogHandler: LogHandler {
     static func line(
         _ level: Logger.Level, _ message: String, _ metadata: [String: String], logger: String, time: Timestamp
     ) -> String {
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{")
         text.key("severity")
         text.string(severity(level))

@@ -1,4 +1,5 @@
-import HostJSON
+import StrictJSON
+import TextFormats
 import TokenVerification
 import Foundation
 import HTTPTypes
@@ -24,7 +25,7 @@ struct SignInRequest {
         if request.headers[.contentType]?.hasPrefix("application/x-www-form-urlencoded") == true {
             fields = try Self.form(bytes)
         } else {
-            guard let node = try? JSONParser.parse(bytes), case .object(let members) = node.kind else {
+            guard let node = try? JSONNode(parsing: bytes), case .object(let members) = node.kind else {
                 throw IdentityToolkitError.invalidBody
             }
             fields = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
@@ -63,7 +64,6 @@ struct SignInRequest {
     }
 
     private static func text(_ part: ArraySlice<UInt8>) -> String? {
-        String(decoding: part.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
-            .removingPercentEncoding
+        PercentEncoding.decoded(bytes: part, plusIsSpace: true)
     }
 }

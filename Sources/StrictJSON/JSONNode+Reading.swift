@@ -3,22 +3,22 @@ extension JSONNode {
 
     /// An object's members that aren't null: in protobuf's JSON, null means omitted.
     package func members() throws(JSONProblem) -> [Member] {
-        guard case .object(let members) = kind else { throw problem("\(summary) is no object") }
+        guard case .object(let members) = kind else { throw problem("\(summary) is not an object") }
         return members.filter { if case .null = $0.value.kind { false } else { true } }
     }
 
     package func elements() throws(JSONProblem) -> [JSONNode] {
-        guard case .array(let elements) = kind else { throw problem("\(summary) is no array") }
+        guard case .array(let elements) = kind else { throw problem("\(summary) is not an array") }
         return elements
     }
 
     package func string() throws(JSONProblem) -> String {
-        guard case .string(let string) = kind else { throw problem("\(summary) is no string") }
+        guard case .string(let string) = kind else { throw problem("\(summary) is not a string") }
         return string
     }
 
     package func boolean() throws(JSONProblem) -> Bool {
-        guard case .boolean(let boolean) = kind else { throw problem("\(summary) is no boolean") }
+        guard case .boolean(let boolean) = kind else { throw problem("\(summary) is not a boolean") }
         return boolean
     }
 
@@ -27,12 +27,12 @@ extension JSONNode {
         switch kind {
         case .integer(let integer): return integer
         case .double(let double):
-            if let integer = Int64(exactly: double) { return integer }
+            if let integer = Int64(whole: double) { return integer }
         case .string(let text):
             if text.utf8.first != UInt8(ascii: "+"), let integer = Int64(text) { return integer }
         default: break
         }
-        throw problem("\(summary) is no 64-bit integer")
+        throw problem("\(summary) is not a 64-bit integer")
     }
 
     /// Protobuf's JSON accepts a double as a number and as a string, which is the only form of NaN and Infinity.
@@ -48,7 +48,7 @@ extension JSONNode {
             if isNumeric, let double = Double(text), double.isFinite { return double }
         default: break
         }
-        throw problem("\(summary) is no double")
+        throw problem("\(summary) is not a double")
     }
 }
 

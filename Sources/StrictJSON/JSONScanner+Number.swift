@@ -23,7 +23,7 @@ extension JSONScanner {
     /// - Precondition: the next byte is a digit or a minus sign.
     package mutating func number() throws(JSONSyntaxError) -> JSONNumber {
         let start = position
-        let token = try numberToken()
+        let token = try numberToken(withDigits: true)
         if token.isWhole {
             if let number = Self.integer(token) { return number }
             if token.digitCount == 20, !token.isNegative, let value = UInt64(text(from: start)) {
@@ -43,7 +43,7 @@ extension JSONScanner {
     }
 
     /// Skips a number. One beyond a double's range is valid JSON; only reading it fails.
-    package mutating func skipNumber() throws(JSONSyntaxError) { _ = try numberToken() }
+    package mutating func skipNumber() throws(JSONSyntaxError) { _ = try numberToken(withDigits: false) }
 
     private func text(from start: Int) -> String {
         String(decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
@@ -58,12 +58,12 @@ extension JSONScanner {
     }
 
     @inline(__always)
-    private mutating func numberToken() throws(JSONSyntaxError) -> NumberToken {
+    private mutating func numberToken(withDigits: Bool) throws(JSONSyntaxError) -> NumberToken {
         let start = position
         var token = NumberToken()
         token.isNegative = take(UInt8(ascii: "-"))
         let leading = position
-        digits(&token)
+        digits(&token, withDigits)
         guard position > leading else {
             throw JSONSyntaxError(.numberWithoutDigits, offset: start, position: position)
         }
@@ -75,7 +75,7 @@ extension JSONScanner {
             position += 1
             token.isWhole = false
             let fraction = position
-            digits(&token)
+            digits(&token, withDigits)
             guard position > fraction else {
                 throw JSONSyntaxError(.numberWithoutFraction, offset: start, position: position)
             }
@@ -89,15 +89,18 @@ extension JSONScanner {
     }
 
     @inline(__always)
-    private mutating func digits(_ token: inout NumberToken) {
-        let start = position
-        while position < bytes.count {
-            let digit = bytes[position] &- UInt8(ascii: "0")
+    private mutating func digits(_ token: inout NumberToken, _ withDigits: Bool) {
+        var place = position
+        var digits = token.digits
+        while place < bytes.count {
+            let digit = bytes[place] &- UInt8(ascii: "0")
             guard digit < 10 else { break }
-            token.digits = token.digits &* 10 &+ UInt64(digit)
-            position += 1
+            if withDigits { digits = digits &* 10 &+ UInt64(digit) }
+            place += 1
         }
-        token.digitCount += position - start
+        token.digits = digits
+        token.digitCount += place - position
+        position = place
     }
 
     private mutating func exponent(from start: Int) throws(JSONSyntaxError) -> Int {
@@ -123,4 +126,15 @@ extension JSONScanner {
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
     ]
+}
+
+extension Int64 {
+    /// The integer that a double is; nil if it has a fraction or doesn't fit.
+    ///
+    /// Unlike `init(exactly:)` it doesn't need the C library's `trunc`, which not every executable links.
+    init?(whole double: Double) {
+        guard double >= -0x1p63, double < 0x1p63 else { return nil }
+        self.init(double)
+        guard Double(self) == double else { return nil }
+    }
 }

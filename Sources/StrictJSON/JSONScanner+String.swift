@@ -38,7 +38,7 @@ extension JSONScanner {
                 return content
             case UInt8(ascii: "\\"):
                 content = .escaped
-                try skipEscape()
+                try skipEscapes()
             case 0..<0x20: throw JSONSyntaxError(.controlCharacter, offset: position)
             default:
                 if content == .plain { content = .beyondASCII }
@@ -102,43 +102,82 @@ extension JSONScanner {
         return true
     }
 
-    private mutating func skipEscape() throws(JSONSyntaxError) {
-        let start = position
-        guard bytes.count - position >= 2 else {
-            throw JSONSyntaxError(.unclosedString, offset: start, position: bytes.count)
-        }
-        position += 2
-        switch bytes[start + 1] {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
-            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            return
-        case UInt8(ascii: "u"):
-            let unit = try hexDigits(from: start)
-            guard unit & 0xF800 == 0xD800 else { return }
-            // A leading surrogate must be followed by a trailing one.
-            guard unit < 0xDC00, bytes.count - position >= 2, bytes[position] == UInt8(ascii: "\\"),
-                bytes[position + 1] == UInt8(ascii: "u")
-            else { throw JSONSyntaxError(.loneSurrogate, offset: start) }
-            position += 2
-            guard try hexDigits(from: start) & 0xFC00 == 0xDC00 else {
-                throw JSONSyntaxError(.loneSurrogate, offset: start)
+    /// Skips escapes that follow each other.
+    @inline(__always)
+    private mutating func skipEscapes() throws(JSONSyntaxError) {
+        repeat {
+            guard bytes.count - position >= 2 else {
+                throw JSONSyntaxError(.unclosedString, offset: position, position: bytes.count)
             }
-        default: throw JSONSyntaxError(.unknownEscape, offset: start, position: start + 1)
+            let escape = bytes[position + 1]
+            if Self.isSimpleEscape(escape) {
+                position += 2
+            } else if escape == UInt8(ascii: "u"), isPlainCodeUnit(at: position + 2) {
+                position += 6
+            } else if escape == UInt8(ascii: "u") {
+                try skipCodeUnits()
+            } else {
+                throw JSONSyntaxError(.unknownEscape, offset: position, position: position + 1)
+            }
+        } while peek() == UInt8(ascii: "\\")
+    }
+
+    /// Whether four hexadecimal digits of a character follow, and not of a surrogate.
+    @inline(__always)
+    private func isPlainCodeUnit(at offset: Int) -> Bool {
+        guard bytes.count - offset >= 4 else { return false }
+        let digits = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        let highs: UInt32 = 0x8080_8080
+        guard digits & highs == 0 else { return false }
+        let letters = digits | 0x2020_2020
+        // Each sum has the high bit of a byte that is at least "0", above "9", at least "a", above "f".
+        let areDecimal = (digits &+ 0x5050_5050) & ~(digits &+ 0x4646_4646)
+        let areLetters = (letters &+ 0x1F1F_1F1F) & ~(letters &+ 0x1919_1919)
+        guard (areDecimal | areLetters) & highs == highs else { return false }
+        return UInt8(truncatingIfNeeded: letters) != UInt8(ascii: "d")
+            || UInt8(truncatingIfNeeded: digits >> 8) < UInt8(ascii: "8")
+    }
+
+    /// Skips an escaped code unit, or two that are a surrogate pair.
+    private mutating func skipCodeUnits() throws(JSONSyntaxError) {
+        let start = position
+        position += 2
+        let unit = try hexDigits(from: start)
+        guard unit & 0xF800 == 0xD800 else { return }
+        // A leading surrogate must be followed by a trailing one.
+        guard unit < 0xDC00, bytes.count - position >= 2, bytes[position] == UInt8(ascii: "\\"),
+            bytes[position + 1] == UInt8(ascii: "u")
+        else { throw JSONSyntaxError(.loneSurrogate, offset: start) }
+        position += 2
+        guard try hexDigits(from: start) & 0xFC00 == 0xDC00 else {
+            throw JSONSyntaxError(.loneSurrogate, offset: start)
         }
     }
 
+    /// Whether a byte after a backslash is a whole escape.
+    @inline(__always)
+    private static func isSimpleEscape(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            true
+        default: false
+        }
+    }
+
+    @inline(__always)
     private mutating func hexDigits(from start: Int) throws(JSONSyntaxError) -> UInt16 {
         guard bytes.count - position >= 4 else {
             throw JSONSyntaxError(.invalidHexEscape, offset: start, position: position)
         }
         var unit: UInt16 = 0
-        for _ in 0..<4 {
-            guard let digit = Self.hexValue(bytes[position]) else {
-                throw JSONSyntaxError(.invalidHexEscape, offset: start, position: position)
+        for offset in 0..<4 {
+            guard let digit = Self.hexValue(bytes[position + offset]) else {
+                throw JSONSyntaxError(.invalidHexEscape, offset: start, position: position + offset)
             }
             unit = unit << 4 | UInt16(digit)
-            position += 1
         }
+        position += 4
         return unit
     }
 

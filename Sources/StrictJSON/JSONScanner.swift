@@ -31,11 +31,17 @@ package struct JSONScanner {
     }
 
     @inlinable
+    @inline(__always)
     package mutating func skipSpace() {
+        // Most tokens aren't preceded by white space, and begin with a byte above it.
+        if position < bytes.count, bytes[position] <= 0x20 { skipSpaces() }
+    }
+
+    @usableFromInline
+    mutating func skipSpaces() {
         while position < bytes.count {
             let byte = bytes[position]
-            // Most tokens aren't preceded by white space, and begin with a byte above it.
-            guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
             position += 1
         }
     }
@@ -58,7 +64,8 @@ package struct JSONScanner {
     }
 
     /// Skips the colon after a key, and the white space around it.
-    package mutating func colon() throws(JSONSyntaxError) {
+    @inline(__always)
+    mutating func colon() throws(JSONSyntaxError) {
         skipSpace()
         guard take(UInt8(ascii: ":")) else { throw JSONSyntaxError(.missingColon, offset: position) }
         skipSpace()
@@ -75,7 +82,9 @@ package struct JSONScanner {
         try colon()
         let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         if content == .escaped { return Self.unescaped(key).utf8.elementsEqual(name) }
-        return key.count == name.count && key.elementsEqual(name)
+        guard key.count == name.count else { return false }
+        for index in key.indices where key[index] != name[index] { return false }
+        return true
     }
 
     /// Skips the brace that closes an object.

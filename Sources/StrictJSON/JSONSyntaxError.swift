@@ -32,14 +32,10 @@ package struct JSONSyntaxError: Error, Hashable, Sendable {
         case invalidUInt64Wrapper
     }
 
-    init(_ reason: Reason, offset: Int, position: Int? = nil) {
+    package init(_ reason: Reason, offset: Int, position: Int? = nil) {
         self.reason = reason
         self.offset = offset
         self.position = position ?? offset
-    }
-
-    package static func duplicateKey(at offset: Int, first: Int) -> JSONSyntaxError {
-        JSONSyntaxError(.duplicateKey(first: first), offset: offset)
     }
 
     /// The message for requests and configuration, which report `offset` as line and column.

@@ -39,7 +39,7 @@ extension JSONValue {
         switch self {
         case .integer(let value): Int(exactly: value)
         case .unsigned(let value): Int(exactly: value)
-        case .double(let value): Int(exactly: value)
+        case .double(let value): Int64(whole: value).flatMap { Int(exactly: $0) }
         default: nil
         }
     }

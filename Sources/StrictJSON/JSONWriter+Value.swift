@@ -64,9 +64,8 @@ extension JSONWriter {
     /// Appends a number in its shortest form: an integer has no fraction.
     private mutating func number(_ value: Double) throws(JSONError) {
         guard value.isFinite else { throw JSONError("JSON has no number for \(value)") }
-        // This converts instead of rounding, because rounding needs `trunc`, which not every executable links.
-        if abs(value) <= Double(IntegerWrapper.largestExact), Double(Int64(value)) == value {
-            number(magnitude: UInt64(abs(value)), isNegative: value.sign == .minus)
+        if abs(value) <= Double(IntegerWrapper.largestExact), let integer = Int64(whole: value) {
+            number(magnitude: integer.magnitude, isNegative: value.sign == .minus)
         } else {
             double(value)
         }

@@ -44,7 +44,8 @@ package struct JSONWriter: Sendable {
         var key = key
         bytes.append(UInt8(ascii: "\""))
         key.withUTF8 { escape(UnsafeRawBufferPointer($0)) }
-        raw("\":")
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
     }
 
     /// Appends each element with `write`, separated by commas.
@@ -93,7 +94,9 @@ package struct JSONWriter: Sendable {
         var position = 0
         while true {
             position = Self.nextEscaped(in: text, from: position)
-            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[written..<position]))
+            if position > written {
+                bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[written..<position]))
+            }
             guard position < text.count else { return }
             appendEscape(text[position])
             position += 1
@@ -124,17 +127,19 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func appendEscape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
         switch byte {
-        case UInt8(ascii: "\""): raw("\\\"")
-        case UInt8(ascii: "\\"): raw("\\\\")
-        case 0x08: raw("\\b")
-        case 0x0C: raw("\\f")
-        case 0x0A: raw("\\n")
-        case 0x0D: raw("\\r")
-        case 0x09: raw("\\t")
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
         default:
-            raw("\\u00")
-            for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? 48 + digit : 87 + digit) }
+            raw("u00")
+            let (high, low) = (byte >> 4, byte & 15)
+            bytes.append(48 + high)
+            bytes.append(low < 10 ? 48 + low : 87 + low)
         }
     }
 }

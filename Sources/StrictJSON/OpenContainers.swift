@@ -144,19 +144,22 @@ extension OpenContainers {
     ) throws(JSONSyntaxError) {
         // The table is at most half full.
         let mask = 1 << (Int.bitWidth - (keys.count * 2 - 1).leadingZeroBitCount) - 1
-        let table = UnsafeMutableBufferPointer<UInt32>.allocate(capacity: mask + 1)
-        defer { table.deallocate() }
-        table.initialize(repeating: 0)
-        for index in keys.indices {
-            let key = Key(word: keys[index])
-            var slot = Int(truncatingIfNeeded: key.hash(in: bytes)) & mask
-            while table[slot] != 0 {
-                let earlier = keys[Int(table[slot]) - 1]
-                if key.equals(Key(word: earlier), in: bytes) { throw Self.duplicate(key.word, earlier) }
-                slot = (slot + 1) & mask
+        let duplicate = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: mask + 1) {
+            table -> JSONSyntaxError? in
+            table.initialize(repeating: 0)
+            for index in keys.indices {
+                let key = Key(word: keys[index])
+                var slot = Int(truncatingIfNeeded: key.hash(in: bytes)) & mask
+                while table[slot] != 0 {
+                    let earlier = keys[Int(table[slot]) - 1]
+                    if key.equals(Key(word: earlier), in: bytes) { return Self.duplicate(key.word, earlier) }
+                    slot = (slot + 1) & mask
+                }
+                table[slot] = UInt32(index + 1)
             }
-            table[slot] = UInt32(index + 1)
+            return nil
         }
+        if let duplicate { throw duplicate }
     }
 
     /// Compares keys with escapes or beyond ASCII as strings.

@@ -1,46 +1,48 @@
-/// URL text with its `%XX` taken back to bytes.
+/// Percent-encoded text of URLs (RFC 3986).
 package enum PercentEncoding {
-    /// Nil where a `%` isn't followed by two hexadecimal digits or the bytes are no UTF-8.
-    package static func decoded(_ text: some StringProtocol) -> String? {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+    /// The decoded text; nil if a `%` isn't followed by two hexadecimal digits, or if the bytes aren't UTF-8.
+    ///
+    /// - Parameter plusIsSpace: Whether `+` stands for a space, as in forms and query parameters.
+    package static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }) else {
+            return String(text)
+        }
+        return decoded(bytes: text.utf8, plusIsSpace: plusIsSpace)
+    }
+
+    /// The decoded text of bytes; nil as for text.
+    package static func decoded(bytes text: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
         var bytes: [UInt8] = []
-        var rest = Substring(text).utf8
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
+        bytes.reserveCapacity(text.count)
+        var iterator = text.makeIterator()
+        while let byte = iterator.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = iterator.next().flatMap(Hexadecimal.value),
+                    let low = iterator.next().flatMap(Hexadecimal.value)
+                else { return nil }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
+            default: bytes.append(byte)
             }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
         }
         return String(validating: bytes, as: UTF8.self)
     }
 
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 48...57: byte - 48
-        case 65...70: byte - 55
-        case 97...102: byte - 87
-        default: nil
-        }
-    }
-}
-
-extension PercentEncoding {
-    /// A text as a value in a URL's query.
+    /// The text as a value in a URL's query, or as a path, whose slashes stay.
     package static func encoded(_ text: String) -> String {
-        var encoded = ""
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
             switch byte {
             case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "/"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+                encoded.append(byte)
             default:
-                let digits = Array("0123456789ABCDEF")
-                encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+                encoded.append(UInt8(ascii: "%"))
+                encoded.append(Hexadecimal.uppercaseDigit(byte >> 4))
+                encoded.append(Hexadecimal.uppercaseDigit(byte & 15))
             }
         }
-        return encoded
+        return String(decoding: encoded, as: UTF8.self)
     }
 }

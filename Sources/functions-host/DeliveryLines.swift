@@ -1,6 +1,6 @@
 import ControlProtocol
-import HostJSON
 import Foundation
+import StrictJSON
 
 /// Formats a delivery with its event for people.
 enum DeliveryLines {
@@ -48,11 +48,11 @@ enum DeliveryLines {
         pairs.sorted { $0.key < $1.key }.map { (name, "\($0.key): \($0.value)") }
     }
 
-    private static func json(_ tree: JSONTree?) -> String {
-        guard let tree else { return "no document" }
+    private static func json(_ value: JSONValue?) -> String {
+        guard let value else { return "no document" }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(tree)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     private static func text(_ payload: EventReport.Payload) -> String {

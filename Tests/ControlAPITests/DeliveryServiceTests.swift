@@ -1,10 +1,10 @@
 import CommitPipeline
-@testable import HostJSON
 import StorageEngine
 import DocumentModel
 import DocumentStore
 @testable import ControlProtocol
 @testable import ControlAPI
+import StrictJSON
 import Synchronization
 import TestSupport
 import Testing

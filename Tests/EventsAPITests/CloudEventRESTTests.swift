@@ -109,7 +109,7 @@ struct CloudEventRESTTests {
             "send events as application/cloudevents+json or application/cloudevents-batch+json; application/cloudevents+xml isn't supported"
         ),
         ("{", ["Content-Type": structured], "the body, line 1, column 2: a key in quotes should be here"),
-        ("[]", ["Content-Type": structured], "an array is no object"),
+        ("[]", ["Content-Type": structured], "an array is not an object"),
         (#"{"specversion":"1.0","id":""}"#, ["Content-Type": structured], "id: the attribute id must not be empty"),
         (#"{"specversion":"1.0","id":"1","type":"t"}"#, ["Content-Type": structured], "an event needs its source"),
         (

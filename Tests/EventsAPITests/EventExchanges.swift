@@ -8,6 +8,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import StrictJSON
 
 /// The events API over its own store, in which `receipts` has a task queue and `audit` receives some events.
 final class EventExchanges: Sendable {
@@ -59,7 +60,7 @@ final class EventExchanges: Sendable {
     }
 
     func error(_ status: StatusCode, _ message: String) -> RESTAnswer {
-        var text = JSONText()
+        var text = JSONWriter()
         text.string(message)
         let quoted = String(decoding: text.bytes, as: UTF8.self)
         return RESTAnswer(

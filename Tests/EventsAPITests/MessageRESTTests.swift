@@ -1,7 +1,7 @@
 import HostTesting
-@testable import HostJSON
 import DocumentModel
 import HTTPTypes
+import StrictJSON
 import Testing
 
 /// Publishing with Pub/Sub's API.
@@ -22,7 +22,7 @@ struct MessageRESTTests {
         #expect(
             first.type == "google.cloud.pubsub.topic.v1.messagePublished" && first.attributes == ["topic": "orders"])
         #expect(first.source == "//pubsub.googleapis.com/projects/demo-shop/topics/orders")
-        let root = try JSONParser.parse(first.data)
+        let root = try JSONNode(parsing: first.data)
         #expect(try root["message"]?["data"]?.string() == "aGk=")
         #expect(try root["message"]?["attributes"]?["kind"]?.string() == "new")
         #expect(try root["message"]?["orderingKey"]?.string() == "k")
@@ -38,7 +38,7 @@ struct MessageRESTTests {
         (#"{"messages":[{}]}"#, "messages[0]: a message needs data or at least one attribute"),
         (#"{"messages":[{"data":"?"}]}"#, "messages[0].data: not valid base64"),
         (#"{"messages":[{"data":"aGk=","atributes":{}}]}"#, "messages[0].atributes: unknown key"),
-        (#"{"messages":[{"attributes":{"a":1}}]}"#, "messages[0].attributes.a: 1 is no string"),
+        (#"{"messages":[{"attributes":{"a":1}}]}"#, "messages[0].attributes.a: 1 is not a string"),
         (
             #"{"messages":[{"attributes":{"\#(long)":"a"}}]}"#,
             "messages[0].attributes.\(long): an attribute name must have 1 … 256 bytes"

@@ -1,16 +1,16 @@
 import CommitPipeline
 import HostTesting
-@testable import TextFormats
 import DocumentModel
 import DocumentStore
 import HTTPTypes
 import Testing
+import TextFormats
 
 /// Cloud Tasks' REST API, as the Firebase libraries and Google's use it.
 struct TaskRESTTests {
     private static let queue = "/projects/demo-shop/locations/us-central1/queues/receipts/tasks"
     private static let name = "projects/demo-shop/locations/us-central1/queues/receipts/tasks"
-    private static let body = RESTBase64.text(Array(#"{"data":{"order":1}}"#.utf8))
+    private static let body = Base64.encode(Array(#"{"data":{"order":1}}"#.utf8))
     private static let start = "2026-01-02T03:04:05.000001Z"
 
     /// The request that firebase-admin sends to an emulator.
@@ -100,7 +100,7 @@ struct TaskRESTTests {
 
     @Test func aPageOfLargeTasksIsBoundedInBytes() async throws {
         let port = try EventExchanges(maxPageBytes: 2500)
-        let body = RESTBase64.text(Array(#"{"data":"\#(String(repeating: "x", count: 990))"}"#.utf8))
+        let body = Base64.encode(Array(#"{"data":"\#(String(repeating: "x", count: 990))"}"#.utf8))
         for _ in 1...4 {
             let task = #"{"task":{"httpRequest":{"body":"\#(body)"}}}"#
             #expect(try await port.send(.post, Self.queue, task).status == 200)

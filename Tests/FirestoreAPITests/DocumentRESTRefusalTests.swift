@@ -70,7 +70,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
     @Test func deepBodiesAndLargeBodiesAreRefused() async throws {
         let deep = "{\"writes\":" + String(repeating: "[", count: 1000)
         let first = try await exchange(.post, Self.root + ":commit", deep, of: ScriptedDocuments())
-        #expect(first.status == 400 && first.body.contains("nested more than 256 deep"))
+        #expect(first.status == 400 && first.body.contains("nested more than 512 deep"))
         let large = String(repeating: " ", count: 5000)
         #expect(
             try await exchange(.post, Self.root + ":commit", large, of: ScriptedDocuments())

@@ -1,10 +1,10 @@
 import HostTesting
-@testable import HostJSON
 import DocumentModel
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import StrictJSON
 import Testing
 
 /// The REST API as exchanges: a request, the operation that it leads to, and the response.
@@ -123,7 +123,7 @@ struct DocumentRESTTests: RESTExchanges {
         let url = Self.root + "/u?pageSize=1&orderBy=n%20desc&mask.fieldPaths=x"
         let first = try await exchange(.get, url, of: service)
         let token = try #require(
-            try JSONParser.parse(Array(first.body.utf8))["nextPageToken"]?.string())
+            try JSONNode(parsing: Array(first.body.utf8))["nextPageToken"]?.string())
         #expect(first.body.hasPrefix("{\"documents\":[\(Self.json("u/b", "{}"))],"))
         let encoded = token.map { $0 == "+" ? "%2B" : $0 == "/" ? "%2F" : $0 == "=" ? "%3D" : "\($0)" }.joined()
         let second = try await exchange(.get, url + "&pageToken=" + encoded, of: service)
@@ -263,7 +263,7 @@ struct DocumentRESTTests: RESTExchanges {
         let service = ScriptedDocuments(collections: ["a", "b", "c"])
         let path = Self.root + ":listCollectionIds"
         let first = try await exchange(.post, path, #"{"pageSize":2}"#, of: service)
-        let token = try #require(try JSONParser.parse(Array(first.body.utf8))["nextPageToken"]?.string())
+        let token = try #require(try JSONNode(parsing: Array(first.body.utf8))["nextPageToken"]?.string())
         #expect(first.body.hasPrefix(#"{"collectionIds":["a","b"],"#))
         let second = try await exchange(.post, path, "{\"pageToken\":\"\(token)\"}", of: service)
         #expect(second.body == #"{"collectionIds":["c"]}"#)

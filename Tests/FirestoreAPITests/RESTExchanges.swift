@@ -5,6 +5,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import StrictJSON
 
 /// Sends requests to the REST API of `demo-shop` over a scripted service.
 protocol RESTExchanges {}
@@ -53,7 +54,7 @@ extension RESTExchanges {
     }
 
     func error(_ status: StatusCode, _ message: String) -> RESTAnswer {
-        var text = JSONText()
+        var text = JSONWriter()
         text.string(message)
         let quoted = String(decoding: text.bytes, as: UTF8.self)
         return RESTAnswer(

@@ -2,7 +2,7 @@ import OutboundHTTP
 import DocumentModel
 @testable import GoogleREST
 @testable import FirestoreClient
-import OutboundHTTP
+import StrictJSON
 import Testing
 
 /// Which requests are sent again, whose tokens they carry, and which errors failures become.
@@ -47,7 +47,7 @@ struct FirestoreServiceTests {
 
     @Test func permanentErrorsAreNotRetried() async throws {
         for code in StatusCode.allCases where code != .ok && code != .unavailable {
-            var text = JSONText()
+            var text = JSONWriter()
             text.error(DocumentError(code, "no"))
             let answer = String(decoding: text.bytes, as: UTF8.self)
             let (response, pauses) = await outcome([Step(":runQuery", status: code.httpStatus, "[\(answer)]")])
@@ -86,7 +86,7 @@ struct FirestoreServiceTests {
     }
 
     @Test(arguments: [
-        ("<html>", "a value should be here"), ("{}", "an object is no array"),
+        ("<html>", "a value should be here"), ("{}", "an object is not an array"),
         (#"[{"document":{"name":"x"}}]"#, "document: a document needs name, createTime and updateTime"),
     ])
     func anInvalidResponseIsAnError(answer: String, message: String) async throws {
@@ -142,7 +142,8 @@ struct FirestoreServiceTests {
                 == .failed(
                     DocumentError(
                         .unavailable,
-                        "the runQuery request to the document service failed: the metadata server returned status 500")
+                        "the runQuery request to the document service failed: metadata.test: the metadata server "
+                            + "returned status 500")
                 )
         )
         #expect(pauses.count == 2)

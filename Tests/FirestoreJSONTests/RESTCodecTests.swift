@@ -1,17 +1,17 @@
-@testable import HostJSON
 import DocumentModel
 @testable import GoogleREST
 @testable import FirestoreJSON
+import StrictJSON
 import Testing
 
 /// Our API can read the requests that we send to remote services, and vice versa.
 struct RESTCodecTests {
     private static let database = DatabaseID(project: "demo-shop")
 
-    private static func node(_ write: (inout JSONText) -> Void) throws -> JSONNode {
-        var text = JSONText()
+    private static func node(_ write: (inout JSONWriter) -> Void) throws -> JSONNode {
+        var text = JSONWriter()
         write(&text)
-        return try JSONParser.parse(text.bytes)
+        return try JSONNode(parsing: text.bytes)
     }
 
     private static func path(_ path: String) throws -> DocumentPath { try DocumentPath(path) }
@@ -144,12 +144,12 @@ struct RESTCodecTests {
         (#"{"error":{"code":"x"}}"#, .unknown), (#"{"error":{"code":99999999999}}"#, .unknown),
     ])
     func incompleteErrorsHaveACodeToo(text: String, code: StatusCode) throws {
-        #expect(try JSONParser.parse(Array(text.utf8)).error?.code == code)
+        #expect(try JSONNode(parsing: Array(text.utf8)).error?.code == code)
     }
 
     @Test func otherResponsesContainNoError() throws {
         for text in ["[]", "{}", "7", #"[{"document":{}}]"#] {
-            #expect(try JSONParser.parse(Array(text.utf8)).error == nil)
+            #expect(try JSONNode(parsing: Array(text.utf8)).error == nil)
         }
     }
 }

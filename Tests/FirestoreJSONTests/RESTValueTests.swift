@@ -1,8 +1,8 @@
-@testable import HostJSON
 import DocumentModel
 @testable import GoogleREST
 @testable import FirestoreJSON
 import NIOCore
+import StrictJSON
 import Testing
 
 struct RESTValueTests {
@@ -10,7 +10,7 @@ struct RESTValueTests {
         DocumentName(database: DatabaseID(project: "demo-shop"), path: try DocumentPath(path))
     }
 
-    private static func read(_ text: String) throws -> Value { try JSONParser.parse(Array(text.utf8)).value() }
+    private static func read(_ text: String) throws -> Value { try JSONNode(parsing: Array(text.utf8)).value() }
 
     @Test(arguments: [
         (Value.null, #"{"nullValue":null}"#),
@@ -36,7 +36,7 @@ struct RESTValueTests {
         ),
     ])
     func valuesAreWrittenAndReadBack(value: Value, text: String) throws {
-        var written = JSONText()
+        var written = JSONWriter()
         written.value(value)
         #expect(String(decoding: written.bytes, as: UTF8.self) == text)
         #expect(try Self.read(text) == value)
@@ -44,7 +44,7 @@ struct RESTValueTests {
 
     @Test func referencesAreFullNames() throws {
         let text = #"{"referenceValue":"projects/demo-shop/databases/(default)/documents/users/ada"}"#
-        var written = JSONText()
+        var written = JSONWriter()
         written.value(.reference(try Self.name("users/ada")))
         #expect(String(decoding: written.bytes, as: UTF8.self) == text)
         #expect(try Self.read(text) == .reference(try Self.name("users/ada")))
@@ -70,13 +70,13 @@ struct RESTValueTests {
     }
 
     @Test(arguments: [
-        (#"{"fields":{"stock":{"integerValue":"x"}}}"#, #"fields.stock.integerValue: "x" is no 64-bit integer"#),
-        (#"{"fields":{"a":{"integerValue":1.5}}}"#, "fields.a.integerValue: 1.5 is no 64-bit integer"),
+        (#"{"fields":{"stock":{"integerValue":"x"}}}"#, #"fields.stock.integerValue: "x" is not a 64-bit integer"#),
+        (#"{"fields":{"a":{"integerValue":1.5}}}"#, "fields.a.integerValue: 1.5 is not a 64-bit integer"),
         (
             #"{"fields":{"a":{"integerValue":"9223372036854775808"}}}"#,
-            #"fields.a.integerValue: "9223372036854775808" is no 64-bit integer"#
+            #"fields.a.integerValue: "9223372036854775808" is not a 64-bit integer"#
         ),
-        (#"{"fields":{"a":{"doubleValue":"nan"}}}"#, #"fields.a.doubleValue: "nan" is no double"#),
+        (#"{"fields":{"a":{"doubleValue":"nan"}}}"#, #"fields.a.doubleValue: "nan" is not a double"#),
         (#"{"fields":{"a":{}}}"#, "fields.a: a value needs a type, such as stringValue"),
         (
             #"{"fields":{"a":{"stringValue":"","nullValue":null}}}"#,
@@ -84,7 +84,7 @@ struct RESTValueTests {
         ),
         (#"{"fields":{"a":{"text":""}}}"#, "fields.a.text: this is not the type of a value"),
         (#"{"fields":{"a":7}}"#, #"fields.a: 7 is not a value; write {"TYPE": …}"#),
-        (#"{"fields":{"a":{"booleanValue":"true"}}}"#, #"fields.a.booleanValue: "true" is no boolean"#),
+        (#"{"fields":{"a":{"booleanValue":"true"}}}"#, #"fields.a.booleanValue: "true" is not a boolean"#),
         (#"{"fields":{"a":{"bytesValue":"a"}}}"#, "fields.a.bytesValue: not valid base64"),
         (
             #"{"fields":{"a":{"timestampValue":"now"}}}"#,

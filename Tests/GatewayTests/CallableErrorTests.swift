@@ -25,12 +25,12 @@ import WorkerTesting
             ring.processes.handler = { $0.fail(code, "No \"way\"\n", details: $0.text == "null" ? nil : $0.text) }
             let plain = try #require(try ring.call("refuse").answer)
             #expect(plain.status == status)
-            #expect(plain.body == #"{"error":{"message":"No \"way\"\u000a","status":"\#(name)"}}"#)
+            #expect(plain.body == #"{"error":{"message":"No \"way\"\n","status":"\#(name)"}}"#)
             let details = #"{"left":[1,null,"x"]}"#
             let detailed = try #require(try ring.call("refuse", details).answer)
             #expect(detailed.status == status)
             #expect(
-                detailed.body == #"{"error":{"details":\#(details),"message":"No \"way\"\u000a","status":"\#(name)"}}"#)
+                detailed.body == #"{"error":{"details":\#(details),"message":"No \"way\"\n","status":"\#(name)"}}"#)
         }
     }
 

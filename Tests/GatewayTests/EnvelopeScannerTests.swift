@@ -1,3 +1,4 @@
+import StrictJSON
 import TestSupport
 @testable import Gateway
 import NIOCore
@@ -15,7 +16,6 @@ import Testing
         (#"{"data":"\"\\\u0041"}"#, #""\"\\\u0041""#),
         (#"{"data":-0.5e+10}"#, "-0.5e+10"),
         (#"{"d\u0061ta":1}"#, "1"),
-        (#"{"data":1,"data":2}"#, "2"),
         (#"{"data":"購入 🛒"}"#, #""購入 🛒""#),
     ])
     func dataIsFoundAsItStands(body: String, expected: String) throws { #expect(try data(body) == expected) }
@@ -37,7 +37,7 @@ import Testing
     ])
     func brokenJSONIsRefused(body: String) {
         #expect { try data(body) } throws: { error in
-            if case EnvelopeScanner.Failure.syntax = error { true } else { false }
+            if case EnvelopeScanner.Failure.malformed = error { true } else { false }
         }
     }
 
@@ -45,17 +45,39 @@ import Testing
         func nested(_ depth: Int) -> String {
             #"{"data":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
         }
-        #expect(throws: EnvelopeScanner.Failure.depth) { try data(nested(10_000)) }
-        #expect(throws: EnvelopeScanner.Failure.depth) {
-            try data(#"{"data":"# + String(repeating: #"{"a":"#, count: 1_000_000))
+        #expect(reason(nested(10_000)) == .tooDeep)
+        #expect(reason(nested(JSONScanner.maxDepth + 1)) == .tooDeep)
+        #expect(reason(#"{"data":"# + String(repeating: #"{"a":"#, count: 1_000_000)) == .tooDeep)
+        _ = try data(nested(JSONScanner.maxDepth))
+    }
+
+    /// What the worker would refuse doesn't reach it.
+    @Test(arguments: [
+        (#"{"data":1,"data":2}"#, JSONSyntaxError.Reason.duplicateKey(first: 1)),
+        (#"{"data":1,"d\u0061ta":2}"#, .duplicateKey(first: 1)),
+        (#"{"data":{"a":[{"b":1,"c":2,"b":3}]}}"#, .duplicateKey(first: 15)),
+        (#"{"data":"\ud800"}"#, .loneSurrogate), ("\u{feff}{\"data\":1}", .notAValue),
+    ])
+    func dataIsAsStrictAsTheWorkerReadsIt(body: String, reason: JSONSyntaxError.Reason) {
+        #expect(self.reason(body) == reason)
+    }
+
+    private func reason(_ body: String) -> JSONSyntaxError.Reason? {
+        do {
+            _ = try data(body)
+            return nil
+        } catch {
+            guard case .malformed(let error) = error else { return nil }
+            return error.reason
         }
-        _ = try data(nested(EnvelopeScanner.maxDepth))
     }
 
     @Test(arguments: [[0xFF], [0xC3, 0x28], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80]] as [[UInt8]])
     func invalidUTF8IsRefused(bytes: [UInt8]) {
         let body = ByteBuffer(bytes: Array(#"{"data":""#.utf8) + bytes + Array(#""}"#.utf8))
-        #expect(throws: EnvelopeScanner.Failure.encoding) { _ = try EnvelopeScanner.data(in: body) }
+        #expect(throws: EnvelopeScanner.Failure.malformed(.init(.invalidUTF8, offset: 8, position: 9))) {
+            _ = try EnvelopeScanner.data(in: body)
+        }
     }
 
     @Test(arguments: 0..<50) func randomBytesNeverCrash(seed: UInt64) {

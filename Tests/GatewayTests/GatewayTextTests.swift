@@ -19,7 +19,7 @@ import Testing
             code: .failedPrecondition, message: "a\"b\\c\nd é", details: ByteBuffer(string: "[1]"))
         #expect(
             json(failure)
-                == #"{"error":{"details":[1],"message":"a\"b\\c\u000ad é","status":"FAILED_PRECONDITION"}}"#)
+                == #"{"error":{"details":[1],"message":"a\"b\\c\nd é","status":"FAILED_PRECONDITION"}}"#)
     }
 
     @Test(arguments: [

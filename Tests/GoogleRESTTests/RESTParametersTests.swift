@@ -1,6 +1,6 @@
-import HostJSON
 import DocumentModel
 import NIOCore
+import StrictJSON
 import Testing
 
 @testable import GoogleREST
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func errorsHaveGooglesFormat() {
-        var text = JSONText()
+        var text = JSONWriter()
         text.error(DocumentError(.notFound, "no \"a\""))
         #expect(
             String(decoding: text.bytes, as: UTF8.self)

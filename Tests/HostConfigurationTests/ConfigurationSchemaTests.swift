@@ -1,5 +1,5 @@
+import StrictJSON
 @testable import Workers
-@testable import HostJSON
 @testable import HostConfiguration
 import Foundation
 import Testing
@@ -9,7 +9,7 @@ struct ConfigurationSchemaTests {
         .deletingLastPathComponent().deletingLastPathComponent()
 
     private static func schema() throws -> JSONNode {
-        try JSONParser.parse(Array(try Data(contentsOf: root.appendingPathComponent("Docs/functions.schema.json"))))
+        try JSONNode(parsing: Array(try Data(contentsOf: root.appendingPathComponent("Docs/functions.schema.json"))))
     }
 
     private static func keys(_ node: JSONNode?) throws -> Set<String> {

@@ -1,6 +1,6 @@
-@testable import HostJSON
 import DocumentModel
 @testable import HostProcess
+import StrictJSON
 @testable import TokenVerification
 import Logging
 import Testing
@@ -12,7 +12,7 @@ import Testing
     ])
     func severitiesAreThoseOfCloudLogging(level: Logger.Level, severity: String) throws {
         let line = CloudLogHandler.line(level, "m", [:], logger: "host", time: Timestamp(microseconds: 0))
-        let node = try JSONParser.parse(Array(line.utf8.dropLast()))
+        let node = try JSONNode(parsing: Array(line.utf8.dropLast()))
         #expect(node["severity"]?.text == severity)
     }
 
@@ -21,7 +21,7 @@ import Testing
             .info, "two\nlines \u{1} \"é\"", ["a.b": "\\", "logger": "its own"], logger: "host",
             time: Timestamp(microseconds: 1_500_000))
         #expect(line.split(separator: "\n").count == 1)
-        let node = try JSONParser.parse(Array(line.utf8.dropLast()))
+        let node = try JSONNode(parsing: Array(line.utf8.dropLast()))
         #expect(node["message"]?.text == "two\nlines \u{1} \"é\"")
         #expect(node["time"]?.text == "1970-01-01T00:00:01.500Z")
         #expect(node["logging.googleapis.com/labels"]?["a.b"]?.text == "\\")
@@ -38,7 +38,7 @@ import Testing
                 .info, text, metadata, logger: "shop", time: Timestamp(microseconds: 0))
             #expect(line.utf8.count <= 240 * 1024 + 16)
             let labels = try #require(
-                try JSONParser.parse(Array(line.utf8.dropLast()))["logging.googleapis.com/labels"])
+                try JSONNode(parsing: Array(line.utf8.dropLast()))["logging.googleapis.com/labels"])
             #expect(labels["logger"]?.text == "shop")
             let count = metadata.keys.count { labels[$0] != nil } + 1
             #expect(count <= 64)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func lineWithoutALoggerIsJSON() throws {
-        let node = try JSONParser.parse(Array(CloudLogHandler.line(.warning, "lost").utf8.dropLast()))
+        let node = try JSONNode(parsing: Array(CloudLogHandler.line(.warning, "lost").utf8.dropLast()))
         #expect(node["severity"]?.text == "WARNING")
         #expect(node["message"]?.text == "lost")
     }

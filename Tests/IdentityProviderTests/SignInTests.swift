@@ -1,6 +1,6 @@
 import HostTesting
+import StrictJSON
 import TestSupport
-@testable import HostJSON
 @testable import TokenVerification
 @testable import IdentityProvider
 import Foundation
@@ -27,7 +27,7 @@ import Testing
             let response = try await client.execute(
                 uri: path, method: method, headers: headers, body: (json ?? form).map { ByteBuffer(string: $0) })
             let bytes = Array(response.body.readableBytesView)
-            let body = bytes.isEmpty ? JSONNode(kind: .null, offset: 0) : try JSONParser.parse(bytes)
+            let body = bytes.isEmpty ? JSONNode(kind: .null, offset: 0) : try JSONNode(parsing: bytes)
             return (response.status.code, body, response.headers)
         }
 
@@ -99,7 +99,7 @@ import Testing
             }
             #expect(token.subject == user.uid)
             #expect(user.uid.utf8.count == 28)
-            let claims = try JSONParser.parse(Array(token.claims.readableBytesView))
+            let claims = try JSONNode(parsing: Array(token.claims.readableBytesView))
             #expect(claims["provider_id"]?.text == "anonymous")
             #expect(claims["user_id"]?.text == user.uid)
             #expect(claims["auth_time"]?.seconds == TestIssuer.start)
@@ -157,7 +157,7 @@ import Testing
                 Issue.record("refused")
                 return
             }
-            let claims = try JSONParser.parse(Array(token.claims.readableBytesView))
+            let claims = try JSONNode(parsing: Array(token.claims.readableBytesView))
             #expect(claims["auth_time"]?.seconds == TestIssuer.start)
             #expect(claims["iat"]?.seconds == TestIssuer.start + 5000)
         }

@@ -1,5 +1,5 @@
 import HostTesting
-@testable import TextFormats
+import TextFormats
 @testable import TokenVerification
 import Foundation
 import HTTPTypes

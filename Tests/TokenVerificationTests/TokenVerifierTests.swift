@@ -1,6 +1,6 @@
 import HostTesting
-@testable import TextFormats
-@testable import HostJSON
+import StrictJSON
+import TextFormats
 @testable import TokenVerification
 import Crypto
 import Foundation
@@ -41,7 +41,7 @@ import _CryptoExtras
         }
         #expect(verified.subject == "ada")
         #expect(verified.expires == TestIssuer.start + 3590)
-        let claims = try JSONParser.parse(Array(verified.claims.readableBytesView))
+        let claims = try JSONNode(parsing: Array(verified.claims.readableBytesView))
         #expect(claims["firebase"]?["sign_in_provider"]?.text == "anonymous")
     }
 

@@ -3,6 +3,7 @@ package import ControlProtocol
 package import StorageEngine
 package import DocumentModel
 package import DocumentStore
+import StrictJSON
 
 /// Performs data commands on an open store.
 package struct DataService: Sendable {
@@ -65,7 +66,7 @@ package struct DataService: Sendable {
     ) async throws -> DataOutcome {
         let (store, database) = (store, database)
         let count = try await WorkPipe<DataEvent>.run("data.export", until: cancellation) { send in
-            var text = JSONText()
+            var text = JSONWriter()
             var count = 0
             try store.export(collections) { time in
                 let header = ExportFormat.Header(database: database, readTime: time, collections: collections)
@@ -75,7 +76,7 @@ package struct DataService: Sendable {
                 count += 1
                 guard text.bytes.count >= Self.exportChunk else { return }
                 try send(.lines(text.bytes))
-                text = JSONText()
+                text = JSONWriter()
             }
             ExportFormat.writeEnd(count: count, to: &text)
             try send(.lines(text.bytes))

@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreJSON
+import StrictJSON
 
 /// The lines of an export: a header, one line for each document, and a last line with the number of documents, which
 /// shows that the export is complete. Each line is a JSON object; values have the format of Firestore's REST API.
@@ -14,7 +15,7 @@ package enum ExportFormat {
         var collections: [CollectionPath] = []
     }
 
-    static func write(_ header: Header, to text: inout JSONText) {
+    static func write(_ header: Header, to text: inout JSONWriter) {
         text.raw("{\"format\":")
         text.string(name)
         text.raw(",\"version\":")
@@ -32,7 +33,7 @@ package enum ExportFormat {
         text.raw("}\n")
     }
 
-    static func write(_ document: Document, to text: inout JSONText) {
+    static func write(_ document: Document, to text: inout JSONWriter) {
         text.raw("{\"path\":")
         text.string(document.path.string)
         text.raw(",\"createTime\":")
@@ -44,7 +45,7 @@ package enum ExportFormat {
         text.raw("}\n")
     }
 
-    static func writeEnd(count: Int, to text: inout JSONText) {
+    static func writeEnd(count: Int, to text: inout JSONWriter) {
         text.raw("{\"count\":")
         text.integer(count)
         text.raw("}\n")

@@ -1,6 +1,6 @@
 import DocumentModel
 import FirestoreJSON
-import HostJSON
+import StrictJSON
 
 /// Parses the lines of an export strictly. Errors name the line and the field.
 struct ImportReader {
@@ -26,7 +26,7 @@ struct ImportReader {
         // Editors may add an empty last line.
         if isOver, bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) { return nil }
         let root: JSONNode
-        do throws(JSONProblem) { root = try JSONParser.parse(bytes) } catch {
+        do throws(JSONProblem) { root = try JSONNode(parsing: bytes) } catch {
             let place = JSONPosition(of: error.offset, in: bytes)
             throw .invalidArgument("line \(line), column \(place.column): \(error.message)")
         }

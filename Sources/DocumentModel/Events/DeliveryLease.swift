@@ -1,4 +1,4 @@
-/// That one function must be told of one event.
+/// One event to deliver to one function.
 package struct DeliveryID: Hashable, Sendable {
     package var event: EventID
     package var function: String
@@ -9,8 +9,7 @@ package struct DeliveryID: Hashable, Sendable {
     }
 }
 
-/// The right to work on a delivery. It ends when the delivery does, or when it is taken back: then nothing is committed
-/// under it any more.
+/// The right to handle a delivery. It ends with the delivery, or when it is revoked; commits under it then fail.
 package struct DeliveryLease: Hashable, Sendable {
     package var id: DeliveryID
     package let token: UInt64

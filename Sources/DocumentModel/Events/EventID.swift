@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Identifies an event by the commit that caused it and its position within that commit.
 ///
 /// Events sort in the order of their commits. The string form has 25 characters and sorts the same way.
@@ -22,13 +24,8 @@ package struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible 
     }
 
     package var description: String {
-        Self.hexadecimal(UInt64(bitPattern: version), 16) + "-" + Self.hexadecimal(UInt64(ordinal), 8)
+        Hexadecimal.encode(UInt64(bitPattern: version)) + "-" + Hexadecimal.encode(ordinal)
     }
 
     package static func < (a: EventID, b: EventID) -> Bool { (a.version, a.ordinal) < (b.version, b.ordinal) }
-
-    private static func hexadecimal(_ number: UInt64, _ digits: Int) -> String {
-        let text = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
-    }
 }

@@ -1,3 +1,6 @@
+import StrictJSON
+import TextFormats
+
 /// A message on a topic.
 ///
 /// It is delivered as an event of type `google.cloud.pubsub.topic.v1.messagePublished`, with Pub/Sub's JSON as data.
@@ -59,14 +62,14 @@ extension PubSubMessage {
 
     /// `{"message":{…},"subscription":…}`
     private func json(subscription: String) -> [UInt8] {
-        var text = JSONText()
+        var text = JSONWriter()
         text.raw("{\"message\":{\"attributes\":{")
         text.list(attributes.sorted { $0.key < $1.key }) { text, pair in
             text.key(pair.key)
             text.string(pair.value)
         }
         text.raw("},\"data\":")
-        text.base64(data)
+        text.string(Base64.encode(data))
         text.raw(",\"messageId\":")
         text.string(messageID)
         if let orderingKey {

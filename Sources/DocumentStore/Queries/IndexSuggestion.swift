@@ -1,4 +1,5 @@
 import DocumentModel
+import StrictJSON
 
 /// An index that a query could be answered from by reading what it returns, in the form of `firestore.indexes.json`.
 struct IndexSuggestion {
@@ -113,17 +114,8 @@ struct IndexSuggestion {
     }
 
     private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case _ where scalar.value < 0x20:
-                let hex = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
+        var json = JSONWriter()
+        json.string(text)
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 }

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Decodes a callable's `data` as the author's type.
 ///
 /// The client SDKs' wrapped 64-bit integers are decoded as integers at any level. Any numeric type accepts any number
@@ -16,22 +18,18 @@ package struct CallableDecoder: Sendable {
 
     /// - Throws: `DecodingError`, with the path to the error; see ``Swift/DecodingError/explanation``.
     package func decode<T: Decodable>(_ type: T.Type = T.self, from bytes: UnsafeRawBufferPointer) throws -> T {
-        var parser = JSONParser(bytes.bindMemory(to: UInt8.self), unwrapsIntegers: true)
-        return try decode(type, from: Result { () throws(JSONError) in try parser.parse() })
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: bytes, unwrappingIntegers: true)
+        } catch {
+            let path = (root.map { [PathKey.name($0)] } ?? []) + error.path
+            throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: error.reason))
+        }
+        return try NodeDecoder(.json(value), context: context, root: root).decode(type)
     }
 
     /// - Throws: `DecodingError`, with the path to the error; see ``Swift/DecodingError/explanation``.
     package func decode<T: Decodable>(_ type: T.Type = T.self, from bytes: [UInt8]) throws -> T {
-        try decode(type, from: Result { () throws(JSONError) in try bytes.parseJSON(unwrappingIntegers: true) })
-    }
-
-    private func decode<T: Decodable>(_ type: T.Type, from parsed: Result<JSONValue, JSONError>) throws -> T {
-        switch parsed {
-        case .success(let value):
-            return try NodeDecoder(.json(value), context: context, root: root).decode(type)
-        case .failure(let error):
-            let path = (root.map { [PathKey.name($0)] } ?? []) + error.path
-            throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: error.reason))
-        }
+        try bytes.withUnsafeBytes { try decode(type, from: $0) }
     }
 }

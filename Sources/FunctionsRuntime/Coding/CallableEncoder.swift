@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Encodes a callable's result, a chunk or an error's details as JSON.
 ///
 /// Integers beyond ±(2^53 − 1) are wrapped, because JavaScript clients can't represent them. `Date` and `Timestamp`
@@ -12,17 +14,28 @@ package struct CallableEncoder: Sendable {
     ///
     /// - Throws: `EncodingError`, with the path of a value that JSON can't represent.
     package func encode(_ value: some Encodable) throws -> [UInt8] {
-        try write(try NodeEncoder(.json, root: root).encodeRoot(value))
-    }
-
-    private func write(_ node: EncodedNode) throws -> [UInt8] {
-        var writer = JSONWriter(wrapsIntegers: true)
-        do {
-            try writer.write(node)
+        let node = try NodeEncoder(.json, root: root).encodeRoot(value)
+        var writer = JSONWriter(capacity: 256)
+        do throws(JSONError) {
+            try writer.node(node)
         } catch {
             let path = [PathKey.name(root)] + error.path
             throw EncodingError.invalidValue(JSONValue.self, .init(codingPath: path, debugDescription: error.reason))
         }
         return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    /// - Throws: If a number is infinite or not a number, or a child can't be represented in JSON.
+    fileprivate mutating func node(_ node: EncodedNode) throws(JSONError) {
+        switch node {
+        case .json(let value): try self.value(value, wrappingIntegers: true)
+        case .array(let children):
+            try elements(children) { (writer, child) throws(JSONError) in try writer.node(child) }
+        case .map(let fields):
+            try members(fields) { (writer, child) throws(JSONError) in try writer.node(child) }
+        case .field: throw JSONError("a FieldValue is written to documents only")
+        }
     }
 }

@@ -1,3 +1,5 @@
+import StrictJSON
+
 extension DecodingError {
     /// The error with its path in one sentence: `data.items[3].quantity: expected an integer, found a string`.
     package var explanation: String {

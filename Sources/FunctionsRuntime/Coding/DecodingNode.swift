@@ -1,4 +1,5 @@
 import DocumentModel
+import StrictJSON
 
 /// A node of the tree that types are decoded from: JSON, or a document's value.
 ///

@@ -1,4 +1,5 @@
 public import DocumentModel
+import StrictJSON
 
 /// Decodes a document's fields as a `Codable` type.
 ///

@@ -1,4 +1,5 @@
 import DocumentModel
+import StrictJSON
 
 /// A node of the tree that types are encoded into, before it becomes JSON or a document's fields.
 ///

@@ -1,4 +1,5 @@
 import DocumentModel
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,6 @@
 import DocumentModel
+import StrictJSON
+import TextFormats
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -35,7 +37,7 @@ extension JSONValue {
         if type == Timestamp.self { return .required(timestamp, "an RFC 3339 time") }
         if type == Date.self { return .required(timestamp?.dateValue(), "an RFC 3339 time") }
         if type == Data.self {
-            return .required(stringValue.flatMap { Data(base64Encoded: $0) }, "a string in base64")
+            return .required(stringValue.flatMap { Base64.decode($0) }.map { Data($0) }, "a string in base64")
         }
         if type == URL.self { return .required(stringValue.flatMap { URL(string: $0) }, "a URL") }
         if type == DocumentReference.self {

@@ -1,4 +1,6 @@
 import DocumentModel
+import StrictJSON
+import TextFormats
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -19,7 +21,7 @@ extension JSONValue {
             }
             return .json(.string(time.rfc3339))
         }
-        if T.self == Data.self, let data = value as? Data { return .json(.string(data.base64EncodedString())) }
+        if T.self == Data.self, let data = value as? Data { return .json(.string(Base64.encode(data))) }
         if T.self == URL.self, let url = value as? URL { return .json(.string(url.absoluteString)) }
         return .foreign
     }

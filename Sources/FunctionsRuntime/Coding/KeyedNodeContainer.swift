@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The children of a node by the keys of a type.
 struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let decoder: NodeDecoder

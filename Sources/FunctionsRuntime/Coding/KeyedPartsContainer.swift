@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Collects the children of a value by the keys of its type.
 struct KeyedPartsContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: NodeEncoder

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Decodes a type from a node.
 ///
 /// A decoder knows its parent and its own key, so the path is built only for errors.

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Encodes a value into a node of a tree.
 final class NodeEncoder: Encoder {
     let form: EncodedForm

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The children of a node, in order.
 struct UnkeyedNodeContainer: UnkeyedDecodingContainer {
     private let decoder: NodeDecoder

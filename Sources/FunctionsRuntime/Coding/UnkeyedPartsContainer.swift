@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Collects the elements of a value.
 struct UnkeyedPartsContainer: UnkeyedEncodingContainer {
     let encoder: NodeEncoder

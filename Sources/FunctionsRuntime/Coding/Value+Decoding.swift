@@ -1,4 +1,6 @@
 import DocumentModel
+import StrictJSON
+import TextFormats
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -75,7 +77,7 @@ extension JSONValue {
         case .double(let value): self = .double(value)
         case .timestamp(let value): self = .string(value.rfc3339)
         case .string(let value): self = .string(value)
-        case .bytes(let value): self = .string(Data(value).base64EncodedString())
+        case .bytes(let value): self = .string(Base64.encode(value))
         case .reference(let value): self = .string(value.path.string)
         case .geoPoint(let value):
             self = ["latitude": .double(value.latitude), "longitude": .double(value.longitude)]

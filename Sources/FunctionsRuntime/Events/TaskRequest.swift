@@ -1,4 +1,5 @@
 public import DocumentModel
+import StrictJSON
 import WorkerProtocol
 
 /// A task with its data decoded as the author's type.

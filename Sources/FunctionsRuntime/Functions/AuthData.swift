@@ -1,4 +1,5 @@
 import NIOCore
+public import StrictJSON
 package import WorkerProtocol
 
 /// The calling user: the claims of an ID token that the host has verified.

@@ -1,4 +1,5 @@
 import NIOCore
+import TextFormats
 import WorkerProtocol
 
 /// A request to an HTTP function.
@@ -13,7 +14,7 @@ public struct HTTPRequest: FunctionInput {
     /// The percent-decoded path after the function's name: `/` if it is empty.
     public var path: String {
         let path = context.invocation.head.target.prefix { $0 != "?" }
-        return path.isEmpty ? "/" : PercentEncoding.decode(path) ?? String(path)
+        return path.isEmpty ? "/" : PercentEncoding.decoded(path) ?? String(path)
     }
 
     /// The decoded query parameters, in order.
@@ -54,7 +55,7 @@ public struct QueryItems: Sendable, Sequence {
         items = target[target.index(after: mark)...].split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             func decode(_ part: Substring) -> String {
-                PercentEncoding.decode(Substring(part.map { $0 == "+" ? " " : $0 })) ?? String(part)
+                PercentEncoding.decoded(part, plusIsSpace: true) ?? String(part)
             }
             return (decode(parts[0]), parts.count > 1 ? decode(parts[1]) : "")
         }
@@ -64,23 +65,4 @@ public struct QueryItems: Sendable, Sequence {
     public subscript(_ name: String) -> String? { items.first { $0.name == name }?.value }
 
     public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> { items.makeIterator() }
-}
-
-enum PercentEncoding {
-    /// Nil if an escape is malformed or the bytes aren't UTF-8.
-    static func decode(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var iterator = text.utf8.makeIterator()
-        while let byte = iterator.next() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = iterator.next(), let low = iterator.next(),
-                let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16)
-            else { return nil }
-            bytes.append(value)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
 }

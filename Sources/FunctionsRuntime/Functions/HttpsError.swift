@@ -1,4 +1,5 @@
 public import DocumentModel
+public import StrictJSON
 
 /// The codes of an author's error: the canonical ones, by their wire names.
 public typealias FunctionsErrorCode = StatusCode

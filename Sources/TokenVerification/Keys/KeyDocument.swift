@@ -1,4 +1,4 @@
-import HostJSON
+import StrictJSON
 import TextFormats
 
 #if canImport(FoundationEssentials)
@@ -24,7 +24,7 @@ package enum KeyDocument: Hashable, Sendable {
     ///
     /// - Throws: if there is no usable key.
     func keys(in body: [UInt8]) throws(KeySourceError) -> KeySet {
-        guard let document = try? JSONParser.parse(body), case .object(let members) = document.kind else {
+        guard let document = try? JSONNode(parsing: body), case .object(let members) = document.kind else {
             throw KeySourceError("the issuer's response is not a JSON object")
         }
         var keys: [String: PublicKey] = [:]

@@ -1,7 +1,7 @@
-import TextFormats
 import Crypto
 import Foundation
 import SwiftASN1
+import TextFormats
 import X509
 package import _CryptoExtras
 
@@ -20,7 +20,7 @@ package struct SigningKey: Sendable {
     package init(_ key: _RSA.Signing.PrivateKey, issued: Int64) throws {
         self.key = key
         let digest = SHA256.hash(data: key.publicKey.derRepresentation)
-        keyID = digest.prefix(20).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        keyID = Hexadecimal.encode(digest.prefix(20))
         let name = try DistinguishedName { CommonName("securetoken.functions-host.local") }
         let start = Date(timeIntervalSince1970: TimeInterval(issued - 24 * 3600))
         certificate = try Certificate(

@@ -1,4 +1,4 @@
-import HostJSON
+package import StrictJSON
 import TextFormats
 
 /// A parsed JSON Web Token. None of its content is verified.
@@ -26,7 +26,7 @@ struct JSONWebToken {
             let header = Base64URL.decode(text[..<first]),
             let payload = Base64URL.decode(text[(first + 1)..<second]),
             let signature = Base64URL.decode(text[(second + 1)...]),
-            let headerNode = try? JSONParser.parse(header), let claims = try? JSONParser.parse(payload),
+            let headerNode = try? JSONNode(parsing: header), let claims = try? JSONNode(parsing: payload),
             case .object = claims.kind, let algorithm = headerNode["alg"]?.text,
             // "crit" names extensions that must be understood. None is supported.
             headerNode["crit"] == nil

@@ -1,4 +1,4 @@
-import HostJSON
+import StrictJSON
 
 /// The kinds of token, each with the claims that it must have.
 package enum TokenKind: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import HostJSON
 import NIOCore
+import StrictJSON
 
 /// Verifies tokens and returns their claims.
 ///

@@ -102,7 +102,7 @@ import Testing
             let missing = try await host.deploy(host.directory.path + "/nothing", as: "fixture")
             #expect(missing.status == 1, "\(missing.output)")
             let build = try await host.command(["deploy", host.directory.path, "--yes"])
-            #expect(build.status == 1 && build.errors.contains("no Swift package"), "\(build.errors)")
+            #expect(build.status == 1 && build.errors.contains("isn't a Swift package"), "\(build.errors)")
         }
     }
 

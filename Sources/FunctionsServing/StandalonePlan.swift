@@ -2,14 +2,14 @@ import FunctionManifest
 import HostProcess
 import Logging
 
-/// Which of a bundle's functions are served alone, and what they may read.
-struct AlonePlan {
+/// The functions that a bundle serves standalone, and the params they may read.
+struct StandalonePlan {
     let functions: [FunctionManifest]
     let params: EnvironmentParams
-    /// Those that nobody would tell of anything, without a host.
+    /// The functions that need a host to receive events.
     private let unserved: [FunctionManifest]
 
-    /// - Throws: all that keeps the bundle from being served, a line each.
+    /// - Throws: all problems that keep the bundle from being served, one per line.
     init(_ manifest: Manifest, of bundle: String, in environment: ServingEnvironment) throws(HostError) {
         let servable = manifest.functions.filter { !$0.trigger.isForEvents }
         unserved = manifest.functions.filter(\.trigger.isForEvents)
@@ -18,8 +18,8 @@ struct AlonePlan {
             functions = servable.filter { $0.name == target }
             if let other = unserved.first(where: { $0.name == target }) {
                 problems.append(
-                    "FUNCTION_TARGET is \"\(target)\", which is \(other.trigger.kindName); alone, callables and HTTP "
-                        + "functions are served. Serve it with functions-host")
+                    "FUNCTION_TARGET is \"\(target)\", which is \(other.trigger.kindName); only callable and "
+                        + "HTTP functions can be served standalone. Serve it with functions-host")
             } else if functions.isEmpty {
                 let names = servable.map(\.name).joined(separator: ", ")
                 problems.append(
@@ -29,7 +29,7 @@ struct AlonePlan {
             functions = servable
             if servable.isEmpty {
                 problems.append(
-                    "\(bundle) has no callable and no HTTP function, and alone only these are served. Serve it with "
+                    "\(bundle) has no callable and no HTTP function; only these can be served standalone. Serve it with "
                         + "functions-host")
             }
         }
@@ -38,10 +38,10 @@ struct AlonePlan {
         guard problems.isEmpty else { throw HostError(problems.joined(separator: "\n")) }
     }
 
-    /// For the log; nil where all are served.
+    /// For the log; nil if all are served.
     var unservedReason: Logger.Metadata? {
         guard !unserved.isEmpty else { return nil }
         let names = unserved.map { "\($0.name) (\($0.trigger.kindName))" }.joined(separator: ", ")
-        return ["functions": "\(names)", "reason": "nothing tells them of events without functions-host"]
+        return ["functions": "\(names)", "reason": "without functions-host, no events are delivered to them"]
     }
 }

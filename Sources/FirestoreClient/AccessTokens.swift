@@ -36,7 +36,7 @@ final class AccessTokens: Sendable {
     }
 
     /// - Parameter refused: a token that a service refused; it is replaced by a new one.
-    /// - Throws: if the metadata server provides no token. The failure isn't cached: the next call tries again.
+    /// - Throws: if the metadata server provides no token. The failure isn't cached: the next call sends a new request.
     func token(insteadOf refused: String? = nil) async throws(OutboundError) -> String {
         let source = state.withLock { state -> Source in
             if let held = state.held, held.text != refused, now() < held.freshUntil { return .held(held.text) }

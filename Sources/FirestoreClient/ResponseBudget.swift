@@ -10,7 +10,7 @@ final class ResponseBudget: Sendable {
     /// The budget of the current operation.
     @TaskLocal static var current: ResponseBudget?
 
-    /// Bytes of all responses: a container may have 512 MiB, and a response that is parsed needs several times its text.
+    /// Bytes of all responses: a container may have 512 MiB, and a parsed response needs several times its text.
     static let total = 32 * 1024 * 1024
     /// Bytes that a small response may have: 128 operations side by side.
     static let step = 256 * 1024
@@ -31,7 +31,7 @@ final class ResponseBudget: Sendable {
 
     /// Reserves memory for a response that has grown to this size.
     ///
-    /// - Parameter mayOvercommit: reserves memory that isn't available too, for a response that can't be asked for again.
+    /// - Parameter mayOvercommit: also reserves memory that isn't available, for a response that can't be repeated.
     /// - Returns: whether the response may grow.
     func grow(to bytes: Int, mayOvercommit: Bool) -> Bool {
         held.withLock { held in
@@ -46,7 +46,7 @@ final class ResponseBudget: Sendable {
         }
     }
 
-    /// Gives back everything, once the response was handed on.
+    /// Releases all memory, once the response has been passed on.
     func release() {
         let bytes = held.withLock { held in
             defer { held = 0 }

@@ -2,7 +2,8 @@ package import DocumentModel
 
 /// A bundle's functions as data. This is all that the host knows of them.
 package struct Manifest: Codable, Equatable, Sendable {
-    /// The version of the protocol between host and workers, manifests included. Incremented by each incompatible change.
+    /// The version of the protocol between host and workers, including manifests. Each incompatible change increments
+    /// it.
     package static let protocolVersion = 3
 
     package var protocolVersion: Int

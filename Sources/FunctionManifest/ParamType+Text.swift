@@ -1,7 +1,7 @@
 import StrictJSON
 
 extension ParamType {
-    /// What a text of a file of variables means; nil where it is none of this type.
+    /// The value that a text in a file of variables represents; nil if the text isn't valid for this type.
     package func value(of text: String) -> ParamValue? {
         switch self {
         case .string: return .string(text)
@@ -33,6 +33,6 @@ extension ParamType {
         }
     }
 
-    /// As a text of a file of variables.
+    /// As it is written in a file of variables.
     package var plainExample: String { self == .string ? "…" : example }
 }

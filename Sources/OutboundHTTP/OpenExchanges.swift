@@ -15,7 +15,7 @@ final class OpenExchanges: NSObject, URLSessionDataDelegate {
     }
 
     private let clock: ExchangeClock
-    /// By the task's number. Whoever removes one completes it.
+    /// By the task's number. The code that removes an exchange completes it.
     private let open = Mutex<[Int: Open]>([:])
 
     init(_ clock: ExchangeClock) { self.clock = clock }

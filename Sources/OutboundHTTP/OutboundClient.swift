@@ -75,7 +75,7 @@ extension URLRequest {
 }
 
 extension URL {
-    /// Nil for what is no HTTP URL.
+    /// Nil if the URL isn't an HTTP URL.
     fileprivate var hostAndPort: String? {
         guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https", let host, !host.isEmpty else {
             return nil

@@ -8,7 +8,7 @@ package struct OutboundRequest: Sendable {
     package var limits: OutboundLimits
     /// Which part of the response the caller needs.
     package var need: Need
-    /// Asks for memory before the response's body grows to so many bytes; false ends the exchange.
+    /// Reserves memory before the response's body grows to this many bytes; false ends the exchange.
     ///
     /// Called under a lock of the client, and never after the exchange has ended: what it reserves can be given back
     /// once `send` has returned.
@@ -17,7 +17,7 @@ package struct OutboundRequest: Sendable {
     package enum Need: Hashable, Sendable {
         /// An exchange that breaks off fails.
         case wholeResponse
-        /// The exchange succeeds once the head has arrived, whatever becomes of the body.
+        /// The exchange succeeds once the head has arrived, even if the body doesn't arrive.
         case status
     }
 

@@ -1,5 +1,6 @@
 /// Sends requests to other services. Tests replace the network here.
 package protocol OutboundTransport: Sendable {
-    /// - Throws: if no response arrives, or one beyond the request's limits. A response with any status is no error.
+    /// - Throws: if no response arrives, or the response exceeds the request's limits. A response isn't an error,
+    ///   whatever its status.
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse
 }

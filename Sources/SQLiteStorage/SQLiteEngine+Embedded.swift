@@ -4,12 +4,12 @@ import GRDB
 import GRDBSQLite
 
 extension SQLiteEngine: EmbeddedEngine {
-    /// 2 MiB: enough for the disk's speed, and often enough to be stopped.
+    /// 2 MiB: large enough for the disk's full speed, and small enough to be interrupted often.
     private static let pagesPerStep: CInt = 512
-    /// What one step of a compaction moves; commits wait for no more than that.
+    /// The pages that one step of a compaction moves; commits wait for one step at most.
     private static let pagesPerCompaction = 128
-    /// Steps of SQLite's machine between two looks at whether the work is still wanted: few, as one may move a document
-    /// of 1 MiB.
+    /// SQLite's virtual machine runs this many instructions between two checks for cancellation. The number is small,
+    /// because one instruction may move a document of 1 MiB.
     private static let stepsBetweenQuestions: CInt = 50
 
     package func copy(to target: String, replacing: Bool, progress: (WorkProgress) throws -> Void) throws -> Int {
@@ -20,7 +20,7 @@ extension SQLiteEngine: EmbeddedEngine {
         }
         guard replacing || !StoreFile.exists(target) else { throw StoreFile.isThere(target) }
         StoreFile.removeDatabase(draft)
-        // Tells of a directory that is missing or closed in the system's words.
+        // If the directory is missing or not accessible, this reports it in the system's words.
         try StoreFile.makeEmpty(draft)
         do {
             try fill(draft, progress: progress)
@@ -44,11 +44,11 @@ extension SQLiteEngine: EmbeddedEngine {
         do {
             let source = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: true))
             var unsafe = Configuration()
-            // Nobody sees the draft before it is whole and synced.
+            // No other process opens the draft before it is complete and synced.
             unsafe.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") }
             let copy = try DatabaseQueue(path: draft, configuration: unsafe)
             try source.read { source in
-                // From the first read on the connection sees one state, so that no commit makes the copy start anew.
+                // From its first read on the connection sees one state, so that no commit makes the copy start over.
                 let pageSize = try Int.fetchOne(source, sql: "PRAGMA page_size") ?? 4096
                 _ = try Row.fetchOne(source, sql: "SELECT key FROM meta LIMIT 1")
                 try withoutActuallyEscaping(progress) { progress in
@@ -67,7 +67,7 @@ extension SQLiteEngine: EmbeddedEngine {
             }
             try copy.close()
             try source.close()
-            // At the last step nobody else looks at it.
+            // `backup` ignores an error that the progress closure throws at the last step.
             if let stopped { throw stopped }
         } catch {
             if let stopped { throw stopped }
@@ -93,7 +93,7 @@ extension SQLiteEngine: EmbeddedEngine {
         }
     }
 
-    /// Bounded, as one lost page can be the cause of very many findings.
+    /// Bounded, because one lost page can cause very many findings.
     static func findDamage(
         _ queue: DatabaseQueue, until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
         _ report: (String) throws -> Bool
@@ -103,7 +103,7 @@ extension SQLiteEngine: EmbeddedEngine {
                 try step(on: database, of: queue, until: cancellation) {
                     let findings = try String.fetchCursor(database, sql: "PRAGMA integrity_check(1000)")
                     while let finding = try findings.next() {
-                        // An interrupted look through the pages takes those that it left out for damaged.
+                        // An interrupted integrity check reports the pages that it skipped as damaged.
                         try cancellation.check()
                         guard finding != "ok", try report(finding) else { return }
                     }
@@ -114,12 +114,12 @@ extension SQLiteEngine: EmbeddedEngine {
         }
     }
 
-    /// Does a step of SQLite's that doesn't ask whether it is still wanted.
+    /// Runs a step of SQLite's that doesn't check for cancellation itself.
     static func step(
         on database: Database, of queue: DatabaseQueue, until cancellation: BlockingWork.Cancellation,
         _ body: () throws -> Void
     ) throws {
-        // SQLite forgets an interruption that comes while no statement is under way.
+        // SQLite forgets an interruption that comes while no statement is in progress.
         let held = try Row.fetchCursor(database, sql: "SELECT 1")
         _ = try held.next()
         try withExtendedLifetime(held) { try cancellation.step(interrupt: queue.interrupt, body) }
@@ -134,7 +134,7 @@ extension SQLiteEngine: EmbeddedEngine {
             switch extent {
             case .whole:
                 try queue.writeWithoutTransaction { database in
-                    // A statement under way would forbid it.
+                    // A statement in progress would make this fail.
                     tables.forgetStatements()
                     try Self.writeAnew(database, until: cancellation)
                 }
@@ -155,7 +155,7 @@ extension SQLiteEngine: EmbeddedEngine {
         }
     }
 
-    /// - Throws: `CancellationError` where it was interrupted; SQLite takes all back then.
+    /// - Throws: `CancellationError` if it was interrupted; SQLite rolls everything back then.
     private static func writeAnew(_ database: Database, until cancellation: BlockingWork.Cancellation) throws {
         try cancellation.check()
         let connection = database.sqliteConnection
@@ -184,7 +184,7 @@ extension SQLiteEngine: EmbeddedEngine {
         }
         guard mode == 2 else { return }
         var left = total
-        // What commits free meanwhile is for the next time.
+        // Pages that commits free meanwhile are left for the next compaction.
         for _ in 0...total / Self.pagesPerCompaction where left > 0 {
             try queue.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA incremental_vacuum(\(Self.pagesPerCompaction))")
@@ -194,9 +194,9 @@ extension SQLiteEngine: EmbeddedEngine {
         }
     }
 
-    /// Plays the log in and cuts it off, where no reader needs it any more.
+    /// Checkpoints the write-ahead log and truncates it, if no reader needs it any more.
     private func truncateLog(until cancellation: BlockingWork.Cancellation) throws {
-        // First beside the commits, so that they wait for the little that is left.
+        // First without blocking commits, so that they wait only for the rest.
         let beside = try DatabaseQueue(path: file, configuration: Self.configuration(readonly: false))
         try beside.writeWithoutTransaction { database in
             try Self.step(on: database, of: beside, until: cancellation) {

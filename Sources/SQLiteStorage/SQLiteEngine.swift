@@ -11,9 +11,9 @@ package final class SQLiteEngine: StorageEngine {
     // Touched only inside `queue`, which runs one closure at a time.
     nonisolated(unsafe) let tables: SQLiteTables
 
-    /// Opens the file, creates it where it is missing, and migrates an older one.
+    /// Opens the file, creates it if it is missing, and migrates an older one.
     ///
-    /// - Throws: `StorageError` where the file is damaged, was written by a newer version or can't be used.
+    /// - Throws: `StorageError` if the file is damaged, was written by a newer version or can't be used.
     package init(file: String) throws {
         self.file = file
         do {
@@ -47,7 +47,7 @@ package final class SQLiteEngine: StorageEngine {
 
     package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
         try queue.writeWithoutTransaction { database in
-            // Left over where even the rollback failed.
+            // A transaction is left over if even the rollback failed.
             if database.isInsideTransaction { try tables.run("ROLLBACK") }
             try tables.run("BEGIN IMMEDIATE")
             do {
@@ -55,7 +55,7 @@ package final class SQLiteEngine: StorageEngine {
                 try tables.run("COMMIT")
                 return result
             } catch {
-                // Some failures have ended the transaction already.
+                // Some failures have already ended the transaction.
                 if database.isInsideTransaction { try? tables.run("ROLLBACK") }
                 throw error
             }
@@ -88,7 +88,7 @@ package final class SQLiteEngine: StorageEngine {
         return configuration
     }
 
-    /// Plays in the log and refuses files that aren't ours or are newer.
+    /// Checkpoints the write-ahead log, and refuses files that aren't ours or are newer.
     static func adopt(_ database: Database, file: String) throws {
         let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         guard version <= SQLiteSchema.version else {
@@ -100,11 +100,11 @@ package final class SQLiteEngine: StorageEngine {
         do {
             _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            // The log has it all; reads go on, and commits tell that the disk is full.
+            // The log has all of it; reads go on, and commits report that the disk is full.
         }
     }
 
-    /// Makes the file under another name first, so that one with the real name is always whole.
+    /// Creates the file under another name first, so that a file with the real name is always complete.
     private static func create(_ file: String) throws {
         let unfinished = file + ".unfinished"
         for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: unfinished + suffix) {
@@ -112,7 +112,7 @@ package final class SQLiteEngine: StorageEngine {
         }
         let queue = try DatabaseQueue(path: unfinished, configuration: configuration(readonly: false))
         try SQLiteSchema.migrator.migrate(queue)
-        // Closing the last connection plays the log in and removes it.
+        // Closing the last connection checkpoints the log and removes it.
         try queue.close()
         try StoreFile.giveToOwnerOfDirectory(unfinished)
         try FileManager.default.moveItem(atPath: unfinished, toPath: file)

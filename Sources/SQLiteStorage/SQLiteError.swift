@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 
 extension StorageError {
-    /// - Parameter sqliteCode: primary or extended.
+    /// - Parameter sqliteCode: a primary or extended result code.
     init(sqliteCode: Int32, file: String) {
         let reason = sqlite3_errstr(sqliteCode).map { String(cString: $0) } ?? "unknown error"
         switch sqliteCode & 0xFF {
@@ -34,7 +34,7 @@ extension StorageError {
         }
     }
 
-    /// The error of a ``SQLiteFile``: SQLite's reason alone, as the owner knows what the file is for.
+    /// The error of a ``SQLiteFile``: SQLite's reason alone, because the owner knows what the file is for.
     init(reasonOf error: DatabaseError) {
         let reason = error.message ?? "SQLite refuses it"
         self.init(StorageError(sqliteCode: error.resultCode.rawValue, file: "").kind, reason)

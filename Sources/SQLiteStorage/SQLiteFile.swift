@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import StorageEngine
 
-/// A SQLite database of its own for data that is asked for with SQL.
+/// A separate SQLite database for data that is queried with SQL.
 ///
 /// WAL with a sync at each commit: what ``write(_:)`` has returned survives a kill and a power cut.
 package final class SQLiteFile: Sendable {
-    /// One step of a schema's history. Append only: a migration that was released never changes.
+    /// One step of a schema's history. Append-only: a migration that was released never changes.
     package struct Migration: Sendable {
-        /// What the file notes once the migration has run, in the table `grdb_migrations`.
+        /// The name under which the table `grdb_migrations` records that the migration has run.
         let name: String
         let sql: String
 
@@ -20,7 +20,7 @@ package final class SQLiteFile: Sendable {
 
     private let pool: DatabasePool
 
-    /// Opens the file, creates it if it is missing, and runs the migrations that it hasn't had.
+    /// Opens the file, creates it if it is missing, and runs the migrations that are still missing.
     ///
     /// - Throws: `StorageError` with SQLite's reason if the file is damaged or can't be used.
     package init(_ path: String, migrations: [Migration]) throws {
@@ -44,7 +44,7 @@ package final class SQLiteFile: Sendable {
     /// Closes the file once running work has ended.
     package func close() throws { try pool.close() }
 
-    /// Runs the body in a transaction, alone, and returns once its changes are durable.
+    /// Runs the body alone in a transaction, and returns once its changes are durable.
     ///
     /// - Throws: `StorageError`, or what the body throws; nothing is kept then.
     package func write<Result: Sendable>(
@@ -75,14 +75,14 @@ package struct SQLiteConnection {
 
     /// Runs a statement.
     ///
-    /// - Returns: the number of rows it inserted, changed or deleted, without those that went in a cascade.
+    /// - Returns: the number of rows it inserted, changed or deleted, without those that a cascade deleted.
     @discardableResult
     package func execute(_ sql: String, _ arguments: SQLiteValue...) throws -> Int {
         try database.execute(sql: sql, arguments: StatementArguments(arguments.map(\.databaseValue)))
         return database.changesCount
     }
 
-    /// The rows that a query answers, each with its columns in order.
+    /// The rows that a query returns, each with its columns in order.
     package func rows(_ sql: String, _ arguments: SQLiteValue...) throws -> [[SQLiteValue]] {
         let arguments = StatementArguments(arguments.map(\.databaseValue))
         return try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in

@@ -1,11 +1,11 @@
 import StorageEngine
 import Foundation
 
-/// Looks at a database file before it is trusted. Costs the same for any size of file.
+/// Checks a database file before it is trusted. Costs the same for any size of file.
 enum SQLiteFileCheck {
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// What a file is for, which decides what its owner is told to do.
+    /// What a file is for, which decides the advice in its errors.
     enum Role {
         case store, backup
 
@@ -24,10 +24,10 @@ enum SQLiteFileCheck {
         }
     }
 
-    /// Every page must be in the file, or in the log that has still to be played in: SQLite would fill up with zeros what
-    /// was cut off.
+    /// Every page must be in the file, or in the log that is still to be checkpointed: SQLite would fill missing pages
+    /// with zeros.
     ///
-    /// - Throws: `StorageError` where this can't be a whole database of ours.
+    /// - Throws: `StorageError` if the file isn't a complete database of ours.
     static func check(_ file: String, as role: Role = .store) throws {
         guard let handle = FileHandle(forReadingAtPath: file) else {
             throw StorageError(.unavailable, "\(role.name) \(file) can't be read; check its permissions")

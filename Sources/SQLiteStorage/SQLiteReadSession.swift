@@ -18,7 +18,7 @@ final class SQLiteReadSession: ReadSession {
         try queue.writeWithoutTransaction { database in
             try tables.run("BEGIN")
             defer {
-                // Nothing was changed, so a failing end loses nothing; the next read would report it.
+                // Nothing was changed, so a failed COMMIT loses nothing; the next read would report the problem.
                 if database.isInsideTransaction { try? tables.run("COMMIT") }
             }
             return try body(tables)

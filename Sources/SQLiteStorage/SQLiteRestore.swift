@@ -3,18 +3,18 @@ import DocumentModel
 import Foundation
 import GRDB
 
-/// Puts a backup in the place of a store's file.
+/// Replaces a store's file with a backup.
 ///
-/// The backup is copied beside the file and checked there. From the moment the copy is called `….restored` the restore
-/// has happened: whoever opens the store next moves the old files aside and gives the copy its name, however often that
-/// is broken off. Until that moment the old store is untouched.
+/// The backup is copied beside the file and checked there. Once the copy is called `….restored` the restore is decided:
+/// the next process that opens the store moves the old files aside and gives the copy its name, however often that is
+/// interrupted. Until then the old store is untouched.
 package enum SQLiteRestore {
-    /// Restores while nobody has the store open.
+    /// Restores while no process has the store open.
     ///
-    /// - Parameter progress: told the bytes copied; what it throws ends the restore.
-    /// - Returns: where the store that was there stands now; nil where there was none.
-    /// - Throws: `StorageError` where the backup isn't ours, is newer or damaged, or the disk refuses. The store is then
-    ///   what it was.
+    /// - Parameter progress: called with the bytes copied; an error that it throws ends the restore.
+    /// - Returns: the new path of the store that was replaced; nil if there was none.
+    /// - Throws: `StorageError` if the backup isn't ours, is newer or damaged, or the disk refuses. The store is
+    ///   unchanged then.
     package static func restore(
         _ backup: String, to file: String, progress: (WorkProgress) throws -> Void
     ) throws -> String? {
@@ -24,7 +24,7 @@ package enum SQLiteRestore {
         do {
             try copy(backup, to: draft, progress: progress)
             try check(draft, backup: backup)
-            // Where the disk has no room for them the last commits stay in the log, which doesn't go with the draft.
+            // If the disk has no room for them, the last commits stay in the log, which isn't moved with the draft.
             guard (StoreFile.size(draft + "-wal") ?? 0) == 0 else {
                 throw StorageError(
                     .unavailable, "the disk of \(file) is full: the last commits of \(backup) find no room")
@@ -40,13 +40,13 @@ package enum SQLiteRestore {
         return try finish(file)
     }
 
-    /// Ends a restore that was decided and broken off; nothing to do where there is none.
+    /// Finishes a restore that was decided and then interrupted; does nothing if there is none.
     @discardableResult
     static func finish(_ file: String) throws -> String? {
         let restored = restored(file)
         guard StoreFile.exists(restored) else { return nil }
         let aside = file + ".before-" + date(of: restored)
-        // The log goes with its database: beside another one it would be played into that.
+        // The log is moved with its database: SQLite would apply it to another database beside it.
         for suffix in [""] + StoreFile.companions where StoreFile.exists(file + suffix) {
             try StoreFile.move(file + suffix, to: aside + suffix)
         }
@@ -91,22 +91,22 @@ package enum SQLiteRestore {
         }
     }
 
-    /// Ends the backup's history: what followed it in the store that is replaced is not what follows it now.
+    /// Ends the backup's history: in the replaced store other commits followed it than will follow it now.
     private static func mark(_ queue: DatabaseQueue) throws {
         try queue.write { database in
-            // The first schema has no log.
+            // The first schema has no change log.
             if try database.tableExists("changes") { try database.execute(sql: "DELETE FROM changes") }
             try database.execute(
                 sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
                 arguments: [Data(RestoredMark.key), Data([1])])
         }
-        // Only the file itself is put in place.
+        // Only the file itself is moved into place.
         try queue.writeWithoutTransaction { database in
             _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }
 
-    /// When the copy was finished: the same at each try.
+    /// When the copy was finished: the same in each attempt.
     private static func date(of path: String) -> String {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         let date = attributes?[.modificationDate] as? Date ?? Date(timeIntervalSince1970: 0)

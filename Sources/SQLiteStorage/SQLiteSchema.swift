@@ -1,8 +1,8 @@
 import GRDB
 
-/// What a database file holds, and how older files get there.
+/// The schema of a database file, and the migrations of older files.
 enum SQLiteSchema {
-    /// "fnst": tells our files from others'.
+    /// "fnst": distinguishes our files from others.
     static let applicationID = 0x666E_7374
 
     /// The version that the last migration leads to. A file with a higher one is refused.
@@ -24,7 +24,7 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("2 changes") { database in
-            // Scanned by key alone too, so the values stand elsewhere.
+            // Also scanned by key alone, so the values are stored apart.
             try database.execute(
                 sql: """
                     CREATE TABLE changes (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL);

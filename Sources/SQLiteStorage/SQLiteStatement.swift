@@ -1,8 +1,8 @@
 import StorageEngine
 
-/// What is asked of a table of keys and values, each as one statement.
+/// The statements on a table of keys and values.
 ///
-/// Numbered, so that a compiled one is found without looking at its text.
+/// Numbered, so that a compiled statement is found without comparing its text.
 enum SQLiteStatement: Int, CaseIterable {
     case get, put, delete
     case scan, scanOpen, scanDown, scanDownOpen
@@ -11,7 +11,7 @@ enum SQLiteStatement: Int, CaseIterable {
 
     static let kinds = allCases.count
 
-    /// Keys and values of a range; an open one has no upper bound.
+    /// Keys and values of a range; an open range has no upper bound.
     static func scan(_ range: KeyRange, reverse: Bool) -> Self {
         range.upper == nil ? (reverse ? .scanDownOpen : .scanOpen) : (reverse ? .scanDown : .scan)
     }
@@ -43,8 +43,8 @@ enum SQLiteStatement: Int, CaseIterable {
     }
 
     private static func put(_ table: StorageTable) -> String {
-        // To a table without row ids SQLite writes a replacement in place, without looking for the key first. With them
-        // it would delete the old row, and its entry among the keys.
+        // In a table without row ids SQLite writes a replacement in place, without looking for the key first. In one
+        // with row ids it would delete the old row, and its entry among the keys.
         guard table.hasRowIDs else { return "INSERT OR REPLACE INTO \(table.sqlName) (key, value) VALUES (?1, ?2)" }
         return """
             INSERT INTO \(table.sqlName) (key, value) VALUES (?1, ?2)
@@ -54,7 +54,7 @@ enum SQLiteStatement: Int, CaseIterable {
 }
 
 extension StorageTable {
-    /// The table's name as SQL has it.
+    /// The table's name in SQL.
     var sqlName: String {
         switch self {
         case .documents: "documents"
@@ -67,7 +67,7 @@ extension StorageTable {
         }
     }
 
-    /// Whether values stand apart from the keys, as ``SQLiteSchema`` has it.
+    /// Whether values are stored apart from the keys, as ``SQLiteSchema`` defines it.
     var hasRowIDs: Bool {
         switch self {
         case .documents, .changes, .events: true

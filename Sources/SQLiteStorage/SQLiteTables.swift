@@ -2,13 +2,13 @@ import StorageEngine
 import GRDB
 import GRDBSQLite
 
-/// The tables seen through one connection, with its compiled statements.
+/// The tables as seen through one connection, with its compiled statements.
 ///
 /// Belongs to its connection: used only inside that connection's queue.
 final class SQLiteTables: StorageWriter {
     private let database: Database
     private let file: String
-    /// Of each table its statements, compiled, as far as nobody uses them at the moment. A nested scan takes another one.
+    /// Each table's compiled statements that aren't in use at the moment. A nested scan takes another one.
     private var idle = [[Statement]](
         repeating: [], count: StorageTable.allCases.count * SQLiteStatement.kinds)
     /// Compiled statements without parameters.
@@ -82,7 +82,7 @@ final class SQLiteTables: StorageWriter {
         _ = try step(statement.sqliteStatement)
     }
 
-    /// Lets go of compiled statements; they are compiled again when they are needed.
+    /// Releases compiled statements; they are compiled again when they are needed.
     func forgetStatements() {
         for index in idle.indices { idle[index] = [] }
         plain = [:]
@@ -122,7 +122,7 @@ final class SQLiteTables: StorageWriter {
         }
     }
 
-    /// The statement may be stepped in the body only: SQLite reads the bytes where they are and makes no copy.
+    /// The statement may be stepped in the body only: SQLite reads the bytes in place and makes no copy.
     private func binding<Result>(
         _ bytes: [UInt8], at index: Int32, of statement: OpaquePointer, _ body: () throws -> Result
     ) throws -> Result {

@@ -1,33 +1,33 @@
 import StorageEngine
 import Foundation
 
-/// Files that are put in place whole, or not at all.
+/// Operations on files that are put in place completely or not at all.
 package enum StoreFile {
-    /// What belongs to a database besides its file.
+    /// The suffixes of the files that belong to a database besides its main file.
     static let companions = ["-wal", "-shm"]
 
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Nil where there is none.
+    /// Nil if there is no such file.
     static func size(_ path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// The bytes of a database with its companions.
+    /// The size of a database with its companions, in bytes.
     static func sizeOfDatabase(_ path: String) -> Int {
         ([""] + companions).reduce(0) { $0 + (size(path + $1) ?? 0) }
     }
 
-    /// Removes a database and its companions; what isn't there is fine.
+    /// Removes a database and its companions; they need not exist.
     static func removeDatabase(_ path: String) { for suffix in [""] + companions { unlink(path + suffix) } }
 
-    /// Makes an empty file for its owner alone, in place of one that is there.
+    /// Creates an empty file, readable by its owner alone, and replaces one that exists.
     ///
     /// - Throws: `StorageError` with the system's reason.
     static func makeEmpty(_ path: String) throws { close(try openEmpty(path)) }
 
-    /// The same, and leaves it open for writing: opened by its name later, it may be another one.
+    /// The same, but leaves it open for writing, because another file may have the name by the time it is opened.
     ///
     /// - Returns: the descriptor, which is the caller's.
     /// - Throws: `StorageError` with the system's reason.
@@ -37,9 +37,9 @@ package enum StoreFile {
         return descriptor
     }
 
-    /// Whether a path is a store's file or one that belongs to it: writing there would destroy the store.
+    /// Whether a path is a store's file or one of its companions: writing there would destroy the store.
     ///
-    /// Directories are compared as the system knows them, whatever they are called.
+    /// Directories are compared by identity, whatever path names them.
     package static func isPart(_ path: String, of file: String) -> Bool {
         func parts(_ path: String) -> (directory: stat, name: String)? {
             let url = URL(fileURLWithPath: path)
@@ -53,7 +53,7 @@ package enum StoreFile {
         return path.name == file.name || path.name.hasPrefix(file.name + "-") || path.name.hasPrefix(file.name + ".")
     }
 
-    /// Gives a file that root made to whom its directory belongs: root does what the host's user is to go on with.
+    /// Gives a file that root made to the owner of its directory, so that the host's user can go on with it.
     static func giveToOwnerOfDirectory(_ path: String) throws {
         guard geteuid() == 0 else { return }
         var status = stat()
@@ -67,19 +67,19 @@ package enum StoreFile {
         guard rename(path, target) == 0 else { throw refusal("\(target) can't be put in place") }
     }
 
-    /// Gives a file its name where no other has it.
+    /// Gives a file its name if no other file has it.
     package static func moveWhereFree(_ path: String, to target: String) throws {
         if link(path, target) == 0 {
             unlink(path)
         } else if errno == EEXIST || exists(target) {
             throw isThere(target)
         } else {
-            // A file system without hard links.
+            // The file system doesn't support hard links.
             try move(path, to: target)
         }
     }
 
-    /// Waits until a file, or a directory's names, are on the disk.
+    /// Waits until a file, or a directory's entries, are on the disk.
     package static func sync(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw refusal("\(path) can't be opened") }
@@ -94,7 +94,7 @@ package enum StoreFile {
 
     /// Copies a file piece by piece and syncs the copy.
     ///
-    /// - Parameter progress: told the bytes of each piece.
+    /// - Parameter progress: called with the bytes of each piece.
     static func copy(_ path: String, to target: String, progress: (Int) throws -> Void) throws {
         let source = open(path, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw refusal("\(path) can't be read") }

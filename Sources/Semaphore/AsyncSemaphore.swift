@@ -34,7 +34,7 @@ package final class AsyncSemaphore: Sendable {
 
     package init(_ units: Int) { state = Mutex(State(available: units)) }
 
-    /// Units that nobody holds; negative when overcommitted.
+    /// Unallocated units; negative when overcommitted.
     package var available: Int { state.withLock { $0.available } }
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
 

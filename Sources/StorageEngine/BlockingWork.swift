@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// Long work that blocks, on a thread of its own, for callers that must not.
+/// Runs long, blocking work on a thread of its own, for callers that must not block.
 package enum BlockingWork {
-    /// Whether whoever asked for the work has gone. Asked between two steps; a long step is interrupted.
+    /// Whether the work has been cancelled. The work checks it between two steps; a long step is interrupted.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
-        /// How to interrupt the step that is under way.
+        /// Interrupts the step that is in progress.
         private let interrupt = Mutex<(@Sendable () -> Void)?>(nil)
-        /// How to end the waiting that is under way. Called without the lock: it resumes a task.
+        /// Ends the wait that is in progress. Called without the lock, because it resumes a task.
         private let giveUp = Mutex<(@Sendable () -> Void)?>(nil)
 
         package init() {}
@@ -19,15 +19,15 @@ package enum BlockingWork {
             giveUp.withLock { $0 }?()
         }
 
-        /// - Throws: `CancellationError` once nobody wants the work any more.
+        /// - Throws: `CancellationError` once the work has been cancelled.
         package func check() throws { if isCancelled { throw CancellationError() } }
 
         package var isCancelled: Bool { flag.load(ordering: .sequentiallyConsistent) }
 
-        /// Does a step that doesn't ask by itself.
+        /// Runs a step that doesn't check for cancellation itself.
         ///
         /// - Parameter interrupt: makes the step fail soon; never called once the step is over.
-        /// - Throws: `CancellationError` where the step failed and nobody wants the work any more, else what it throws.
+        /// - Throws: `CancellationError` if the step failed after the work was cancelled, else the step's error.
         package func step<Result>(interrupt: @escaping @Sendable () -> Void, _ body: () throws -> Result) throws
             -> Result
         {
@@ -40,15 +40,15 @@ package enum BlockingWork {
             }
         }
 
-        /// Waits for what is done elsewhere, and goes on there when nobody waits for it any more. One at a time.
+        /// Waits for work that is done elsewhere. A cancellation ends the wait, but not that work. One wait at a time.
         ///
-        /// - Parameter begin: has it done; what it is given is called with what came of it, once at most.
-        /// - Throws: `CancellationError` once nobody wants the work any more, or where the calling task is cancelled.
+        /// - Parameter begin: starts the work; it passes the outcome to the closure that it receives, at most once.
+        /// - Throws: `CancellationError` once the work or the calling task has been cancelled.
         package func wait<Outcome: Sendable>(
             for begin: (_ done: @escaping @Sendable (Outcome) -> Void) -> Void
         ) async throws -> Outcome {
             let waiter = Mutex<CheckedContinuation<Outcome, any Error>?>(nil)
-            // Whoever comes first: the outcome, or the cancellation.
+            // The first of the two resumes the task: the outcome or the cancellation.
             @Sendable func resume(_ result: Swift.Result<Outcome, any Error>) {
                 waiter.withLock { $0.take() }?.resume(with: result)
             }
@@ -58,7 +58,7 @@ package enum BlockingWork {
                 return try await withCheckedThrowingContinuation { continuation in
                     waiter.withLock { $0 = continuation }
                     giveUp.withLock { $0 = { resume(.failure(CancellationError())) } }
-                    // It may have been cancelled before there was anybody to resume.
+                    // The cancellation may have come before there was a continuation to resume.
                     if isCancelled { return resume(.failure(CancellationError())) }
                     begin { resume(.success($0)) }
                 }
@@ -68,7 +68,7 @@ package enum BlockingWork {
         }
     }
 
-    /// Runs the body, and tells it when the calling task is cancelled.
+    /// Runs the body on a new thread, and cancels it when the calling task is cancelled.
     package static func run<Result: Sendable>(
         _ name: String, until cancellation: Cancellation = Cancellation(),
         _ body: @escaping @Sendable (Cancellation) throws -> Result
@@ -79,7 +79,7 @@ package enum BlockingWork {
                     continuation.resume(with: Swift.Result { try body(cancellation) })
                 }
                 thread.name = name
-                // Values nest deep while they are decoded.
+                // Decoding nested values needs a deep stack.
                 thread.stackSize = 2 << 20
                 thread.start()
             }

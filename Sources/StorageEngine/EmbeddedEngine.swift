@@ -1,7 +1,7 @@
-/// How far a long piece of work has come, in units of its own.
+/// The progress of a long piece of work, in units of its own.
 package struct WorkProgress: Hashable, Sendable {
     package var done: Int
-    /// Nil where it isn't known.
+    /// Nil if it isn't known.
     package var total: Int?
 
     package init(done: Int, total: Int? = nil) {
@@ -10,33 +10,33 @@ package struct WorkProgress: Hashable, Sendable {
     }
 }
 
-/// What an engine that keeps its data in a file of its own does beyond ``StorageEngine``.
+/// What an engine that keeps its data in a file of its own can do beyond ``StorageEngine``.
 ///
-/// All of it goes on beside commits, on the caller's thread, which it keeps until it is done.
+/// Commits go on meanwhile. Each function blocks the calling thread until it is done.
 package protocol EmbeddedEngine: StorageEngine {
-    /// Copies one state into a file, whole and synced before the file has its name.
+    /// Copies one state into a file. The file gets its name once it is complete and synced.
     ///
     /// - Parameters:
-    ///   - replacing: whether a file of this name may be there already.
-    ///   - progress: told the bytes so far; what it throws ends the copying.
+    ///   - replacing: whether a file with this name may exist already; it is replaced then.
+    ///   - progress: called with the bytes so far; an error that it throws ends the copying.
     /// - Returns: the size of the copy.
-    /// - Throws: `StorageError`, or what `progress` throws. Nothing new is there then.
+    /// - Throws: `StorageError`, or what `progress` throws. No new file exists then.
     func copy(to target: String, replacing: Bool, progress: (WorkProgress) throws -> Void) throws -> Int
 
-    /// Looks through the whole file for what the engine itself can tell to be damaged.
+    /// Checks the whole file for damage that the engine itself can recognise.
     ///
     /// - Parameters:
-    ///   - cancellation: interrupts the looking.
-    ///   - report: told each finding in words; answers whether to go on.
-    /// - Throws: `StorageError` where the file can't be read at all, `CancellationError`, or what `report` throws.
+    ///   - cancellation: interrupts the check.
+    ///   - report: called with a description of each finding; returns whether to go on.
+    /// - Throws: `StorageError` if the file can't be read at all, `CancellationError`, or what `report` throws.
     func findDamage(until cancellation: BlockingWork.Cancellation, _ report: (String) throws -> Bool) throws
 
-    /// Gives the room of what was deleted back to the disk.
+    /// Returns the space of deleted data to the disk.
     ///
-    /// - Parameter cancellation: interrupts the work, also while the whole file is written anew; only what brings the
-    ///   new pages home at its end, and makes them durable, is then finished.
-    /// - Throws: `StorageError`, `CancellationError`, or what `progress` throws. What was given back until then stays
-    ///   so; a file that was being written anew is what it was.
+    /// - Parameter cancellation: interrupts the work, even while the whole file is being rewritten. Only the last part,
+    ///   which moves the new pages into the file and makes them durable, is always finished.
+    /// - Throws: `StorageError`, `CancellationError`, or what `progress` throws. Space that was returned until then
+    ///   stays returned; an interrupted rewrite leaves the file unchanged.
     func compact(
         _ extent: CompactionExtent, until cancellation: BlockingWork.Cancellation,
         progress: (WorkProgress) throws -> Void
@@ -46,16 +46,16 @@ package protocol EmbeddedEngine: StorageEngine {
 package enum CompactionExtent: Hashable, Sendable {
     /// Free pages only, a few at a time between commits.
     case steps
-    /// Writes the whole file anew: commits wait for it, and it needs as much room on the disk again.
+    /// Rewrites the whole file: commits wait for it, and it needs as much disk space again.
     case whole
 }
 
-/// What a compaction did.
+/// The result of a compaction.
 package struct Compaction: Hashable, Sendable {
-    /// Bytes of all the engine's files.
+    /// The size of all the engine's files in bytes.
     package var before: Int
     package var after: Int
-    /// Free bytes that a file of an older version can only give back when it is written anew.
+    /// Free bytes that a file of an older version can only return when the whole file is rewritten.
     package var kept: Int
 
     package init(before: Int, after: Int, kept: Int) {

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// An engine without a file, for tests: as strict as the one with.
+/// An engine without a file, for tests: as strict as the embedded one.
 package final class MemoryEngine: StorageEngine {
-    /// What is durable. Readers take a copy, which shares its storage until the next write.
+    /// The durable state. Readers take a copy, which shares its storage until the next write.
     private let durable = Mutex([SortedTable](repeating: SortedTable(), count: StorageTable.allCases.count))
-    /// One writer at a time, without keeping readers out.
+    /// Admits one writer at a time, without blocking readers.
     private let writing = Mutex(())
 
     package init() {}

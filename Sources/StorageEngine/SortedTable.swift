@@ -3,7 +3,7 @@ struct SortedTable: Sendable {
     private typealias Entry = (key: [UInt8], value: [UInt8])
     private static let maxChunk = 256
 
-    /// None is empty; each ends before the next begins.
+    /// No chunk is empty; each ends before the next begins.
     private var chunks: [[(key: [UInt8], value: [UInt8])]] = []
 
     subscript(_ key: [UInt8]) -> [UInt8]? {
@@ -69,7 +69,7 @@ struct SortedTable: Sendable {
         }
     }
 
-    /// The first chunk whose last key is not before `key`; the count where there is none.
+    /// The first chunk whose last key is not before `key`; the count of chunks if there is none.
     private func chunk(of key: [UInt8]) -> Int {
         Self.firstIndex(below: chunks.count) { chunks[$0][chunks[$0].count - 1].key.lexicographicallyPrecedes(key) }
     }

@@ -13,22 +13,21 @@ package protocol StorageReader {
     /// - Throws: `StorageError`.
     func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]?
 
-    /// Visits entries by key, bytewise, until the body answers false. The body may read, and scan again, but not
-    /// write.
+    /// Visits entries by key, bytewise, until the body returns false. The body may read, and scan again, but not write.
     ///
     /// - Throws: `StorageError`, or what the body throws.
     func scan(
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
     ) throws
 
-    /// Visits keys as ``scan(_:_:reverse:_:)`` does, without bringing their values.
+    /// Visits keys as ``scan(_:_:reverse:_:)`` does, without loading their values.
     ///
     /// - Throws: `StorageError`, or what the body throws.
     func scanKeys(
         _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
     ) throws
 
-    /// How many keys are in a range, without bringing them.
+    /// The number of keys in a range, without loading them.
     ///
     /// - Throws: `StorageError`.
     func count(_ table: StorageTable, _ range: KeyRange) throws -> Int
@@ -37,13 +36,13 @@ package protocol StorageReader {
 /// The one writer's view: it sees its own changes.
 package protocol StorageWriter: StorageReader {
     func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws
-    /// Removes a key; one that isn't there is fine.
+    /// Removes a key; it need not exist.
     func delete(_ table: StorageTable, _ key: [UInt8]) throws
 }
 
 /// One reader's access; used by one thread at a time.
 package protocol ReadSession: AnyObject {
-    /// Runs the body on one snapshot of what is durable.
+    /// Runs the body on one snapshot of the durable state.
     func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result
 }
 
@@ -53,9 +52,9 @@ package protocol StorageEngine: Sendable {
 
     /// Runs the body as the only writer and returns once its changes are durable.
     ///
-    /// - Throws: what the body throws, or `StorageError`; then nothing of it is kept.
+    /// - Throws: what the body throws, or `StorageError`; none of the changes are kept then.
     func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result
 
-    /// Lets go of files. Sessions must no longer be in use.
+    /// Closes the files. Sessions must no longer be in use.
     func close() throws
 }

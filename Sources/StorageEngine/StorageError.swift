@@ -1,7 +1,7 @@
 /// Why an engine could not open, read or write, as a sentence for the operator.
 package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// The file is not what was written.
+        /// The file's content isn't what was written.
         case damaged
         /// The file was written by a newer version.
         case newer

@@ -1,10 +1,10 @@
-/// A sum over stored bytes that tells bytes a disk has changed from those that were written.
+/// A checksum over stored bytes, which detects bytes that a disk has changed.
 ///
 /// Each step is reversible, so that a change within eight bytes always changes the 64 bits that are folded at the end.
 package enum StoredChecksum {
     private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    /// - Parameter name: what the bytes belong to; under another name they have another sum.
+    /// - Parameter name: what the bytes belong to; the same bytes under another name have another checksum.
     package static func of(_ bytes: UnsafeRawBufferPointer, name: String) -> UInt32 {
         var name = name
         var hash = name.withUTF8 { add(UnsafeRawBufferPointer($0), to: multiplier) }

@@ -1,10 +1,10 @@
 package import StorageEngine
 package import DocumentModel
 
-/// The log of changes: each document's stored bytes before and after a commit, under the commit's version.
+/// The change log: each document's stored bytes before and after a commit, under the commit's version.
 ///
-/// A key is the version (8 bytes), the document's key and the value's size (4 bytes): in the order of commits, one
-/// document of a commit is found by one seek, and what is removed is counted without reading it.
+/// A key is the version (8 bytes), the document's key and the value's size (4 bytes). Rows are therefore in commit
+/// order, one seek finds one document of a commit, and rows can be removed and counted without reading their values.
 package enum ChangeLog {
     /// One row's key.
     package struct Key {
@@ -26,9 +26,9 @@ package enum ChangeLog {
 
     private static let format: UInt8 = 1
 
-    /// Notes one change.
+    /// Appends one change.
     ///
-    /// - Returns: the bytes that the log grew by.
+    /// - Returns: the number of bytes by which the log grew.
     package static func append(
         version: Int64, recordKey: [UInt8], before: [UInt8]?, after: [UInt8]?, to storage: any StorageWriter
     ) throws -> Int {
@@ -46,7 +46,7 @@ package enum ChangeLog {
         return key.count + size
     }
 
-    /// The stored documents of a row.
+    /// The stored documents in a row.
     package static func images(_ value: [UInt8]) throws(DecodingFailure) -> (before: [UInt8]?, after: [UInt8]?) {
         var reader = ByteReader(value)
         guard try reader.byte() == format else { throw DecodingFailure("the change log has an unknown format") }
@@ -56,17 +56,17 @@ package enum ChangeLog {
         return (before, after)
     }
 
-    /// All rows of commits after one version, and up to another where there is one.
+    /// All rows of commits after one version; if `last` is given, only those up to it.
     package static func range(after version: Int64, upTo last: Int64? = nil) -> KeyRange {
         KeyRange(lower: bound(version + 1), upper: last.map { bound($0 + 1) })
     }
 
-    /// The stored document that a change of a version replaced; nil where there is no such change.
+    /// The stored document that a change with this version replaced; nil if there is no such change.
     package static func before(
         _ recordKey: [UInt8], at version: Int64, in storage: any StorageReader
     ) throws -> [UInt8]?? {
         var row: [UInt8]?
-        // A size begins with 0, which no longer key goes on with.
+        // A size begins with a 0 byte, and no longer key continues with one.
         try storage.scan(
             .changes, KeyRange(prefix: bound(version) + recordKey + [0]), reverse: false
         ) { _, value in
@@ -77,7 +77,7 @@ package enum ChangeLog {
         return .some(try images(row).before)
     }
 
-    /// The rows of the first changes of some documents after a version, by the documents' keys, found in one scan.
+    /// The rows of the first changes of some documents after a version, by document key. One scan finds them all.
     package static func firstRows(
         _ recordKeys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in storage: any StorageReader
     ) throws -> [[UInt8]: [UInt8]] {

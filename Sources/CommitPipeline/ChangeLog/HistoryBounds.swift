@@ -1,9 +1,9 @@
 package import StorageEngine
 import DocumentModel
 
-/// How far the change log reaches back and how large it is. Stored with each batch that changes it.
+/// How far the change log reaches back, and its size. Stored with each batch that changes it.
 package struct HistoryBounds: Hashable, Sendable {
-    /// All changes after this version are in the log, and none up to it.
+    /// The log has all changes after this version, and none at or before it.
     package var floor: Int64
     package var bytes: Int
 
@@ -14,7 +14,7 @@ package struct HistoryBounds: Hashable, Sendable {
 
     private static let key = Array("history".utf8)
 
-    /// - Returns: nil where the store has no log yet.
+    /// - Returns: nil if the store has no log yet.
     package static func read(_ storage: any StorageReader) throws -> HistoryBounds? {
         guard let bytes = try storage.get(.meta, key) else { return nil }
         var reader = ByteReader(bytes)
@@ -30,12 +30,15 @@ package struct HistoryBounds: Hashable, Sendable {
         try storage.put(.meta, Self.key, writer.bytes)
     }
 
-    /// Removes the oldest rows, at most some of them or some of their bytes, whichever is more, while they are older than a version or the log has too many bytes.
+    /// Removes the oldest rows while they are older than a version or the log has too many bytes.
+    ///
+    /// One call removes a limited number of rows or of bytes, whichever is more.
     ///
     /// - Parameters:
-    ///   - old: up to where nobody needs them.
-    ///   - oldestActiveRead: up to where nobody reads. What is newer goes only once there is twice as much as may be.
-    /// - Returns: whether there is more that should go.
+    ///   - old: rows up to this version aren't needed any more.
+    ///   - oldestActiveRead: rows up to this version aren't being read. Newer rows are removed only once the log has
+    ///     twice its maximum size.
+    /// - Returns: whether more rows should be removed.
     @discardableResult
     package mutating func trim(
         upTo old: Int64, oldestActiveRead: Int64, maxBytes: Int, atMost limit: Int, orBytes byteLimit: Int = 0,
@@ -49,7 +52,7 @@ package struct HistoryBounds: Hashable, Sendable {
             let goes =
                 key.version <= old
                 || (key.version <= oldestActiveRead ? self.bytes > maxBytes : self.bytes / 2 > maxBytes)
-                // What is left of a commit that went in part is of no use.
+                // The rest of a partly removed commit is useless.
                 || key.version == floor
             guard goes else { return false }
             guard removed.count < limit || removedBytes < byteLimit else {

@@ -1,17 +1,17 @@
 package import StorageEngine
 package import DocumentModel
 
-/// What an idempotency key that was used before stands for.
+/// What is stored under an idempotency key that was used before.
 package enum KeptAnswer: Hashable, Sendable {
-    /// The answer that was given then.
+    /// The response that the earlier call received.
     case answer([UInt8])
-    /// The key was used for other data.
+    /// The key was used with other data.
     case otherData
 }
 
-/// The answer that was given under an idempotency key.
+/// The response stored under an idempotency key.
 ///
-/// The table holds each record under its key (after a 1), and its key under the time it expires (after a 2).
+/// The table holds each record under its key (after a 1), and the key under its expiry time (after a 2).
 package struct CompletionRecord: Hashable {
     package private(set) var fingerprint: [UInt8]
     /// Microseconds since 1970.
@@ -27,7 +27,7 @@ package struct CompletionRecord: Hashable {
         return record.expires > now.microseconds ? record : nil
     }
 
-    /// What a caller with the key is answered; nil if the work is still to be done.
+    /// The response to a caller with this key; nil if the work is still to be done.
     package static func answer(
         to key: CompletionKey, in storage: any StorageReader, at now: Timestamp
     ) throws -> KeptAnswer? {
@@ -52,7 +52,7 @@ package struct CompletionRecord: Hashable {
         try storage.put(.completions, expiryKey(expires, storageKey), [])
     }
 
-    /// Removes records whose time is over, a bounded number at a time.
+    /// Removes expired records, a bounded number at a time.
     static func sweep(_ storage: any StorageWriter, at now: Timestamp) throws {
         var expired: [[UInt8]] = []
         var end: [UInt8] = [2]
@@ -63,7 +63,7 @@ package struct CompletionRecord: Hashable {
         }
         for key in expired {
             try storage.delete(.completions, key)
-            // One that names no record is none that this program wrote.
+            // A key that is too short names no record: this program didn't write it.
             if key.count > 9 { try storage.delete(.completions, Array(key[9...])) }
         }
     }

@@ -1,7 +1,7 @@
 import DocumentModel
 package import StorageEngine
 
-/// What a check of kept answers and deliveries found.
+/// The result of checking kept answers and deliveries.
 package struct CommitCheckResult: Hashable, Sendable {
     package fileprivate(set) var completions = 0
     package fileprivate(set) var deliveries = 0
@@ -11,7 +11,7 @@ package struct CommitCheckResult: Hashable, Sendable {
     package fileprivate(set) var isOutboxRepairable = false
 }
 
-/// Checks what a pipeline keeps of its own in one state: answers under idempotency keys, deliveries and their events.
+/// Checks the pipeline's own data in one state: the kept answers, the deliveries and their events.
 package struct CommitCheck {
     private let storage: any StorageReader
     private let version: Int64
@@ -25,7 +25,7 @@ package struct CommitCheck {
         self.report = report
     }
 
-    /// - Throws: `StorageError`, or what the report throws.
+    /// - Throws: `StorageError`, or what `report` throws.
     package mutating func run() throws -> CommitCheckResult {
         try checkCompletions()
         try checkOutbox()

@@ -14,7 +14,7 @@ package import DocumentModel
 ///       dead ──▶ retried by hand: pending or waiting; dropped: gone
 package struct Delivery: Hashable, Sendable {
     package enum State: Hashable, Sendable {
-        /// To be tried at a time, or as soon as possible after it.
+        /// Due at a time; attempted then or as soon as possible afterwards.
         case pending(due: Timestamp)
         /// Behind an earlier event of its ordering queue.
         case waiting
@@ -24,17 +24,17 @@ package struct Delivery: Hashable, Sendable {
 
     package var id: DeliveryID
     package var state: State
-    /// Failed tries so far: all, and those that the handler answered.
+    /// Failed attempts so far: all of them, and those that the handler answered.
     package var tries = 0
     package var executions = 0
     package var lastError: String?
     /// The HTTP status that stands for the last error.
     package var lastStatus: Int?
-    /// When the first try began.
+    /// When the first attempt began.
     package var firstTry: Timestamp?
-    /// When an operator requeued it last.
+    /// When an operator last requeued it.
     package var requeued: Timestamp?
-    /// What the function's events are ordered by, such as a document.
+    /// The key that orders the function's events, such as a document.
     package var orderKey: [UInt8]?
     /// The task's name in its queue, if it has one.
     package var taskName: String?
@@ -47,9 +47,9 @@ package struct Delivery: Hashable, Sendable {
     }
 
     package var due: Timestamp? { if case .pending(let due) = state { due } else { nil } }
-    /// When the event happened, which the delivery was written with.
+    /// When the event happened; the delivery was written in the same commit.
     package var created: Timestamp { Timestamp(microseconds: id.event.version) }
-    /// When its age begins: with the event, or when it was requeued.
+    /// The start of the delivery's age: the event's time, or the time when it was requeued.
     package var ageStart: Timestamp { requeued.map { max($0, created) } ?? created }
 }
 
@@ -65,7 +65,7 @@ package struct DeliveryEnd: Hashable, Sendable {
     package var id: DeliveryID
     package var outcome: Outcome
     package var time: Timestamp
-    /// Why the last try failed, if it did.
+    /// Why the last attempt failed, if it did.
     package var error: String?
 
     package init(id: DeliveryID, outcome: Outcome, time: Timestamp, error: String? = nil) {
@@ -89,7 +89,7 @@ package struct StoredDelivery: Hashable, Sendable {
 
 extension Delivery {
     private static let format: UInt8 = 1
-    /// The format of one that was requeued, with the time at the end.
+    /// The format of a delivery that was requeued, with the time at the end.
     private static let requeuedFormat: UInt8 = 2
 
     var row: [UInt8] {

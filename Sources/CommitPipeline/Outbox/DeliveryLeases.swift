@@ -1,7 +1,7 @@
 import DocumentModel
 import Synchronization
 
-/// The leases of deliveries: which are being worked on. Kept in memory, so that a restart frees all.
+/// The leases of deliveries. Kept in memory, so that a restart releases all of them.
 final class DeliveryLeases: Sendable {
     private struct State {
         var leases: [DeliveryID: Lease] = [:]
@@ -10,7 +10,7 @@ final class DeliveryLeases: Sendable {
 
     private struct Lease {
         var token: UInt64
-        /// Whether nothing may be committed under it any more, though its work goes on.
+        /// Whether commits under the lease are refused, though the work goes on.
         var isRevoked = false
     }
 
@@ -26,7 +26,7 @@ final class DeliveryLeases: Sendable {
         }
     }
 
-    /// Whether commits under the lease still count.
+    /// Whether commits under the lease are accepted.
     func isCurrent(_ lease: DeliveryLease) -> Bool {
         state.withLock { state in
             guard let found = state.leases[lease.id] else { return false }
@@ -34,7 +34,7 @@ final class DeliveryLeases: Sendable {
         }
     }
 
-    /// Whether the lease is still there, revoked or not.
+    /// Whether the lease still exists, revoked or not.
     func holds(_ lease: DeliveryLease) -> Bool { state.withLock { $0.leases[lease.id]?.token == lease.token } }
 
     func revoke(_ lease: DeliveryLease) {

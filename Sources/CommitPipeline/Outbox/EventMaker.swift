@@ -22,7 +22,7 @@ struct EventMaker {
             chain: isNewChain ? [] : chain, content: content)
     }
 
-    /// Why an event isn't delivered to a function: it would be one too many in the chain.
+    /// Why an event isn't delivered to a function: the function would exceed the chain's limit.
     func loop(to function: String) -> String? {
         guard chain.count >= maxDepth else { return nil }
         return "events have led from function to function \(chain.count) times, the limit: "

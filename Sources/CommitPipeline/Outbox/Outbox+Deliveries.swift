@@ -4,25 +4,24 @@ import StorageEngine
 extension Outbox {
     // MARK: Working on deliveries
 
-    /// Leases a delivery, to work on it.
+    /// Leases a delivery.
     ///
-    /// - Returns: nil while it is leased.
+    /// - Returns: nil while it is already leased.
     package func lease(_ id: DeliveryID) -> DeliveryLease? { leases.lease(id) }
 
-    /// Commits under the lease are refused from now on. The delivery stays leased until
-    /// ``end(_:_:firstTry:completion:)``.
+    /// Refuses commits under the lease from now on. The delivery stays leased until ``end(_:_:firstTry:completion:)``.
     package func revoke(_ lease: DeliveryLease) { leases.revoke(lease) }
 
-    /// Ends a lease and leaves the delivery as it is.
+    /// Ends a lease and leaves the delivery unchanged.
     package func release(_ lease: DeliveryLease) { leases.end(lease) }
 
-    /// Writes the outcome of the work on a delivery and ends its lease. One that a commit completed is gone already,
-    /// whatever the outcome says.
+    /// Stores the outcome of an attempt and ends its lease. If a commit has completed the delivery, it is already gone,
+    /// and the outcome has no effect on it.
     ///
     /// - Parameters:
-    ///   - firstTry: when the first try began.
-    ///   - completion: called on the writer's thread once it is durable. If it fails the delivery is as it was, and still
-    ///     leased.
+    ///   - firstTry: when the first attempt began.
+    ///   - completion: called on the writer's thread once the outcome is durable. If storing it fails, the delivery is
+    ///     unchanged and still leased.
     package func end(
         _ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstTry: Timestamp? = nil,
         completion: @escaping @Sendable (Result<Int, DocumentError>) -> Void
@@ -30,13 +29,13 @@ extension Outbox {
         submit(OutboxJob(work: .end(lease, outcome, firstTry: firstTry), completion: completion))
     }
 
-    // MARK: By hand
+    // MARK: By an operator
 
-    /// Makes deliveries due now as if they had never been tried; leased ones are left alone. One that is behind an earlier
-    /// event of its ordering queue still waits for that.
+    /// Makes deliveries due now, as if they had never been attempted; leased deliveries are left unchanged. A delivery
+    /// that is behind an earlier event of its ordering queue still waits for that event.
     ///
     /// - Returns: the number of deliveries that were requeued.
-    /// - Throws: if the store can't commit; those before stay requeued.
+    /// - Throws: if the store can't commit; the deliveries requeued before that stay requeued.
     package func requeue(_ ids: [DeliveryID]) async throws(DocumentError) -> Int {
         try await inParts(ids) { .requeue($0) }
     }
@@ -44,12 +43,12 @@ extension Outbox {
     /// Removes deliveries that aren't leased.
     package func drop(_ ids: [DeliveryID]) async throws(DocumentError) -> Int { try await inParts(ids) { .drop($0) } }
 
-    /// Makes dead letters of deliveries that aren't leased.
+    /// Dead-letters deliveries that aren't leased.
     package func deadLetter(_ ids: [DeliveryID], because reason: String) async throws(DocumentError) -> Int {
         try await inParts(ids) { .deadLetter($0, reason) }
     }
 
-    /// So many at a time that commits don't wait long.
+    /// A limited number at a time, so that commits don't wait long.
     private func inParts(
         _ ids: [DeliveryID], _ job: ([DeliveryID]) -> OutboxJob.Work
     ) async throws(DocumentError) -> Int {
@@ -62,7 +61,7 @@ extension Outbox {
 
     // MARK: Records
 
-    /// Stores or removes records of the host, and enqueues scheduled runs with them, in one commit.
+    /// Stores or removes records of the host and enqueues scheduled runs, in one commit.
     ///
     /// - Returns: the events of the runs.
     @discardableResult
@@ -73,7 +72,7 @@ extension Outbox {
         return runs.indices.map { EventID(version: Int64(version), ordinal: UInt32($0)) }
     }
 
-    /// The records whose names start with a text.
+    /// The records whose names start with a prefix.
     package func records(startingWith prefix: String) async throws(DocumentError) -> [(name: String, value: [UInt8])] {
         try await read { storage in
             var records: [(name: String, value: [UInt8])] = []
@@ -88,15 +87,15 @@ extension Outbox {
 
     // MARK: Reading
 
-    /// The deliveries of a function that are due at a time, the longest due first.
+    /// The deliveries of a function that are due at a time, the longest overdue first.
     ///
-    /// They are those of one state: deliveries that ended since this was asked for may be among them, and must not be
-    /// tried again. A delivery that can't be read is left out; a check of the store reports it.
+    /// They are read from one state: some of them may have ended since the call, and must not be retried. Deliveries
+    /// that can't be read are left out; a check of the store reports them.
     ///
     /// - Parameters:
     ///   - excluded: events whose deliveries are left out.
-    ///   - maxBytes: of events; the first delivery is returned whatever its size.
-    /// - Returns: also whether there are more, and when the next one behind them is due.
+    ///   - maxBytes: the limit on the events' size; the first delivery is returned whatever its size.
+    /// - Returns: the deliveries, whether there are more, and when the next one after them is due.
     package func dueDeliveries(
         of function: String, at time: Timestamp, except excluded: Set<EventID>, limit: Int, maxBytes: Int
     ) async throws(DocumentError) -> (deliveries: [StoredDelivery], hasMore: Bool, nextDue: Timestamp?) {
@@ -135,8 +134,7 @@ extension Outbox {
         try await read { try $0.wholeDelivery(id) }
     }
 
-    /// The delivery of a task that is still to be done, by the task's name or its event; nil if it has ended or there never
-    /// was one.
+    /// A task's delivery, found by the task's name or event; nil if the task has ended or never existed.
     ///
     /// - Throws: `dataLoss` if it can't be read.
     package func delivery(ofTask id: String, in queue: String) async throws(DocumentError) -> StoredDelivery? {
@@ -149,9 +147,9 @@ extension Outbox {
     /// Deliveries in the order of function and event, without those that can't be read.
     ///
     /// - Parameters:
-    ///   - areDead: whether dead letters are wanted; else those that are pending or waiting.
-    ///   - function: the only function that counts; nil for all.
-    ///   - last: the delivery to go on after.
+    ///   - areDead: true for dead letters, false for pending and waiting deliveries.
+    ///   - function: the function whose deliveries are returned; nil for all.
+    ///   - last: the delivery after which to continue.
     package func deliveries(
         areDead: Bool, function: String? = nil, after last: DeliveryID? = nil, limit: Int
     ) async throws(DocumentError) -> [Delivery] {
@@ -194,18 +192,18 @@ extension Outbox {
         }
     }
 
-    /// The functions that have pending or waiting deliveries, deployed or not. Takes the same time however many they have.
+    /// The functions that have pending or waiting deliveries, deployed or not. Takes the same time for any backlog.
     package func functions() async throws(DocumentError) -> [String] {
         try await read { try $0.functions(areDead: false) }
     }
 
-    /// How many deliveries of a function are pending or waiting.
+    /// The number of pending and waiting deliveries of a function.
     package func pendingCount(of function: String) async throws(DocumentError) -> Int {
         try await read { try $0.count(.deliveries, OutboxKey.pending(of: function)) }
     }
 }
 
-/// How many deliveries a function has.
+/// How many deliveries a function has, by state.
 package struct DeliveryCounts: Hashable, Sendable {
     package var function: String
     package var pending: Int

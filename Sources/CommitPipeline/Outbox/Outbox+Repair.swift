@@ -3,14 +3,14 @@ package import DocumentModel
 
 extension Outbox {
     private static let rowsPerStep = 1000
-    /// Repairing one row may show what is wrong with another.
+    /// Several passes, because repairing one row may reveal a problem with another.
     private static let maxPasses = 4
 
-    /// Repairs what a check finds wrong with deliveries and events, as far as it follows from other rows, in steps between
-    /// commits. Leased deliveries are left alone.
+    /// Repairs the problems that a check finds with deliveries and events, as far as the right content follows from
+    /// other rows. It works in steps between commits, and leaves leased deliveries unchanged.
     ///
     /// - Returns: the number of repairs.
-    /// - Throws: if the store can't commit; repairs until then are kept.
+    /// - Throws: if the store can't commit; repairs made before that are kept.
     @discardableResult
     package func repair() async throws(DocumentError) -> Int {
         var all = 0

@@ -2,10 +2,11 @@ import DocumentModel
 import StorageEngine
 import Synchronization
 
-/// The deliveries of events to functions: written in the commits that cause them, leased, retried, and removed when they
-/// have succeeded.
+/// The deliveries of events to functions: written in the commits that cause them, leased, retried, and removed when
+/// they have succeeded.
 ///
-/// What is stored of them is in the snapshots of their pipeline; here is what is in memory, and the way to its threads.
+/// The stored deliveries are in the snapshots of their pipeline; this class holds the state in memory and reaches the
+/// pipeline's threads.
 package final class Outbox: Sendable {
     private struct State {
         var routes = EventRoutes()
@@ -35,19 +36,19 @@ package final class Outbox: Sendable {
 
     // MARK: Notifications
 
-    /// - Parameter listener: called with what a batch changed, once it is durable, on the writer's thread: it must not
-    ///   block there.
+    /// - Parameter listener: called with a batch's changes once they are durable, on the writer's thread: it must not
+    ///   block.
     package func onChanges(_ listener: @escaping @Sendable (OutboxChanges) -> Void) {
         state.withLock { $0.onChanges = listener }
     }
 
-    /// - Parameter listener: called with deliveries that have ended, however they did, once that is durable, on the
-    ///   writer's thread: it must not block there.
+    /// - Parameter listener: called with deliveries that have ended, whatever the outcome, once that is durable, on the
+    ///   writer's thread: it must not block.
     package func onEnds(_ listener: @escaping @Sendable ([DeliveryEnd]) -> Void) {
         state.withLock { $0.onEnds = listener }
     }
 
-    /// A batch is durable.
+    /// Called when a batch is durable.
     func publish(_ batch: OutboxBatch) {
         batch.publish { changes in
             let (onChanges, onEnds) = state.withLock { ($0.onChanges, $0.onEnds) }

@@ -1,7 +1,7 @@
 import StorageEngine
 import DocumentModel
 
-/// What is wrong with a row of the outbox, compared with the other rows.
+/// A row of the outbox that doesn't fit the other rows, and why.
 struct OutboxFinding {
     enum Repair {
         case put(StorageTable, [UInt8], [UInt8])
@@ -9,19 +9,20 @@ struct OutboxFinding {
     }
 
     var problem: String
-    /// What makes the row fit again without losing an event for a function; empty if that can't be known.
+    /// The repairs that make the row fit again without losing an event for a function; empty if they can't be
+    /// determined.
     var repairs: [Repair] = []
-    /// Deliveries that must not be leased meanwhile.
+    /// Deliveries that must not be leased during the repair.
     var holding: [DeliveryID] = []
 }
 
-/// Compares each row of the outbox with those that it must fit. Rows about deliveries, such as when they are due, follow
-/// from the deliveries, and these from their events.
+/// Compares each row of the outbox with the rows that it must fit. Rows about deliveries, such as due times, are
+/// derived from the deliveries, and deliveries from their events.
 struct OutboxAudit {
     let storage: any StorageReader
     let now: Timestamp
 
-    /// What is wrong with a row of the deliveries' table.
+    /// The problems of a row of the deliveries table.
     func findings(_ key: [UInt8], _ row: [UInt8]) throws -> [OutboxFinding] {
         switch key.first {
         case 1, 3: try ofDelivery(key, row)
@@ -34,7 +35,7 @@ struct OutboxAudit {
         }
     }
 
-    /// What is wrong with an event.
+    /// The problems of an event.
     func findings(ofEvent key: [UInt8], _ row: [UInt8]) throws -> [OutboxFinding] {
         let functions: [String]
         do {
@@ -114,7 +115,7 @@ struct OutboxAudit {
         return findings
     }
 
-    /// Makes a delivery of which only the event is known: it is tried from the beginning, without an order.
+    /// Recreates a delivery of which only the event is known: with no failed attempts and no order key.
     private func made(anew id: DeliveryID, _ isDead: Bool) throws -> [OutboxFinding.Repair] {
         let key = isDead ? OutboxKey.dead(id) : OutboxKey.pending(id)
         guard let stored = try readableEvent(id.event), stored.functions.contains(id.function) else {
@@ -147,7 +148,7 @@ struct OutboxAudit {
     }
 }
 
-// MARK: What follows from deliveries
+// MARK: Rows derived from deliveries
 
 extension OutboxAudit {
     private func ofDue(_ key: [UInt8]) throws -> [OutboxFinding] {
@@ -158,7 +159,7 @@ extension OutboxAudit {
         else { return [stray] }
         let id = DeliveryID(event: event, function: function)
         guard let row = try storage.get(.deliveries, OutboxKey.pending(id)) else { return [stray] }
-        // A delivery that can't be read is reported itself, and made anew.
+        // A delivery that can't be read is reported itself, and recreated.
         guard let delivery = try? Delivery(id: id, row: row) else { return [] }
         return delivery.due == due && OutboxKey.due(due, id) == key ? [] : [stray]
     }
@@ -174,7 +175,7 @@ extension OutboxAudit {
         return try storage.first(in: queue) == event ? try ofWhole(queue, of: function) : []
     }
 
-    /// Of all deliveries in an ordering queue exactly one is pending.
+    /// Checks that exactly one delivery in an ordering queue is pending.
     private func ofWhole(_ queue: [UInt8], of function: String) throws -> [OutboxFinding] {
         var (first, due) = (Delivery?.none, [Delivery]())
         try storage.scanKeys(.deliveries, KeyRange(prefix: queue), reverse: false) { key in

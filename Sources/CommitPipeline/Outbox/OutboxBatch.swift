@@ -1,7 +1,7 @@
 import DocumentModel
 import StorageEngine
 
-/// What the open batch does to the outbox.
+/// The open batch's changes to the outbox.
 ///
 /// Used on the writer's thread.
 final class OutboxBatch {
@@ -10,9 +10,9 @@ final class OutboxBatch {
     private let leases: DeliveryLeases
     private let routes: () -> EventRoutes
     private var changes = OutboxChanges()
-    /// Leases that end with the batch: nothing more is done under them.
+    /// Leases that end with the batch: no more work is done under them.
     private var ended: Set<DeliveryLease> = []
-    /// Deliveries that can't be leased until the batch is durable, as an operator changes them.
+    /// Deliveries that can't be leased until the batch is durable, because an operator changes them.
     private var held: [DeliveryID: DeliveryLease] = [:]
 
     init(
@@ -29,8 +29,8 @@ final class OutboxBatch {
 
     /// Does a job.
     ///
-    /// - Returns: what its completion is called with.
-    /// - Throws: `DecodingFailure` before anything is written, else if the batch must not be kept.
+    /// - Returns: the value for the job's completion.
+    /// - Throws: `DecodingFailure` before anything is written, or another error if the batch must not be kept.
     func perform(_ work: OutboxJob.Work, at now: Timestamp) throws -> Int {
         switch work {
         case .end(let lease, let outcome, let firstTry):
@@ -86,7 +86,7 @@ final class OutboxBatch {
         }
     }
 
-    /// Visits deliveries that aren't leased, and can't be before the batch is durable.
+    /// Visits deliveries that aren't leased, and prevents their being leased until the batch is durable.
     ///
     /// - Parameter body: returns whether it has changed the delivery.
     private func forEach(_ ids: [DeliveryID], _ body: (Delivery) throws -> Bool) throws -> Int {
@@ -100,7 +100,7 @@ final class OutboxBatch {
 
     /// Leases a delivery for the batch.
     ///
-    /// - Returns: false if it is leased for work.
+    /// - Returns: false if an attempt holds the lease.
     private func hold(_ id: DeliveryID) -> Bool {
         if held[id] != nil { return true }
         held[id] = leases.lease(id)
@@ -155,7 +155,7 @@ final class OutboxBatch {
 
     /// The delivery that a commit ends.
     ///
-    /// - Parameter isCompleting: whether the commit ends the delivery that it works on.
+    /// - Parameter isCompleting: whether the commit ends the delivery under whose lease it runs.
     /// - Throws: `failedPrecondition` if the lease has ended, or its delivery is no longer pending.
     func delivery(of context: OperationContext, completing isCompleting: Bool) throws -> Delivery? {
         guard let lease = context.delivery else { return nil }
@@ -165,7 +165,7 @@ final class OutboxBatch {
         return delivery
     }
 
-    /// - Throws: `DocumentError` if an effect is impossible.
+    /// - Throws: `DocumentError` if an effect is invalid.
     func check(_ effects: [Effect], _ context: OperationContext, at now: Timestamp) throws {
         guard !effects.isEmpty else { return }
         guard context.policy == nil else {
@@ -186,13 +186,13 @@ final class OutboxBatch {
                 try storage.checkIsFree(name, of: task.queue, at: now)
             case .deleteTask(let id, let queue):
                 try routes.checkHasQueue(queue)
-                // A row that can't be read is found before anything is written.
+                // Finds a row that can't be read before anything is written.
                 _ = try storage.task(id, of: queue)
             }
         }
     }
 
-    /// Removes the delivery that a commit completes, and ends its lease with the batch.
+    /// Removes the delivery that a commit completes; its lease ends with the batch.
     func complete(_ delivery: Delivery, under lease: DeliveryLease?, at now: Timestamp) throws {
         if let lease { ended.insert(lease) }
         try storage.finish(delivery, as: .succeeded, at: now, &changes)
@@ -200,7 +200,7 @@ final class OutboxBatch {
 
     /// Writes the events of a commit's changes and effects.
     ///
-    /// - Returns: the bytes that were stored.
+    /// - Returns: the number of bytes stored.
     /// - Throws: if storing failed half-way.
     func put(
         _ caused: [CausedEvent], _ effects: [Effect], version: Int64, _ context: OperationContext, at now: Timestamp
@@ -232,7 +232,7 @@ final class OutboxBatch {
                 bytes += try put(maker.make(.custom(cloudEvent)), for: receivers, now)
             case .deleteTask(let id, let queue):
                 guard let task = try storage.task(id, of: queue) else { continue }
-                // A try that is under way goes on, and finds no task to try again.
+                // An attempt that is in progress goes on; if it fails, there is no task left to retry.
                 _ = hold(task.id)
                 try storage.finish(task, as: .dropped, at: now, &changes)
                 changes.withdraw(task.id)
@@ -242,42 +242,42 @@ final class OutboxBatch {
     }
 
     private func put(_ event: Event, for receivers: [EventReceiver], _ now: Timestamp) throws -> Int {
-        // Events are named by the version, so nothing else may have it.
+        // The version names the events, so nothing else may use it.
         versions.claim(event.id.version)
         return try storage.put(event, for: receivers, at: now, &changes)
     }
 
     // MARK: The batch's end
 
-    /// The batch is durable.
+    /// Called when the batch is durable.
     ///
     /// - Parameter notify: called with the changes, before deliveries that an operator changed can be leased.
     func publish(_ notify: (OutboxChanges) -> Void) {
         for lease in ended { leases.end(lease) }
         changes.removeWithdrawn()
-        // What is due anew can be leased at once, and what was withdrawn only when that was announced.
+        // Requeued deliveries can be leased at once, withdrawn ones only after their withdrawal was announced.
         for (id, lease) in held where !changes.withdrawn.contains(id) { leases.end(lease) }
         notify(changes)
         for id in changes.withdrawn { if let lease = held[id] { leases.end(lease) } }
     }
 
-    /// Nothing of the batch was kept: leases for work are as they were.
+    /// Called when nothing of the batch was kept: releases the batch's own leases. Leases of attempts stay unchanged.
     func giveBack() { for lease in held.values { leases.end(lease) } }
 }
 
 extension DeliveryFailure {
     private static let maxMessageBytes = 4096
 
-    /// A message as long as one is kept.
+    /// The message, cut to the length that is stored.
     static func cut(_ message: String) -> String {
         guard message.utf8.count > maxMessageBytes else { return message }
-        // Bytes of a character that was cut through become one that stands for them.
+        // If the cut splits a character, decoding replaces its bytes with U+FFFD.
         return String(decoding: message.utf8.prefix(maxMessageBytes), as: UTF8.self) + "…"
     }
 }
 
 extension DocumentError {
-    /// Not to be tried again: the event is delivered again, or not at all.
+    /// Not to be retried: the event is redelivered, or not delivered at all.
     static let leaseEnded = DocumentError(
         .failedPrecondition, "the event was taken back from this worker, whose time for it was over")
 }

@@ -2,13 +2,14 @@ package import DocumentModel
 
 /// What one durable batch changed in the outbox.
 package struct OutboxChanges: Sendable {
-    /// The bounds of deliveries that one batch brings with their events. Of the others it says only that they exist.
+    /// The limits on the deliveries that one batch passes on with their events. Beyond them it reports only that there
+    /// are more.
     private static let maxDeliveries = 5000
     private static let maxBytes = 8 * 1024 * 1024
 
     /// Deliveries that are due now.
     package private(set) var due: [StoredDelivery] = []
-    /// Deliveries that an operator changed: dropped, dead-lettered, put behind another, or requeued.
+    /// Deliveries that an operator changed: dropped, dead-lettered, moved behind another, or requeued.
     package private(set) var withdrawn: Set<DeliveryID> = []
     /// Deliveries that were dead letters from the start.
     package private(set) var dead: [Delivery] = []
@@ -17,12 +18,12 @@ package struct OutboxChanges: Sendable {
     private var earliest: [String: Timestamp] = [:]
     private var bytes = 0
 
-    /// Functions that have further deliveries, with the time that the first of them is due, which may be now.
+    /// Functions that have further deliveries, with the time when the first of them is due, which may be now.
     package var later: [(function: String, due: Timestamp)] { earliest.map { ($0.key, $0.value) } }
 
     var isEmpty: Bool { due.isEmpty && withdrawn.isEmpty && dead.isEmpty && earliest.isEmpty }
 
-    /// Whether another event may be brought.
+    /// Whether there is room for another event.
     var hasRoom: Bool { due.count < Self.maxDeliveries && bytes < Self.maxBytes }
 
     mutating func add(due stored: StoredDelivery) {
@@ -41,7 +42,7 @@ package struct OutboxChanges: Sendable {
 
     mutating func withdraw(_ id: DeliveryID) { withdrawn.insert(id) }
 
-    /// Removes what was withdrawn again within the batch.
+    /// Removes the due deliveries that were withdrawn within the same batch.
     mutating func removeWithdrawn() {
         if !withdrawn.isEmpty { due.removeAll { withdrawn.contains($0.delivery.id) } }
     }

@@ -1,24 +1,24 @@
 import StorageEngine
 package import DocumentModel
 
-/// The outcome of a try.
+/// The outcome of an attempt.
 package enum DeliveryOutcome: Hashable, Sendable {
     /// The function has handled the event; the delivery is removed.
     case succeeded
-    /// It failed and is tried again.
+    /// The attempt failed; the delivery is retried.
     case retry(at: Timestamp, DeliveryFailure)
-    /// It failed for good and is kept among the dead letters.
+    /// The attempt failed and isn't retried; the delivery is kept as a dead letter.
     case dead(DeliveryFailure)
-    /// It failed and is removed.
+    /// The attempt failed; the delivery is removed.
     case dropped(DeliveryFailure)
 }
 
-/// Why a try failed.
+/// Why an attempt failed.
 package struct DeliveryFailure: Hashable, Sendable {
     package var message: String
     /// The HTTP status that stands for it.
     package var status: Int?
-    /// Whether the handler answered; else its process ended, or wasn't started.
+    /// Whether the handler answered; otherwise its process ended or wasn't started.
     package var wasExecuted: Bool
 
     package init(_ message: String, status: Int? = nil, wasExecuted: Bool = true) {
@@ -41,22 +41,22 @@ package struct ScheduledRun: Hashable, Sendable {
     }
 }
 
-/// What the writer does to the outbox besides commits.
+/// An outbox operation that runs on the writer's thread, apart from commits.
 struct OutboxJob: CommitJob {
     enum Work: Sendable {
         case end(DeliveryLease, DeliveryOutcome, firstTry: Timestamp?)
-        /// Makes dead and pending deliveries due now, their tries forgotten.
+        /// Makes dead and pending deliveries due now, and forgets their attempts.
         case requeue([DeliveryID])
         case drop([DeliveryID])
         case deadLetter([DeliveryID], String)
         /// Stores or removes records of the host, and enqueues runs with them.
         case keep([(name: String, value: [UInt8]?)], runs: [ScheduledRun])
-        /// Repairs rows as an ``OutboxAudit`` says.
+        /// Repairs rows as an ``OutboxAudit`` proposes.
         case repair(StorageTable, [[UInt8]])
     }
 
     var work: Work
-    /// Called with the number of deliveries that were changed; if runs were enqueued, with the version of their events.
+    /// Called with the number of changed deliveries; if runs were enqueued, with the version of their events.
     var completion: @Sendable (Result<Int, DocumentError>) -> Void
 
     func run(in batch: CommitBatch) throws {

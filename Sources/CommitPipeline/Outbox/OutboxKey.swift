@@ -1,7 +1,7 @@
 import StorageEngine
 import DocumentModel
 
-/// The keys of the table of deliveries. The first byte tells the kind.
+/// The keys of the deliveries table. The first byte is the kind.
 ///
 /// | kind | key | value |
 /// |---|---|---|
@@ -46,7 +46,7 @@ enum OutboxKey {
 
     static func event(_ id: EventID) -> [UInt8] { bytes(id) }
 
-    /// The event that a key ends with.
+    /// The event at the end of a key.
     static func event(at end: [UInt8]) throws(DecodingFailure) -> EventID {
         guard end.count >= 12 else { throw DecodingFailure("a key of the deliveries is too short") }
         let tail = end.suffix(12)
@@ -55,7 +55,7 @@ enum OutboxKey {
         return EventID(version: Int64(bitPattern: version ^ 1 << 63), ordinal: ordinal)
     }
 
-    /// The time that a key of kind 2 has before the event.
+    /// The time before the event in a key of kind 2.
     static func dueTime(_ key: [UInt8]) throws(DecodingFailure) -> Timestamp {
         guard key.count >= 21 else { throw DecodingFailure("a key of the due deliveries is too short") }
         let bits = key[(key.count - 20)..<(key.count - 12)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -67,14 +67,14 @@ enum OutboxKey {
 
     /// The function of a key of kind 1 or 3.
     static func function(_ key: [UInt8]) throws(DecodingFailure) -> String {
-        // Names have neither of the bytes that would be written as two.
+        // Names contain neither of the bytes that are escaped.
         guard key.count > 13, key[key.count - 13] == 0,
             let name = String(validating: key[1..<(key.count - 13)], as: UTF8.self)
         else { throw DecodingFailure("a key of the deliveries names no function") }
         return name
     }
 
-    /// The name that a key of any kind but 6 and 7 begins with: a function's.
+    /// The name at the start of a key of any kind but 6 and 7.
     static func firstName(_ key: [UInt8]) -> String? {
         guard let end = key.firstIndex(of: 0), end > 1 else { return nil }
         return String(validating: key[1..<end], as: UTF8.self)

@@ -5,19 +5,19 @@ import DocumentModel
 struct EventReceiver: Hashable {
     var function: String
     var due: Timestamp
-    /// What the function's events are ordered by, such as a document.
+    /// The key that orders the function's events, such as a document.
     var orderKey: [UInt8]?
     var taskName: String?
     /// Why the delivery is a dead letter from the start.
     var deadBecause: String?
 }
 
-// These functions read before they write, or do without what is damaged: one row that a disk has changed must not fail
-// everyone's batch.
+// These functions read before they write, and skip what is damaged: one row that a disk has corrupted must not fail the
+// commits of all callers in the batch.
 extension StorageWriter {
     /// Writes an event and its deliveries.
     ///
-    /// - Parameter receivers: each function once.
+    /// - Parameter receivers: each function at most once.
     /// - Returns: the event's bytes as they are stored.
     @discardableResult
     func put(
@@ -47,8 +47,8 @@ extension StorageWriter {
         return row.count
     }
 
-    /// Removes a delivery that has ended, and its event with the last of its deliveries. Its task's name becomes free in
-    /// time, and the next delivery of its ordering queue is due.
+    /// Removes a delivery that has ended, and its event with the last of its deliveries. Its task's name becomes free
+    /// later, and the next delivery of its ordering queue becomes due.
     func finish(
         _ delivery: Delivery, as outcome: DeliveryEnd.Outcome, because error: String? = nil, at now: Timestamp,
         _ changes: inout OutboxChanges
@@ -61,7 +61,7 @@ extension StorageWriter {
         changes.add(DeliveryEnd(id: delivery.id, outcome: outcome, time: now, error: error))
     }
 
-    /// Schedules another try of a delivery that failed.
+    /// Schedules a retry of a delivery that failed.
     ///
     /// - Parameter note: records the failure.
     func postpone(
@@ -72,12 +72,12 @@ extension StorageWriter {
         note(&changed)
         switch delivery.state {
         case .dead: return
-        // Put behind another while it was worked on.
+        // It was moved behind another delivery during the attempt.
         case .waiting: break
         case .pending:
             changed.state = .pending(due: due)
             if let next = try headBefore(delivery) {
-                // An earlier event of the queue was requeued meanwhile, and comes first.
+                // An earlier event of the queue was requeued meanwhile, and is delivered first.
                 changed.state = .waiting
                 try promote(next, at: now, &changes)
             }
@@ -87,7 +87,7 @@ extension StorageWriter {
         try announce(changed, at: now, &changes)
     }
 
-    /// Makes a dead letter of a delivery. The next delivery of its ordering queue is due.
+    /// Dead-letters a delivery. The next delivery of its ordering queue becomes due.
     func deadLetter(
         _ delivery: Delivery, at now: Timestamp, _ changes: inout OutboxChanges, _ note: (inout Delivery) -> Void
     ) throws {
@@ -100,10 +100,11 @@ extension StorageWriter {
         changes.add(DeliveryEnd(id: delivery.id, outcome: .dead, time: now, error: changed.lastError))
     }
 
-    /// Makes a delivery due now, as if its event had just happened and had never been tried; one that is behind another in
-    /// its ordering queue waits for that.
+    /// Makes a delivery due now, as if its event had just happened and never been attempted. A delivery that is behind
+    /// another in its ordering queue waits for that one.
     ///
-    /// - Parameter hold: leases the delivery that would have to wait instead; returns false if it is leased for work.
+    /// - Parameter hold: leases the delivery that would have to wait instead; returns false if an attempt holds its
+    ///   lease.
     func requeue(
         _ delivery: Delivery, at now: Timestamp, _ changes: inout OutboxChanges, hold: (DeliveryID) -> Bool
     ) throws {
@@ -114,7 +115,7 @@ extension StorageWriter {
         case .waiting: break
         case .pending:
             changed.state = .pending(due: now)
-            // What the dispatcher has of it in memory has its former tries.
+            // The dispatcher's copy in memory still has the former attempts.
             changes.withdraw(delivery.id)
         case .dead:
             changed.state = .pending(due: now)
@@ -122,7 +123,7 @@ extension StorageWriter {
         }
         try take(delivery)
         try store(changed)
-        // Many may be requeued at once, so their events aren't brought.
+        // Many deliveries may be requeued at once, so their events aren't passed on.
         if changed.due != nil { changes.add(changed.id.function, due: now) }
     }
 
@@ -150,9 +151,9 @@ extension StorageWriter {
         }
     }
 
-    /// Whether a delivery is the last of its event.
+    /// Whether a delivery is the last one of its event.
     private func isLast(_ delivery: Delivery) throws -> Bool {
-        // An event that can't be read stays, for the check to report.
+        // An event that can't be read stays in place for the check to report.
         guard let functions = try storedEvent(delivery.id.event)?.functions else { return false }
         for function in functions where function != delivery.id.function {
             if try hasDelivery(DeliveryID(event: delivery.id.event, function: function)) { return false }
@@ -185,7 +186,7 @@ extension StorageReader {
         return try Delivery(id: id, row: row)
     }
 
-    /// - Returns: nil too if it can't be read.
+    /// - Returns: nil if there is none, or it can't be read.
     func readableDelivery(_ id: DeliveryID) throws -> Delivery? {
         do { return try delivery(id) } catch is DecodingFailure { return nil }
     }

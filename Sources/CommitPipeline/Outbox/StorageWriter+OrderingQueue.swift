@@ -1,20 +1,20 @@
 import StorageEngine
 import DocumentModel
 
-/// An ordering queue holds the deliveries to one function whose events have one order key, such as one document's
-/// changes, without the dead ones.
+/// An ordering queue holds the deliveries to one function whose events have the same order key, such as one document's
+/// changes. Dead letters aren't part of it.
 ///
-/// Exactly one of them is pending, and the others wait. It is the first one, unless that was requeued while a later one
-/// was worked on.
+/// Exactly one of them is pending, and the others wait. The pending one is the first, unless the first was requeued
+/// during an attempt of a later one.
 extension Delivery {
-    /// What the keys of its ordering queue start with; nil if the order is free.
+    /// The common prefix of its ordering queue's keys; nil if the delivery isn't ordered.
     var orderingQueue: [UInt8]? { orderKey.map { OutboxKey.ordered($0, of: id.function) } }
 }
 
 extension StorageWriter {
-    /// Makes the next delivery of an ordering queue due, if the leaving one was pending.
+    /// Makes the next delivery of an ordering queue due, if the one that leaves was pending.
     ///
-    /// - Parameter delivery: as it was before it ended.
+    /// - Parameter delivery: its state before it ended.
     func leaveOrderingQueue(_ delivery: Delivery, at now: Timestamp, _ changes: inout OutboxChanges) throws {
         guard let queue = delivery.orderingQueue else { return }
         switch delivery.state {
@@ -27,16 +27,16 @@ extension StorageWriter {
         }
     }
 
-    /// Puts a dead letter back in its ordering queue, in the place of its event.
+    /// Puts a dead letter back into its ordering queue, at its event's place.
     ///
-    /// - Returns: whether it is pending. It isn't if the queue's first is before it, or is leased.
+    /// - Returns: whether it is pending. It isn't if the queue's first delivery precedes it or is leased.
     func rejoin(_ delivery: Delivery, _ hold: (DeliveryID) -> Bool, _ changes: inout OutboxChanges) throws -> Bool {
         guard let queue = delivery.orderingQueue else { return true }
         var isNext = true
         if let event = try first(in: queue) {
             let id = DeliveryID(event: event, function: delivery.id.function)
             isNext = false
-            // A first delivery that waits does so because a later one is worked on.
+            // If the first delivery waits, a later one is being attempted.
             if delivery.id.event < event, let head = try readableDelivery(id), head.due != nil, hold(id) {
                 var waiting = head
                 waiting.state = .waiting
@@ -50,7 +50,7 @@ extension StorageWriter {
         return isNext
     }
 
-    /// The first delivery of the queue of a pending one, if that is another.
+    /// The first delivery of a pending delivery's queue, if that is another one.
     func headBefore(_ delivery: Delivery) throws -> DeliveryID? {
         guard let queue = delivery.orderingQueue, let event = try first(in: queue), event < delivery.id.event else {
             return nil
@@ -60,7 +60,7 @@ extension StorageWriter {
 
     /// Makes a waiting delivery pending.
     func promote(_ id: DeliveryID, at now: Timestamp, _ changes: inout OutboxChanges) throws {
-        // One that can't be read stays where it is, for the check to report.
+        // A delivery that can't be read stays in place for the check to report.
         guard var next = try readableDelivery(id), next.state == .waiting else { return }
         next.state = .pending(due: now)
         try store(next)

@@ -1,8 +1,8 @@
 import StorageEngine
 import DocumentModel
 
-/// The format of an event's row: a checksum over the rest, the functions that it is delivered to, and the event as they
-/// receive it.
+/// The format of an event's row: a checksum over the rest, the functions that the event is delivered to, and the event
+/// as they receive it.
 enum StoredEvent {
     private static let sumBytes = 4
 

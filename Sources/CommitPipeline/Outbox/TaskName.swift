@@ -3,9 +3,9 @@ import DocumentModel
 
 /// The holder of a task's name in its queue.
 struct TaskName: Hashable {
-    /// The task that took it.
+    /// The task that has the name.
     var event: EventID
-    /// When the name is free again; nil while the task lives.
+    /// When the name becomes free again; nil while the task isn't done.
     var expires: Int64?
 
     /// How long a name stays taken after its task has ended, in microseconds.
@@ -47,7 +47,7 @@ extension StorageReader {
                 + "use another")
     }
 
-    /// A task that is still to be done, by its name, else by its event.
+    /// A task that isn't done yet, found by its name, else by its event.
     ///
     /// - Throws: `DecodingFailure` if it can't be read.
     func task(_ id: String, of queue: String) throws -> Delivery? {
@@ -57,7 +57,7 @@ extension StorageReader {
         }
         if task == nil, let event = EventID(id) {
             task = try delivery(DeliveryID(event: event, function: queue))
-            // A task with a name is found by that alone.
+            // A task with a name can only be found by that name.
             if task?.taskName != nil { task = nil }
         }
         if case .dead? = task?.state { return nil }
@@ -66,7 +66,7 @@ extension StorageReader {
 }
 
 extension StorageWriter {
-    /// Takes a name that is free.
+    /// Takes a free name.
     func hold(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
         let key = OutboxKey.taskName(name, of: id.function)
         if let row = try get(.deliveries, key), let expires = (try? TaskName(row))?.expires {
@@ -75,7 +75,7 @@ extension StorageWriter {
         try put(.deliveries, key, TaskName(event: id.event).row)
     }
 
-    /// Frees a name in time, as its task has ended.
+    /// Schedules the release of a name whose task has ended.
     func free(_ name: String, for id: DeliveryID, at now: Timestamp) throws {
         let key = OutboxKey.taskName(name, of: id.function)
         let expires = now.microseconds + TaskName.kept

@@ -6,14 +6,14 @@ package struct Snapshot {
     package let storage: any StorageReader
     /// The version of the state: the time of its last commit.
     package let version: Int64
-    /// The generation that its version names (``DataKind/generation``).
+    /// The generation that the version's row names (``DataKind/generation``).
     package let generation: Int64
 }
 
 /// Work for a reader's thread.
 package protocol SnapshotJob: Sendable {
     func run(on snapshot: Snapshot)
-    /// No snapshot could be read.
+    /// Called if no snapshot could be read.
     func fail(_ error: DocumentError)
 }
 
@@ -31,13 +31,13 @@ package final class SnapshotSession {
     }
 }
 
-/// One reader's thread: runs the jobs that wait in one snapshot, one by one, so that a slow one holds up no other that a
-/// second reader could take.
+/// One reader thread: runs the waiting jobs one by one on one snapshot, so that a slow job never delays a job that
+/// another reader could take.
 final class SnapshotReader: @unchecked Sendable {
     private static let maxBatch = 64
 
     private let jobs: JobQueue<any SnapshotJob>
-    // Used by the one thread that calls `run`.
+    // Used only by the thread that calls `run`.
     private let session: SnapshotSession
 
     init(_ jobs: JobQueue<any SnapshotJob>, _ session: SnapshotSession) {
@@ -51,7 +51,7 @@ final class SnapshotReader: @unchecked Sendable {
             do {
                 try session.read { snapshot in
                     for _ in 0..<Self.maxBatch {
-                        // A caller that came after the snapshot may know of commits that it doesn't hold.
+                        // A caller that came after the snapshot may know of commits that the snapshot doesn't hold.
                         guard let job = waiting ?? jobs.takeNext(before: end) else { return }
                         waiting = nil
                         job.run(on: snapshot)

@@ -1,4 +1,4 @@
-/// A queue whose elements keep their positions: the first has the number of those that have left.
+/// A queue whose elements keep their positions: the first element's position is the number of elements removed so far.
 package struct IndexedQueue<Element: Sendable>: Sendable {
     @usableFromInline var slots: [Element?]
     @usableFromInline var head: Int
@@ -13,12 +13,12 @@ package struct IndexedQueue<Element: Sendable>: Sendable {
 
     @inlinable package var isEmpty: Bool { head == slots.count }
     @inlinable package var count: Int { slots.count - head }
-    /// Positions of all who are in.
+    /// Positions of all elements in the queue.
     @inlinable package var positions: Range<Int> { left..<left + count }
 
     @inlinable package var first: Element? { head < slots.count ? slots[head] : nil }
 
-    /// Nil where the position is of one who has left or not come.
+    /// Nil if the element at the position has been removed or doesn't exist yet.
     @inlinable package subscript(_ position: Int) -> Element? {
         let slot = position - left + head
         return slots.indices.contains(slot) && slot >= head ? slots[slot] : nil
@@ -29,7 +29,7 @@ package struct IndexedQueue<Element: Sendable>: Sendable {
     @inlinable package mutating func popFirst() -> Element? {
         guard head < slots.count else { return nil }
         let element = slots[head]
-        // What it holds is let go now, the slot later.
+        // Releases the element now, and its slot later.
         slots[head] = nil
         head += 1
         left += 1
@@ -45,7 +45,7 @@ package struct IndexedQueue<Element: Sendable>: Sendable {
         return slots.removeLast()
     }
 
-    /// The first position at which something holds, given that it holds for all behind.
+    /// The first position whose element satisfies a predicate that all later elements satisfy too.
     @inlinable package func firstPosition(where holds: (Element) -> Bool) -> Int {
         var (low, high) = (positions.lowerBound, positions.upperBound)
         while low < high {

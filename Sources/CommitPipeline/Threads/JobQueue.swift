@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Jobs for threads of our own. Putting one in takes a short lock and never waits for the work.
+/// Jobs for threads of our own. Adding one takes a short lock and never waits for the work.
 package final class JobQueue<Job: Sendable>: @unchecked Sendable {
-    // `condition` is held wherever the variables below are touched.
+    // `condition` is held by all code that uses the variables below.
     @usableFromInline let condition: NSCondition
     @usableFromInline var jobs: IndexedQueue<Job>
     @usableFromInline var waiting: Int
@@ -16,8 +16,8 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
         isClosed = false
     }
 
-    /// - Parameter limit: how many jobs may wait already.
-    /// - Returns: false where the queue is closed or full; then the job was not taken.
+    /// - Parameter limit: refuses the job if this many are already waiting.
+    /// - Returns: false if the queue is closed or full; the job was not taken then.
     @inlinable
     package func put(_ job: Job, limit: Int = .max) -> Bool {
         condition.lock()
@@ -35,7 +35,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
         return jobs.isEmpty
     }
 
-    /// Refuses new jobs; those inside are still taken.
+    /// Refuses new jobs; those in the queue are still taken.
     @inlinable
     package func close() {
         condition.lock()
@@ -46,7 +46,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
 
     /// Waits for jobs.
     ///
-    /// - Returns: all that are there; none where the time is over; nil once the queue is closed and empty.
+    /// - Returns: all waiting jobs; none after the timeout; nil once the queue is closed and empty.
     @inlinable
     package func take(within timeout: Duration? = nil) -> [Job]? {
         condition.lock()
@@ -60,7 +60,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
 
     /// Waits for one job.
     ///
-    /// - Returns: it, with the place behind the last one that waits with it; nil once the queue is closed and empty.
+    /// - Returns: the job, and the end position of the jobs that wait with it; nil once the queue is closed and empty.
     @inlinable
     package func takeFirst() -> (job: Job, end: Int)? {
         condition.lock()
@@ -70,7 +70,8 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
         return jobs.popFirst().map { ($0, end) }
     }
 
-    /// Takes the next job where it is before a place: where it waited already when that was told.
+    /// Takes the next job if its position is before `end`, that is, if it was already waiting when `takeFirst` returned
+    /// `end`.
     @inlinable
     package func takeNext(before end: Int) -> Job? {
         condition.lock()
@@ -78,7 +79,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
         return jobs.positions.lowerBound < end ? jobs.popFirst() : nil
     }
 
-    /// Called with the lock.
+    /// Called with the lock held.
     @inlinable
     func wait(within timeout: Duration?) {
         if jobs.isEmpty, !isClosed {

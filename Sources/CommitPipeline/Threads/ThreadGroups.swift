@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Threads by what they do.
+/// Groups of threads by name.
 package struct ThreadGroups: Sendable {
     private var latches: [String: Latch] = [:]
 
@@ -13,21 +13,21 @@ package struct ThreadGroups: Sendable {
         latch.enter()
         let work = Work(body)
         let thread = Thread {
-            // What it holds, such as a connection, is let go before the thread counts as ended.
+            // Releases what the body holds, such as a connection, before the thread counts as ended.
             work.take()?()
             latch.leave()
         }
         thread.name = name
-        // Values nest up to 64 deep while they are decoded.
+        // Decoding handles values that nest up to 64 deep.
         thread.stackSize = 2 << 20
         thread.start()
     }
 
-    /// Opens once all threads of a name have ended.
+    /// A latch that opens once all threads of a name have ended.
     package func end(of name: String) -> Latch { latches[name] ?? Latch() }
 }
 
-/// What a thread does, held until it has begun: a `Thread` holds its closure for longer than it runs.
+/// A thread's body, held until the thread has begun: a `Thread` holds its closure for longer than it runs.
 private final class Work: Sendable {
     private let body: Mutex<(@Sendable () -> Void)?>
 
@@ -36,7 +36,7 @@ private final class Work: Sendable {
     func take() -> (@Sendable () -> Void)? { body.withLock { $0.take() } }
 }
 
-/// Waits until everyone who entered has left.
+/// Waits until all that entered have left.
 package final class Latch: Sendable {
     private struct State {
         var inside = 0

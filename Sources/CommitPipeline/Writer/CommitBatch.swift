@@ -14,7 +14,7 @@ package final class CommitBatch {
     private(set) var history: HistoryBounds
     private(set) var loggedRows = 0
     private(set) var lastLogged: Int64?
-    /// About how much the batch holds.
+    /// The approximate size of the batch's content.
     package private(set) var bytes = 0
     private var answers: [(DocumentError?) -> Void] = []
 
@@ -33,15 +33,15 @@ package final class CommitBatch {
 
     package func now() -> Timestamp { clock() }
 
-    /// Whether jobs wait for the next batch.
+    /// Whether jobs are waiting for the next batch.
     package var hasWaitingJobs: Bool { waiting() }
 
-    /// Holds an answer back until the batch is durable: it tells of what the batch holds.
+    /// Holds a response back until the batch is durable, because it depends on the batch's content.
     ///
     /// - Parameter answer: called with the error if nothing of the batch was kept.
     package func whenDurable(_ answer: @escaping (DocumentError?) -> Void) { answers.append(answer) }
 
-    /// Notes a change in the change log.
+    /// Appends a change to the change log.
     package func log(_ recordKey: [UInt8], before: [UInt8]?, after: [UInt8]?, version: Int64) throws {
         history.bytes += try ChangeLog.append(
             version: version, recordKey: recordKey, before: before, after: after, to: storage)
@@ -49,12 +49,12 @@ package final class CommitBatch {
         lastLogged = version
     }
 
-    /// Counts bytes that fill the batch.
+    /// Adds to the batch's size.
     package func add(bytes added: Int) { bytes += added }
 
-    /// Validates and applies a commit. A refused one leaves no trace in the batch.
+    /// Validates and applies a commit. A refused commit leaves no trace in the batch.
     ///
-    /// - Throws: if storing failed half-way, and the batch must not be kept.
+    /// - Throws: if storing failed half-way and the batch must not be kept.
     package func run(_ commit: Commit) throws -> CommitOutcome {
         let outcome: CommitOutcome
         do {
@@ -62,7 +62,7 @@ package final class CommitBatch {
         } catch let failure as BatchFailure {
             throw failure.underlying
         } catch let error as StorageError where error.kind != .damaged {
-            // SQLite may have given up the whole batch.
+            // SQLite may have rolled back the whole batch.
             throw error
         } catch {
             outcome = .refused(DocumentError(from: error))
@@ -101,9 +101,9 @@ package final class CommitBatch {
         return .applied(version: versions.applied)
     }
 
-    /// Removes what is no longer kept of the change log, in steps that keep up with what comes in.
+    /// Removes expired rows of the change log, in steps that keep up with new rows.
     ///
-    /// - Returns: whether there is more that should go.
+    /// - Returns: whether more rows should be removed.
     func trimHistory(
         upTo old: Int64, oldestActiveRead: Int64, maxBytes: Int, from durable: HistoryBounds
     ) throws -> Bool {
@@ -114,7 +114,7 @@ package final class CommitBatch {
         return isBehind
     }
 
-    /// Answers all who waited for the batch.
+    /// Answers all callers that waited for the batch.
     func answer(_ error: DocumentError?) {
         for answer in answers { answer(error) }
         answers = []

@@ -1,15 +1,15 @@
-/// The bounds within which a pipeline works.
+/// The limits of a pipeline.
 package struct CommitConfiguration: Sendable {
     package var readerThreads = 2
     /// Jobs that may wait for the threads of one kind.
     package var maxWaiting = 100_000
-    /// Stored bytes, before and after, with which a batch is full: what waits then comes in the next.
+    /// The stored bytes, before and after, at which a batch is full: waiting jobs go to the next batch.
     package var maxBatchBytes = 64 * 1024 * 1024
-    /// How far back the store can be read, in time and in bytes of the change log. While older states are read the log
-    /// may grow to twice the bytes for them.
+    /// How far back the store can be read, in time and in bytes of the change log. While older states are being read,
+    /// the log may grow to twice the bytes.
     package var historyRetention: Duration = .seconds(3600)
     package var maxHistoryBytes = 1 << 30
-    /// How long a batch stays open for callers that are likely to come back: in all, and without a job.
+    /// How long a batch stays open for callers that are likely to return: in total, and without a job.
     package var groupLimit: Duration = .milliseconds(4)
     package var groupPause: Duration = .microseconds(500)
 

@@ -4,9 +4,9 @@ package import DocumentModel
 package protocol CommitJob: Sendable {
     /// Does the work in the open batch.
     ///
-    /// - Throws: if the batch can't go on. Then the job has registered no answer: ``fail(_:)`` is called.
+    /// - Throws: if the batch can't go on. The job has registered no answer then: ``fail(_:)`` is called.
     func run(in batch: CommitBatch) throws
 
-    /// The batch failed before the job was through.
+    /// Called if the batch failed before the job was done.
     func fail(_ error: DocumentError)
 }

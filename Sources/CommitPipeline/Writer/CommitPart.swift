@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// One commit: parts of one or more kinds of data, and what follows from them. All of it is kept, or nothing.
+/// One commit: parts of one or more kinds of data, and their consequences. All of it is kept, or nothing.
 package struct Commit {
     package var parts: [any CommitPart]
-    /// The caller's answer, which is kept under the commit's idempotency key and completes its delivery.
+    /// The caller's response, which is stored under the commit's idempotency key and completes its delivery.
     package var answer: [UInt8]?
     package var effects: [Effect]
     package var context: OperationContext
@@ -19,10 +19,10 @@ package struct Commit {
     }
 }
 
-/// What one kind of data does in a commit.
+/// The part of a commit that concerns one kind of data.
 ///
-/// The parts of a commit are validated one after the other before any of them is applied: a part that refuses leaves no
-/// trace of the others.
+/// All parts of a commit are validated, one after the other, before any is applied: if a part refuses the commit, the
+/// others leave no trace.
 package protocol CommitPart: AnyObject {
     /// Ends what precedes the commit, such as its transaction.
     ///
@@ -30,7 +30,7 @@ package protocol CommitPart: AnyObject {
     /// - Throws: `DocumentError` to refuse the commit.
     func begin() throws -> CompletionKey?
 
-    /// Works out the changes, and writes nothing.
+    /// Computes the changes without writing anything.
     ///
     /// - Parameter version: the version that the commit gets.
     /// - Throws: `DocumentError` to refuse the commit, `StorageError` if the batch can't go on.
@@ -41,10 +41,10 @@ package protocol CommitPart: AnyObject {
     /// - Throws: if the batch must not be kept.
     func apply(version: Int64, to batch: CommitBatch) throws
 
-    /// The events of the changes, in order. Asked once they are applied, if the commit is to cause events.
+    /// The events of the changes, in order. Called once the changes are applied, if the commit may cause events.
     func events() -> [CausedEvent]
 
-    /// The commit was applied, answered before or refused.
+    /// Called when the commit was applied, completed before or refused.
     func end(_ outcome: CommitOutcome)
 }
 
@@ -54,9 +54,9 @@ extension CommitPart {
     package func end(_ outcome: CommitOutcome) {}
 }
 
-/// What becomes of a commit in its batch.
+/// The outcome of a commit in its batch.
 package enum CommitOutcome: Hashable, Sendable {
-    /// It is in the state of this version, once the batch is durable.
+    /// The state of this version contains it, once the batch is durable.
     case applied(version: Int64)
     /// Its idempotency key has been used before.
     case completedBefore(KeptAnswer)
@@ -67,7 +67,7 @@ package enum CommitOutcome: Hashable, Sendable {
 package struct CausedEvent: Sendable {
     package struct Receiver: Sendable {
         package var function: String
-        /// What the function's events are ordered by; nil if their order is free.
+        /// The key that orders the function's events; nil if they aren't ordered.
         package var orderKey: [UInt8]?
 
         package init(function: String, orderKey: [UInt8]? = nil) {
@@ -77,7 +77,7 @@ package struct CausedEvent: Sendable {
     }
 
     package var content: Event.Content
-    /// Each function once.
+    /// Each function at most once.
     package var receivers: [Receiver]
 
     package init(_ content: Event.Content, for receivers: [Receiver]) {

@@ -2,12 +2,12 @@ package import DocumentModel
 package import StorageEngine
 import Synchronization
 
-/// All durable data on one engine: one writer whose batches many commits share, with one rising version, and readers of
-/// snapshots beside it.
+/// All durable data on one engine: one writer, whose batches combine many commits under one rising version, and readers
+/// of snapshots beside it.
 ///
-/// What is stored are kinds of data (``DataKind``), which the pipeline doesn't know; what follows from commits, as
-/// events, deliveries and kept answers, is the pipeline's own. One sync carries a whole batch, and none of its commits is
-/// answered before it.
+/// The stored data belongs to kinds of data (``DataKind``), which the pipeline doesn't know; what commits cause, such
+/// as events, deliveries and kept answers, is the pipeline's own. One sync makes a whole batch durable, and no commit
+/// is answered before it.
 package final class CommitPipeline: Sendable {
     package let engine: any StorageEngine
     package let now: @Sendable () -> Timestamp
@@ -45,15 +45,15 @@ package final class CommitPipeline: Sendable {
 
     /// Adds a kind of data, before ``start()``.
     ///
-    /// - Parameter make: reads, and brings up to date, what the kind has stored.
-    /// - Throws: what `make` throws, such as `StorageError` if that is damaged.
+    /// - Parameter make: reads what the kind has stored and brings it up to date.
+    /// - Throws: what `make` throws, such as `StorageError` if the stored data is damaged.
     package func add<Kind: DataKind>(_ make: (any StorageWriter) throws -> Kind) throws -> Kind {
         let kind = try engine.write(make)
         kinds.withLock { $0.append(kind) }
         return kind
     }
 
-    /// Starts the threads. Jobs that were submitted before wait for this.
+    /// Starts the threads. Jobs that were submitted before the start wait for it.
     ///
     /// - Throws: `StorageError` if a reader can't be opened.
     package func start() throws {
@@ -71,7 +71,7 @@ package final class CommitPipeline: Sendable {
 
     func makeWriter() throws -> CommitWriter { try CommitWriter(self, jobs: jobs, kinds: kinds.withLock { $0 }) }
 
-    /// Runs the jobs that were taken, refuses new ones, and ends the threads. The engine stays open.
+    /// Finishes the submitted jobs, refuses new ones, and ends the threads. The engine stays open.
     package func shutdown() async {
         // Readers may hand jobs to the writer, so they end first.
         reads.close()
@@ -82,15 +82,15 @@ package final class CommitPipeline: Sendable {
         for kind in kinds.withLock({ $0 }) { await kind.shutDown() }
     }
 
-    /// Gives the writer a job, without waiting.
+    /// Submits a job to the writer, without waiting.
     ///
-    /// - Parameter limit: how many jobs may wait already.
-    /// - Returns: false if the pipeline is shutting down or has too many; then the job was not taken.
+    /// - Parameter limit: refuses the job if this many are already waiting.
+    /// - Returns: false if the pipeline is shutting down or has too many jobs; the job was not taken then.
     package func submit(_ job: any CommitJob, limit: Int = .max) -> Bool { jobs.put(job, limit: limit) }
 
-    /// Gives a reader a job, without waiting. It sees all that was durable when this was called.
+    /// Submits a job to a reader, without waiting. The job sees everything that was durable at the time of the call.
     ///
-    /// - Returns: false if the pipeline is shutting down or has too many; then the job was not taken.
+    /// - Returns: false if the pipeline is shutting down or has too many jobs; the job was not taken then.
     package func read(_ job: any SnapshotJob, limit: Int = .max) -> Bool { reads.put(job, limit: limit) }
 
     /// Commits parts of any kinds together.
@@ -104,7 +104,7 @@ package final class CommitPipeline: Sendable {
     package static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
 }
 
-/// A commit whose parts the caller brings.
+/// A commit whose parts the caller provides.
 private struct PartsJob: CommitJob {
     /// Makes the commit on the writer's thread, where its parts live.
     var commit: @Sendable () -> Commit

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells who waits for commits that there are new ones, once they are durable.
+/// Notifies waiting tasks of new commits, once these are durable.
 package final class CommitSignal: Sendable {
     fileprivate struct State {
         var latest: Int64
@@ -21,7 +21,7 @@ package final class CommitSignal: Sendable {
         for waiter in waiters { waiter.resume(returning: true) }
     }
 
-    /// Ends all waiting, now and later.
+    /// Ends all waits, now and later.
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
@@ -32,7 +32,7 @@ package final class CommitSignal: Sendable {
 
     /// Waits until there is a commit after a version.
     ///
-    /// - Returns: false where there will be none, or the task was cancelled.
+    /// - Returns: false if the pipeline has shut down or the task was cancelled.
     package func wait(after version: Int64) async -> Bool {
         let id = state.withLock { state in
             state.nextID += 1

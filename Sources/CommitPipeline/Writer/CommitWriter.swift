@@ -1,22 +1,22 @@
 import DocumentModel
 import StorageEngine
 
-/// The writer's thread: runs the jobs that wait, in order, in one durable batch, and answers them then.
+/// The writer's thread: runs the waiting jobs in order in one durable batch, and then answers them.
 final class CommitWriter: @unchecked Sendable {
-    // Everything here is used by the one thread that calls `run`.
+    // Everything here is used only by the thread that calls `run`.
     private let pipeline: CommitPipeline
     private let jobs: JobQueue<any CommitJob>
     private let kinds: [any DataKind]
     private let versions: VersionCounter
-    /// The change log as the last durable batch left it.
+    /// The change log's bounds after the last durable batch.
     private var history: HistoryBounds
     private var generation: Int64?
-    /// Up to which version nobody needs the change log any more, however much there is of it.
+    /// The change log up to this version isn't read any more, whatever its size.
     private var oldestActiveRead: Int64
     private var sweptAt: Duration?
-    /// Whether the change log still has what should go.
+    /// Whether the change log still has rows that should be removed.
     private var isTrimBehind = false
-    /// How long it sleeps at most: transactions expire and the log ages though nothing is written.
+    /// The longest sleep, because transactions expire and the log ages even if nothing is written.
     private static let longestSleep: Duration = .seconds(10)
 
     init(_ pipeline: CommitPipeline, jobs: JobQueue<any CommitJob>, kinds: [any DataKind]) throws {
@@ -39,7 +39,7 @@ final class CommitWriter: @unchecked Sendable {
         for kind in kinds { kind.refuseAll(CommitPipeline.shutDown) }
     }
 
-    /// How long it may sleep.
+    /// How long the writer may sleep.
     var pause: Duration {
         let trimming: Duration = isTrimBehind ? .milliseconds(100) : Self.longestSleep
         return kinds.reduce(trimming) { min($0, $1.pause ?? $0) }
@@ -47,7 +47,7 @@ final class CommitWriter: @unchecked Sendable {
 
     /// One durable batch.
     ///
-    /// - Returns: the jobs that are left for the next, if this one was full.
+    /// - Returns: the jobs left for the next batch, if this one was full.
     @discardableResult
     func runBatch(_ first: [any CommitJob]) -> [any CommitJob] {
         var waiting = first
@@ -64,7 +64,7 @@ final class CommitWriter: @unchecked Sendable {
                         next += 1
                     }
                     for kind in kinds { try kind.finishRound(in: batch) }
-                    // Callers that come back at once can have this sync too.
+                    // Callers that return at once can share this sync.
                     guard !isFull(batch), kinds.contains(where: { $0.expectsMoreJobs }),
                         ContinuousClock.now - start < pipeline.configuration.groupLimit,
                         let more = jobs.take(within: pipeline.configuration.groupPause), !more.isEmpty
@@ -93,7 +93,7 @@ final class CommitWriter: @unchecked Sendable {
             now: pipeline.now, hasWaitingJobs: { [jobs] in !jobs.isEmpty })
     }
 
-    /// Writes what every batch ends with.
+    /// Writes the rows that end every batch.
     private func finish(_ batch: CommitBatch) throws {
         let generation = kinds.lazy.compactMap(\.generation).first ?? generation
         if versions.applied != versions.durable || generation != self.generation {
@@ -108,8 +108,8 @@ final class CommitWriter: @unchecked Sendable {
             maxBytes: configuration.maxHistoryBytes, from: history)
     }
 
-    /// The batch is durable: listeners are notified before callers are answered, so that a caller with an answer knows
-    /// that they are.
+    /// Called when the batch is durable: listeners are notified before callers are answered, so that a caller with an
+    /// answer knows that they are.
     private func keep(_ batch: CommitBatch) {
         let isNew = versions.applied != versions.durable
         versions.keep()
@@ -121,7 +121,8 @@ final class CommitWriter: @unchecked Sendable {
         batch.answer(nil)
     }
 
-    /// Nothing of the batch was kept: its jobs and those behind them fail, and the state is what is durable.
+    /// Called when nothing of the batch was kept: its jobs and those behind them fail, and the state is the last
+    /// durable one.
     private func fail(_ error: DocumentError, _ batch: CommitBatch?, _ rest: ArraySlice<any CommitJob>) {
         versions.rollBack()
         for kind in kinds { kind.rollBack(to: versions.durable, error) }
@@ -130,14 +131,14 @@ final class CommitWriter: @unchecked Sendable {
         for job in rest { job.fail(error) }
     }
 
-    /// Removes what has expired, now and then.
+    /// Removes expired rows from time to time.
     private func sweep(_ batch: CommitBatch) throws {
         let time = pipeline.elapsed()
         if let sweptAt, time - sweptAt < .seconds(1) { return }
         sweptAt = time
         oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
         try CompletionRecord.sweep(batch.storage, at: pipeline.now())
-        // The next batch goes on.
+        // The next batch continues.
         if try batch.storage.sweepTaskNames(at: pipeline.now()) { sweptAt = nil }
     }
 }

@@ -1,33 +1,33 @@
 package import DocumentModel
 import StorageEngine
 
-/// A kind of durable data, such as documents: what it does in each batch beside its jobs.
+/// A kind of durable data, such as documents, and its work in each batch apart from its jobs.
 ///
-/// All but ``start()`` and ``shutDown()`` are called on the writer's thread, so that a kind needs no lock for what only
-/// its jobs and these functions touch.
+/// All functions except ``start()`` and ``shutDown()`` are called on the writer's thread, so a kind needs no lock for
+/// state that only its jobs and these functions use.
 package protocol DataKind: AnyObject, Sendable {
-    // MARK: Around the writer's life
+    // MARK: The writer's life cycle
 
-    /// Starts threads of the kind's own.
+    /// Starts the kind's own threads.
     func start() throws
 
-    /// Ends them, once the writer and the readers have ended.
+    /// Ends its threads, once the writer and the readers have ended.
     func shutDown() async
 
-    /// The writer ends: callers that still wait are refused.
+    /// Called when the writer ends: refuses the callers that still wait.
     func refuseAll(_ error: DocumentError)
 
     // MARK: In a batch
 
-    /// A batch begins.
+    /// Called when a batch begins.
     func beginBatch()
 
-    /// All jobs that waited have run; does what they made possible.
+    /// Called when all waiting jobs have run; does the work that they made possible.
     ///
     /// - Throws: if the batch must not be kept.
     func finishRound(in batch: CommitBatch) throws
 
-    /// Whether a caller that was answered in the open batch is likely to come back at once, and can share its sync.
+    /// Whether a caller that was answered in the open batch is likely to return at once, and can share its sync.
     var expectsMoreJobs: Bool { get }
 
     /// Does some of the kind's background work.
@@ -41,20 +41,21 @@ package protocol DataKind: AnyObject, Sendable {
     /// - Returns: the oldest version that is still read from the change log; nil if none is.
     func expire() -> Int64?
 
-    /// The generation of what a reader keeps in memory of the kind, such as a catalog; the version's row names it, so that
-    /// a snapshot's reader sees at once whether what it keeps fits. Nil for kinds without; the row has room for one kind's.
+    /// The generation of the data that readers cache of this kind, such as a catalog. The version's row names it, so
+    /// that a snapshot's reader sees at once whether its cache is valid. Nil for kinds without a cache; the row has
+    /// room for one kind's generation.
     var generation: Int64? { get }
 
     // MARK: After a batch
 
-    /// The batch is durable. Called before any of its jobs is answered.
+    /// Called when the batch is durable, before any of its jobs is answered.
     ///
-    /// - Parameter version: the version of the new state; nil if it is that of the last batch.
+    /// - Parameter version: the version of the new state; nil if it hasn't changed since the last batch.
     func committed(_ version: Int64?)
 
-    /// Nothing of the batch was kept.
+    /// Called when nothing of the batch was kept.
     ///
-    /// - Parameter version: that of the last durable state.
+    /// - Parameter version: the version of the last durable state.
     func rollBack(to version: Int64, _ error: DocumentError)
 
     /// How long the writer may sleep; nil for as long as there are no jobs.

@@ -13,7 +13,7 @@ extension StorageError {
 }
 
 extension DocumentError {
-    /// The answer for anything that an operation threw.
+    /// The response for any error that an operation threw.
     package init(from error: any Error) {
         switch error {
         case let error as DocumentError: self = error

@@ -3,13 +3,13 @@ package import StorageEngine
 
 /// The version of a snapshot: the time of its last commit, in microseconds. Stored with each commit.
 ///
-/// Its row names a generation too: that of what a reader keeps in memory of a kind of data (``DataKind/generation``).
+/// Its row also names the generation of the data that readers cache of one kind of data (``DataKind/generation``).
 package enum StoreVersion {
     private static let key = Array("version".utf8)
 
     package static func read(_ storage: any StorageReader) throws -> Int64 { try readBoth(storage).version }
 
-    /// - Returns: no generation for a store of a version without.
+    /// - Returns: no generation if the store was written by a version of the program without generations.
     package static func readBoth(_ storage: any StorageReader) throws -> (version: Int64, generation: Int64?) {
         guard let bytes = try storage.get(.meta, key) else { return (0, nil) }
         var reader = ByteReader(bytes)
@@ -26,10 +26,10 @@ package enum StoreVersion {
         try storage.put(.meta, key, writer.bytes)
     }
 
-    /// Begins the history of a new store, or a new history after a restore: positions of the state that was discarded must
-    /// not fit this one.
+    /// Begins the history of a new store, or a new history after a restore: positions in the discarded history must not
+    /// be valid in the new one.
     ///
-    /// - Returns: the version that the store begins with.
+    /// - Returns: the store's first version.
     static func open(_ storage: any StorageWriter, at now: Timestamp) throws -> Int64 {
         var (version, generation) = try readBoth(storage)
         let isRestored = try storage.get(.meta, RestoredMark.key) != nil

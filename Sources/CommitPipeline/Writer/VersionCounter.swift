@@ -1,12 +1,12 @@
 package import DocumentModel
 
-/// The versions that commits get: their times in microseconds, each higher than the one before.
+/// The versions of commits: their times in microseconds, each higher than the one before.
 ///
 /// Used on the writer's thread.
 package final class VersionCounter {
-    /// The highest version ever given out, kept or not.
+    /// The highest version ever assigned, kept or not.
     private(set) var last: Int64
-    /// The version of the state as the open batch has it.
+    /// The version of the state in the open batch.
     package private(set) var applied: Int64
     private(set) var durable: Int64
 
@@ -16,10 +16,10 @@ package final class VersionCounter {
         durable = version
     }
 
-    /// The version of a commit that happens now.
+    /// The version for a commit that happens now.
     package func next(at now: Timestamp) -> Int64 { max(now.microseconds, last + 1) }
 
-    /// From here on no commit happens at or before a version.
+    /// Ensures that no later commit happens at or before a version.
     package func claim(_ version: Int64) {
         last = max(last, version)
         applied = max(applied, version)

@@ -2,10 +2,11 @@ import CommitPipeline
 import StorageEngine
 package import DocumentModel
 
-/// All commits after a position, in order, first from the log and then as they happen.
+/// All commits after a position, in order: first from the log and then as they happen.
 ///
-/// Ends when the store shuts down or the task is cancelled. What it gives is durable, so whoever notes the time of the
-/// last commit it has dealt with goes on from there after any crash, without a gap and without one twice.
+/// Ends when the store shuts down or the task is cancelled. All delivered commits are durable, so a consumer that
+/// stores the time of the last commit it has handled can continue from there after any crash, without missing or
+/// repeating one.
 package struct ChangeFeed: AsyncSequence, Sendable {
     package typealias Element = FeedCommit
 
@@ -30,8 +31,8 @@ package struct ChangeFeed: AsyncSequence, Sendable {
             self.pageBytes = pageBytes
         }
 
-        /// - Throws: `DocumentError(.failedPrecondition)` where the log doesn't reach back to the position any more:
-        ///   whoever follows has to start over.
+        /// - Throws: `DocumentError(.failedPrecondition)` if the log no longer reaches back to the position: the
+        ///   consumer must start over.
         package mutating func next() async throws -> FeedCommit? {
             while true {
                 if let commit = waiting.popFirst() { return commit }
@@ -53,8 +54,8 @@ extension DocumentStore {
     ///
     /// - Parameters:
     ///   - position: the time of a commit, or of any state of the store.
-    ///   - atMostBytes: after how many stored bytes the page ends, with the commit that has them.
-    ///   - completion: called with `failedPrecondition` where the log doesn't have all commits after the position.
+    ///   - atMostBytes: the stored bytes after which the page ends; the commit that reaches them is still included.
+    ///   - completion: called with `failedPrecondition` if the log doesn't have all commits after the position.
     package func commits(
         after position: Timestamp, atMostBytes: Int = defaultPageBytes,
         completion: @escaping @Sendable (Result<FeedPage, DocumentError>) -> Void
@@ -67,7 +68,7 @@ extension DocumentStore {
 
     /// The commits after a position.
     ///
-    /// - Throws: `failedPrecondition` where the log doesn't have all of them.
+    /// - Throws: `failedPrecondition` if the log doesn't have all of them.
     package func commits(
         after position: Timestamp, atMostBytes: Int = defaultPageBytes
     ) async throws(DocumentError) -> FeedPage {
@@ -76,7 +77,7 @@ extension DocumentStore {
         }.get()
     }
 
-    /// The time of the newest state, from which a feed gives what happens from now on.
+    /// The time of the newest state; a feed from there delivers what happens from now on.
     package func newestPosition() async throws(DocumentError) -> Timestamp {
         try await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Timestamp, DocumentError>, Never>) in

@@ -3,7 +3,7 @@ import StorageEngine
 import DocumentModel
 
 extension ChangeLog {
-    /// Commits after a version, in order, until there are bytes enough; a commit is always whole.
+    /// The commits after a version, in order, until the page has enough bytes; each commit is complete.
     static func page(
         after version: Int64, snapshot: Int64, atMostBytes limit: Int, in storage: any StorageReader
     ) throws -> FeedPage {
@@ -28,10 +28,10 @@ extension ChangeLog {
         return page
     }
 
-    /// What became of the documents that changed after one version and up to another: of each one change.
+    /// The differences between two versions: one change for each document that changed.
     ///
-    /// - Parameter covers: which documents count, by their keys.
-    /// - Returns: nil where that takes more bytes than it may.
+    /// - Parameter covers: selects documents by their keys.
+    /// - Returns: nil if the changes have more bytes than allowed.
     static func difference(
         after version: Int64, upTo last: Int64, atMostBytes limit: Int, in storage: any StorageReader,
         covers: (ArraySlice<UInt8>) -> Bool
@@ -52,7 +52,7 @@ extension ChangeLog {
         return bytes <= limit ? DocumentChange.folded(changes) : nil
     }
 
-    /// - Throws: `failedPrecondition` where the log can't be gone on with from a version.
+    /// - Throws: `failedPrecondition` if the log doesn't have all changes after a version.
     static func checkReach(to version: Int64, snapshot: Int64, in storage: any StorageReader) throws {
         let floor = try HistoryBounds.read(storage)?.floor ?? snapshot
         guard version >= floor else {
@@ -71,7 +71,7 @@ extension ChangeLog {
 }
 
 extension DocumentChange {
-    /// Changes in order as one for each document, without those that ended as they began.
+    /// Combines changes, in order, into one for each document, without documents that ended as they began.
     static func folded(_ changes: [DocumentChange]) -> [DocumentChange] {
         guard changes.count > 1 else { return changes }
         var folded: [DocumentChange] = []

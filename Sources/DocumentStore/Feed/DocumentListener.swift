@@ -2,9 +2,9 @@ import CommitPipeline
 package import DocumentModel
 import Synchronization
 
-/// Follows documents or a query: what is there first, then exact differences.
+/// Follows documents or a query: delivers the current result first, then exact differences.
 ///
-/// Ends with ``cancel()``, with its owner, with the store, or when nobody holds it any more.
+/// Ends with ``cancel()``, with its owner, with the store, or when its last reference is released.
 package final class DocumentListener: Sendable {
     private let mailbox: ListenerMailbox
     private let hub: ListenerHub
@@ -16,24 +16,26 @@ package final class DocumentListener: Sendable {
 
     deinit { cancel() }
 
-    /// Waits for the next event. One task at a time.
+    /// Waits for the next event. Only one task may wait at a time.
     ///
-    /// - Returns: nil once the listener was cancelled or told to start over, or where the task was cancelled.
-    /// - Throws: `DocumentError` where the listener has failed: it is refused, its owner is gone, the store shuts down.
+    /// - Returns: nil after the listener was cancelled or had to start over, or if the task was cancelled.
+    /// - Throws: `DocumentError` if the listener has failed: access was refused, its owner is gone, or the store shuts
+    ///   down.
     package func next() async throws -> ListenEvent? { try await mailbox.next() }
 
     package func cancel() { hub.end(mailbox.id, .cancelled) }
 
-    /// Up to when all that happened is told by the events that were taken; a position to go on from. Nil before the
-    /// first. It moves on where nothing that concerns the listener happens, so it is worth asking now and then.
+    /// The time up to which the events taken so far are complete; a later listener can continue from it. Nil before the
+    /// first event. It advances even if nothing that concerns the listener happens, so it is worth reading from time to
+    /// time.
     package var currentTime: Timestamp? {
-        // In this order: all events up to the hub's position were put in before it got there.
+        // The order matters: all events up to the hub's position were added before the position advanced.
         let position = hub.position
         return mailbox.currentTime(ifNothingWaits: position)
     }
 }
 
-/// Where a listener's events wait for whoever reads them.
+/// Holds a listener's events until they are read.
 final class ListenerMailbox: Sendable {
     private struct State {
         var queue: ListenerQueue
@@ -46,7 +48,7 @@ final class ListenerMailbox: Sendable {
     private let state: Mutex<State>
     private let unread: UnreadBytes
 
-    /// - Parameter unread: counts what waits here too.
+    /// - Parameter unread: also counts the bytes that wait here.
     init(id: UInt64, owner: UInt64?, maxEvents: Int, maxBytes: Int, unread: UnreadBytes) {
         self.id = id
         self.owner = owner
@@ -56,10 +58,10 @@ final class ListenerMailbox: Sendable {
 
     var isEnded: Bool { state.withLock { $0.queue.isEnded } }
 
-    /// About how many bytes wait.
+    /// The approximate number of bytes that wait.
     var unreadBytes: Int { state.withLock { $0.queue.bytes } }
 
-    /// - Returns: false where the listener has ended.
+    /// - Returns: false if the listener has ended.
     func push(_ events: [ListenEvent]) -> Bool { change { $0.push(events) } }
 
     func end(_ end: ListenerQueue.End) { change { $0.end(end) } }
@@ -106,7 +108,7 @@ final class ListenerMailbox: Sendable {
         }
     }
 
-    /// Changes the queue and hands over to whoever waits.
+    /// Changes the queue and resumes the waiting reader.
     private func change<Result: Sendable>(_ body: (inout ListenerQueue) -> Result) -> Result {
         let (result, waiter, answer) = state.withLock { state in
             let result = counted(&state.queue, body)

@@ -4,12 +4,12 @@ package import DocumentModel
 extension DocumentStore {
     /// Follows documents or a query's result.
     ///
-    /// The policy is asked before anything is told, and for documents again at each change.
+    /// The policy is checked before anything is delivered, and for documents again at each change.
     ///
-    /// - Parameter position: where an earlier listener on the same target got to. The first event then has only what
-    ///   changed since, where the log still has it; else it says to start over.
-    /// - Throws: `invalidArgument` for a query that is none, `resourceExhausted` where there are too many listeners. All
-    ///   else is told by the listener.
+    /// - Parameter position: the position that an earlier listener on the same target reached. If the log still reaches
+    ///   back to it, the first event has only the changes since then; otherwise it says to start over.
+    /// - Throws: `invalidArgument` for an invalid query, `resourceExhausted` if there are too many listeners. The
+    ///   listener reports all other errors.
     package func listen(
         to target: ListenTarget, from position: Timestamp? = nil, in context: OperationContext = OperationContext()
     ) throws(DocumentError) -> DocumentListener {
@@ -29,7 +29,7 @@ extension DocumentStore {
         _ mailbox: ListenerMailbox, on result: Result<(view: DocumentView, version: Int64), DocumentError>,
         _ body: (DocumentView, Int64) throws -> ListenerCore
     ) {
-        // Whoever wanted it may have gone while it waited.
+        // The listener may have been cancelled while this read was waiting.
         guard !mailbox.isEnded else { return }
         do {
             let (view, version) = try result.get()

@@ -1,10 +1,10 @@
 package import DocumentModel
 
-/// One commit as the change feed gives it.
+/// One commit as the change feed delivers it.
 package struct FeedCommit: Hashable, Sendable {
-    /// When it happened, and the position to go on after.
+    /// When it happened; the feed can continue after this position.
     package var time: Timestamp
-    /// Of each document once, without those that ended as they began; in the order of their keys.
+    /// One change for each document, without documents that ended as they began, in the order of their keys.
     package var changes: [DocumentChange]
 
     package init(time: Timestamp, changes: [DocumentChange]) {
@@ -13,11 +13,11 @@ package struct FeedCommit: Hashable, Sendable {
     }
 }
 
-/// Commits in their order, all durable.
+/// Durable commits, in order.
 package struct FeedPage: Hashable, Sendable {
     package var commits: [FeedCommit]
-    /// The position to go on after.
+    /// The position from which to continue.
     package var position: Timestamp
-    /// Whether the page ends with the newest commit there was.
+    /// Whether the page ends with the newest commit.
     package var isLast: Bool
 }

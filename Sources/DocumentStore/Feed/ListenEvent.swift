@@ -12,20 +12,20 @@ package enum ListenChange: Hashable, Sendable {
     case added(Document)
     case modified(Document)
     /// - Parameters:
-    ///   - document: as it last was in the result.
-    ///   - deleted: whether there is no such document any more; else it is no longer in the result.
+    ///   - document: its last state in the result.
+    ///   - deleted: true if the document doesn't exist any more; false if it only left the result.
     case removed(Document, deleted: Bool)
 }
 
-/// What a listener is told. After each event its result is exactly that of the event's time.
+/// An event that a listener receives. After each event its result is exactly that of the event's time.
 package enum ListenEvent: Hashable, Sendable {
-    /// The whole result: a query's in its order, documents by path, without those that don't exist.
+    /// The whole result: a query's in its order, or documents by path, without those that don't exist.
     case initial([Document], at: Timestamp)
-    /// The differences to the time before, which several commits may have made: what was removed, then the rest, each
-    /// in the order of the query or by path. The first event of a listener that goes on from a position, where there
-    /// may be none.
+    /// The differences since the previous event, which several commits may have made: first what was removed, then the
+    /// rest, each in the order of the query or by path. It is the first event of a listener that continues from a
+    /// position; the differences may be empty then.
     case changes([ListenChange], at: Timestamp)
-    /// What was told is no longer kept up to date, or can't be gone on from. The listener has ended; a new one without a
-    /// position begins anew.
+    /// The result is no longer kept up to date, or the position can't be continued from. The listener has ended; a new
+    /// one without a position starts from the beginning.
     case startOver(String)
 }

@@ -2,26 +2,26 @@ import CommitPipeline
 import StorageEngine
 import DocumentModel
 
-/// A listener as the listeners' thread has it.
+/// A listener's state on the listeners' thread.
 ///
-/// Made on a reader thread, which reads its first result, and then used by the listeners' thread alone.
+/// Created on a reader thread, which reads its first result, and then used only by the listeners' thread.
 final class ListenerCore: @unchecked Sendable {
     let mailbox: ListenerMailbox
     let policy: (any AccessPolicy)?
     var target: ListenerTarget
-    /// The version of the first result: changes up to it are in there.
+    /// The version of the first result, which includes all changes up to it.
     let start: Int64
     private var first: ListenEvent?
-    /// What counts as unread until the thread has taken it. With its window: where the listener ends before that, the
-    /// bound of windows has forgotten it, and it is still kept here.
+    /// The bytes that count as unread until the thread takes the listener. They include its window: if the listener
+    /// ends before that, the limit on windows no longer counts the window, although it is still in memory.
     let untakenBytes: Int
     var refillTime = RefillTime()
-    /// What of its window counts in the bound of all.
+    /// The bytes of its window that count towards the limit on all windows.
     var notedBytes = 0
 
-    /// Reads the first result, or what came about since a position.
+    /// Reads the first result, or the changes since a position.
     ///
-    /// - Throws: `DocumentError`; `failedPrecondition` where the listener has to start over.
+    /// - Throws: `DocumentError`; `failedPrecondition` if the listener has to start over.
     init(
         _ target: ListenerTarget, from position: Timestamp?, _ mailbox: ListenerMailbox, _ context: OperationContext,
         _ parts: DocumentParts, _ view: DocumentView, version: Int64
@@ -39,7 +39,7 @@ final class ListenerCore: @unchecked Sendable {
         untakenBytes = max(first.size, windowBytes)
     }
 
-    /// The first event, once: a whole result isn't kept for as long as the listener lives.
+    /// Returns the first event, once: a whole result isn't held for the listener's lifetime.
     func takeFirst() -> ListenEvent? {
         defer { first = nil }
         return first
@@ -70,7 +70,7 @@ final class ListenerCore: @unchecked Sendable {
 }
 
 extension ListenerTarget {
-    /// What came about between two versions, as the log has it. Not for windows, which look at more than changes.
+    /// The differences between two versions, from the log. Not for windows, which depend on more than the changes.
     fileprivate mutating func difference(
         after since: Int64, upTo version: Int64, atMostBytes limit: Int, in view: DocumentView
     ) throws -> [ListenChange] {

@@ -2,18 +2,18 @@ import CommitPipeline
 import DocumentModel
 import Synchronization
 
-/// What the listeners' thread does.
+/// A job for the listeners' thread.
 enum ListenerJob: Sendable {
     /// A listener whose first event is ready.
     case add(ListenerCore)
     case remove(UInt64)
-    /// All commits up to a version, durable and in order, and how many bytes they hold.
+    /// All commits up to a version, durable and in order, and the number of bytes that they hold.
     case changes([RecentChanges.Entry], upTo: Int64, bytes: Int)
-    /// Commits that were left out because too many waited; the log has them.
+    /// Commits were left out because too many were waiting; they are in the log.
     case behind
 }
 
-/// All listeners there are, and the way to the thread that tells them what happens.
+/// All listeners, and the queue of the thread that delivers changes to them.
 final class ListenerHub: Sendable {
     private struct Registry {
         var mailboxes: [UInt64: ListenerMailbox] = [:]
@@ -39,14 +39,14 @@ final class ListenerHub: Sendable {
         registry = Mutex(Registry(windows: windows))
     }
 
-    /// Up to when all listeners have been told what happened.
+    /// The time up to which all listeners have received their events.
     var position: Timestamp { Timestamp(microseconds: version.load(ordering: .sequentiallyConsistent)) }
 
     var count: Int { active.load(ordering: .sequentiallyConsistent) }
 
     // MARK: Listeners
 
-    /// - Throws: `resourceExhausted` where there are too many.
+    /// - Throws: `resourceExhausted` if there are too many.
     func register(_ context: OperationContext) throws(DocumentError) -> ListenerMailbox {
         let owner = context.owner
         return try registry.withLock { registry throws(DocumentError) in
@@ -68,7 +68,7 @@ final class ListenerHub: Sendable {
                 maxBytes: configuration.maxListenerBytes, unread: unread)
             registry.mailboxes[mailbox.id] = mailbox
             if let owner { registry.byOwner[owner, default: []].insert(mailbox.id) }
-            // From here on commits are handed over, before a snapshot for the listener is taken.
+            // From here on commits are passed on, before a snapshot for the listener is taken.
             active.add(1, ordering: .sequentiallyConsistent)
             return mailbox
         }
@@ -87,14 +87,14 @@ final class ListenerHub: Sendable {
         }
         guard let mailbox else { return }
         mailbox.end(end)
-        // Where the queue is closed the thread has nothing to forget.
+        // If the queue is closed, the thread has nothing to remove.
         _ = jobs.put(.remove(id))
     }
 
-    /// Hands a listener over whose first event is ready, which counts as unread from here on, and what it keeps too
-    /// until the thread has taken it.
+    /// Passes on a listener whose first event is ready. Until the thread takes it, the event and the listener's window
+    /// count as unread.
     ///
-    /// - Throws: `resourceExhausted` where too much waits, or is kept.
+    /// - Throws: `resourceExhausted` if too many bytes wait or are held in windows.
     func add(_ core: ListenerCore) throws(DocumentError) {
         try noteWindow(of: core)
         let size = core.untakenBytes
@@ -112,14 +112,14 @@ final class ListenerHub: Sendable {
         }
     }
 
-    /// Notes what a listener keeps, where that has changed.
+    /// Records the size of a listener's window, if it has changed.
     ///
-    /// - Throws: `resourceExhausted` where it is more than may be kept.
+    /// - Throws: `resourceExhausted` if it exceeds the limit.
     func noteWindow(of core: ListenerCore) throws(DocumentError) {
         guard case .window(let window) = core.target, window.bytes != core.notedBytes else { return }
         let mailbox = core.mailbox
         try registry.withLock { registry throws(DocumentError) in
-            // What has ended keeps nothing.
+            // A listener that has ended holds no window.
             guard registry.mailboxes[mailbox.id] != nil else { return }
             let client = core.policy == nil ? nil : mailbox.owner
             try registry.windows.set(window.bytes, of: mailbox.id, client: client)
@@ -127,15 +127,15 @@ final class ListenerHub: Sendable {
         core.notedBytes = window.bytes
     }
 
-    /// The thread has taken a listener.
+    /// Called when the thread has taken a listener.
     func took(_ core: ListenerCore) { unread.add(-core.untakenBytes) }
 
-    /// Where more waits for all readers than may, those that hold back most start over.
+    /// If more bytes wait for all readers than allowed, makes the listeners with the most waiting bytes start over.
     func endLargest() {
         guard unread.count > configuration.maxUnreadBytes else { return }
         let mailboxes = registry.withLock { Array($0.mailboxes.values) }
         let sized = mailboxes.map { (id: $0.id, bytes: $0.unreadBytes) }.filter { $0.bytes > 0 }
-        // Somewhat below, so that the next one isn't too much again.
+        // Goes below the limit, so that the next event doesn't exceed it again at once.
         for largest in sized.sorted(by: { $0.bytes > $1.bytes })
         where unread.count > configuration.maxUnreadBytes / 4 * 3 {
             end(
@@ -162,7 +162,7 @@ final class ListenerHub: Sendable {
 
     // MARK: Commits
 
-    /// Hands all durable commits up to a version over, without waiting. Costs nothing where nobody listens.
+    /// Passes on all durable commits up to a version, without waiting. Costs nothing if there are no listeners.
     func offer(_ commits: [[RecentChanges.Entry]], upTo version: Int64) {
         guard count > 0 else { return }
         let changes = commits.count == 1 ? commits[0] : Array(commits.joined())
@@ -175,10 +175,10 @@ final class ListenerHub: Sendable {
         _ = jobs.put(.changes(changes, upTo: version, bytes: bytes))
     }
 
-    /// The thread has dealt with commits that were handed over.
+    /// Called when the thread has handled commits that were passed on.
     func done(bytes: Int) { backlog.subtract(bytes, ordering: .relaxed) }
 
-    /// The thread reads the log from now on: what is left out later has to be told anew.
+    /// Called when the thread begins to read the log: commits left out later must be reported again.
     func catchesUp() { isBehind.store(false, ordering: .sequentiallyConsistent) }
 
     func advance(to version: Int64) { self.version.store(version, ordering: .sequentiallyConsistent) }

@@ -1,17 +1,17 @@
 import CommitPipeline
 package import DocumentModel
 
-/// What a listener has still to be told, and how it ended: a pure state machine.
+/// The undelivered events of a listener, and how it ended: a pure state machine.
 struct ListenerQueue: Sendable {
     enum End: Hashable, Sendable {
-        /// Nobody wants to know any more.
+        /// The listener was cancelled.
         case cancelled
         case failed(DocumentError)
-        /// It is told to start over, and nothing else.
+        /// The listener receives this, and nothing else.
         case startOver(String)
     }
 
-    /// What the next one who asks gets.
+    /// What the next read returns.
     enum Answer: Hashable, Sendable {
         case event(ListenEvent)
         case failed(DocumentError)
@@ -19,11 +19,11 @@ struct ListenerQueue: Sendable {
     }
 
     private var events = IndexedQueue<(event: ListenEvent, bytes: Int)>()
-    /// About how many bytes wait.
+    /// The approximate number of bytes that wait.
     private(set) var bytes = 0
     private var ending: End?
     private(set) var isEnded = false
-    /// The time of the last event that was handed over.
+    /// The time of the last event that was delivered.
     private(set) var told: Timestamp?
     private let maxEvents: Int
     private let maxBytes: Int
@@ -35,13 +35,14 @@ struct ListenerQueue: Sendable {
 
     var isEmpty: Bool { events.isEmpty }
 
-    /// - Parameter news: what came about at once: the reader had no chance to take some of it before the rest.
-    /// - Returns: false where it has ended, now too: because more waits than may.
+    /// - Parameter news: events that are added together: the reader had no chance to take some of them before the
+    ///   others.
+    /// - Returns: false if the listener has ended, which includes ending now because too much is waiting.
     mutating func push(_ news: [ListenEvent]) -> Bool {
         guard !isEnded else { return false }
         let sized = news.map { ($0, $0.size) }
         let size = sized.reduce(0) { $0 + $1.1 }
-        // What is too large by itself is let through where nothing else waits.
+        // An event that is too large by itself is accepted if no other waits.
         if !events.isEmpty, events.count + news.count > maxEvents || bytes + size > maxBytes {
             end(.startOver("more changes wait for the listener than may, the limit; it is read too slowly"))
             return false
@@ -51,7 +52,7 @@ struct ListenerQueue: Sendable {
         return true
     }
 
-    /// What waits is dropped.
+    /// Drops the waiting events.
     mutating func end(_ end: End) {
         guard !isEnded else { return }
         isEnded = true
@@ -60,7 +61,7 @@ struct ListenerQueue: Sendable {
         bytes = 0
     }
 
-    /// - Returns: nil where whoever asks has to wait.
+    /// - Returns: nil if the reader has to wait.
     mutating func take() -> Answer? {
         if let (event, size) = events.popFirst() {
             bytes -= size
@@ -78,7 +79,7 @@ struct ListenerQueue: Sendable {
 }
 
 extension ListenEvent {
-    /// The time whose result is known with this event.
+    /// The time of the result after this event.
     package var time: Timestamp? {
         switch self {
         case .initial(_, let time), .changes(_, let time): time
@@ -86,7 +87,7 @@ extension ListenEvent {
         }
     }
 
-    /// About how many bytes it holds.
+    /// The approximate number of bytes that it holds.
     var size: Int {
         switch self {
         case .initial(let documents, _): documents.reduce(128) { $0 + $1.heldBytes }

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Who listens to what, by document, collection and group: what nobody listens to costs nothing per listener.
+/// Listeners by the document, collection and group that they follow: a change elsewhere costs nothing per listener.
 struct ListenerTable {
     private var documents: [DocumentPath: Set<UInt64>] = [:]
     private var collections: [CollectionPath: Set<UInt64>] = [:]
@@ -24,7 +24,7 @@ struct ListenerTable {
         }
     }
 
-    /// Visits all whom a change may concern.
+    /// Visits all listeners that a change may concern.
     func forEach(concernedBy change: RecentChanges.Entry, _ body: (UInt64) -> Void) {
         if !documents.isEmpty, let ids = documents[change.change.path] { ids.forEach(body) }
         if !collections.isEmpty, let ids = collections[change.collection] { ids.forEach(body) }

@@ -1,9 +1,9 @@
 import DocumentModel
 
-/// What one listener follows, with what has to be remembered for it.
+/// The target of one listener, with the state that it needs.
 enum ListenerTarget {
     case documents(Set<DocumentPath>)
-    /// Of the whole result of a query nothing has to be remembered.
+    /// The whole result of a query needs no state.
     case query(NormalizedQuery)
     case window(QueryWindow)
 
@@ -16,7 +16,7 @@ enum ListenerTarget {
         }
     }
 
-    /// Which documents matter to it, by their keys.
+    /// Selects the documents that concern the listener, by their keys.
     var covers: (ArraySlice<UInt8>) -> Bool {
         switch self {
         case .documents(let paths):
@@ -27,7 +27,7 @@ enum ListenerTarget {
         }
     }
 
-    /// Asks whether the user may listen.
+    /// Checks whether the policy allows listening.
     func check(_ policy: any AccessPolicy, _ access: AccessView, in view: DocumentView) throws {
         switch self {
         case .documents(let paths):
@@ -37,7 +37,7 @@ enum ListenerTarget {
         }
     }
 
-    /// The result as it is, which a window keeps.
+    /// Reads the current result; a window keeps it.
     mutating func begin(in view: DocumentView, within budget: ReadBudget) throws -> [Document] {
         switch self {
         case .documents(let paths):
@@ -52,15 +52,15 @@ enum ListenerTarget {
         }
     }
 
-    /// Whether changes, of each document one, leave less than has to be known, so that it has to be read again.
+    /// Whether the window lacks documents after these changes, one for each document, and must be read again.
     func isShort(after changes: [DocumentChange]) -> Bool {
         guard case .window(var window) = self else { return false }
         return window.apply(changes) == .short
     }
 
-    /// What changes, of each document one, do to the result.
+    /// The effect of changes, one for each document, on the result.
     ///
-    /// - Parameter refill: reads the documents of a query as they are after the changes.
+    /// - Parameter refill: reads the documents of a query in their state after the changes.
     mutating func apply(
         _ changes: [DocumentChange], refill: (NormalizedQuery) throws -> [Document]
     ) throws -> [ListenChange] {
@@ -68,7 +68,7 @@ enum ListenerTarget {
         case .documents(let paths):
             let sorted = changes.filter { paths.contains($0.path) }
                 .sorted { DocumentPath.compare($0.path, $1.path) == .ascending }
-            // What was removed comes first, as of queries.
+            // Removed documents come first, as with queries.
             return sorted.filter { $0.after == nil }.compactMap(\.ofDocument)
                 + sorted.filter { $0.after != nil }.compactMap(\.ofDocument)
         case .query(let query): return query.difference(changes)
@@ -89,7 +89,7 @@ enum ListenerTarget {
 }
 
 extension DocumentChange {
-    /// As a listener on the document sees it.
+    /// The change as a listener on the document receives it.
     fileprivate var ofDocument: ListenChange? {
         switch (before, after) {
         case (nil, let after?): .added(after)

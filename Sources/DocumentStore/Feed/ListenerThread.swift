@@ -2,17 +2,18 @@ import CommitPipeline
 import StorageEngine
 import DocumentModel
 
-/// The thread that finds out whom a commit concerns and tells them, so that the writer never waits for it.
+/// The thread that finds the listeners a commit concerns and delivers the changes, so that the writer never waits for
+/// it.
 ///
-/// It takes commits in rounds: all that wait at once. After each round every listener is at the same version.
+/// It handles commits in rounds: all that wait at the time. After each round all listeners are at the same version.
 final class ListenerThread: @unchecked Sendable {
-    // Everything here is used by the one thread that calls `run`.
+    // Everything here is used only by the thread that calls `run`.
     private let parts: DocumentParts
     private let hub: ListenerHub
     private let session: SnapshotSession
     private var cores: [UInt64: ListenerCore] = [:]
     private var table = ListenerTable()
-    /// The version up to which all listeners have been told.
+    /// The version up to which all listeners have received their events.
     private var position: Int64 = 0
 
     init(_ parts: DocumentParts, _ session: SnapshotSession) {
@@ -55,7 +56,7 @@ final class ListenerThread: @unchecked Sendable {
     private func tell(_ changes: [RecentChanges.Entry], upTo last: Int64) {
         guard last > position else { return }
         var concerned: [UInt64: [DocumentChange]] = [:]
-        // Where it caught up before, some are known.
+        // After catching up, some of the changes are already known.
         for change in changes where change.version > position {
             table.forEach(concernedBy: change) { id in
                 guard let core = cores[id], core.start < change.version else { return }
@@ -66,7 +67,7 @@ final class ListenerThread: @unchecked Sendable {
         for (id, changes) in concerned {
             guard let core = cores[id] else { continue }
             let changes = DocumentChange.folded(changes)
-            // Reading takes its time, which the others shall not wait for.
+            // Listeners that need a read come last, so that the others don't wait for it.
             if core.target.isShort(after: changes) {
                 short.append((core, changes))
             } else {
@@ -87,7 +88,7 @@ final class ListenerThread: @unchecked Sendable {
         }
     }
 
-    /// What changes, of each document one, mean for a listener; nil where nothing.
+    /// The effect of changes, one for each document, on a listener; nil if there is none.
     private func event(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) throws -> ListenEvent? {
         let told = try core.target.apply(changes) { query in
             let start = parts.elapsed()
@@ -128,7 +129,7 @@ final class ListenerThread: @unchecked Sendable {
     private func add(_ core: ListenerCore) {
         let id = core.mailbox.id
         hub.took(core)
-        // Gone before it came.
+        // The listener may have ended before the thread took it.
         guard !core.mailbox.isEnded, let first = core.takeFirst() else { return }
         do {
             var events = [first]
@@ -145,7 +146,7 @@ final class ListenerThread: @unchecked Sendable {
             }
             guard core.mailbox.push(events) else { return end(id, .cancelled) }
             hub.endLargest()
-            // While nobody listened no commits came.
+            // Without listeners no commits were passed on.
             if cores.isEmpty, position < core.start { advance(to: core.start) }
             cores[id] = core
             table.insert(id, core.target)
@@ -159,24 +160,24 @@ final class ListenerThread: @unchecked Sendable {
         table.remove(id, core.target)
     }
 
-    /// Goes on with what the log has, because commits were left out.
+    /// Continues from the log, because commits were left out.
     private func catchUp() {
         hub.catchesUp()
         do {
             guard !cores.isEmpty else {
-                // Listeners that come later catch up from where they began.
+                // Listeners that are added later catch up from where they began.
                 return advance(to: try session.read { max($0.version, position) })
             }
             var isLast = false
             while !isLast {
-                // Telling reads too, so the page's read must be over.
+                // Delivering may read too, so the page's read must have ended.
                 let page = try session.read { snapshot in
                     try ChangeLog.page(
                         after: position, snapshot: snapshot.version, atMostBytes: DocumentStore.defaultPageBytes,
                         in: snapshot.storage)
                 }
                 isLast = page.isLast
-                // One round for all of them, else each commit would have its own reading again, in the past.
+                // One round for all commits; otherwise each would need its own read of the past.
                 let changes = page.commits.flatMap { commit in
                     commit.changes.map {
                         RecentChanges.Entry($0, version: commit.time.microseconds, storedBytes: 0)
@@ -202,7 +203,7 @@ final class ListenerThread: @unchecked Sendable {
         hub.advance(to: version)
     }
 
-    /// Where the log doesn't reach back any more, a new beginning helps.
+    /// If the log no longer reaches back far enough, starting over helps.
     private func end(_ id: UInt64, after error: any Error) {
         let error = DocumentError(from: error)
         end(id, error.code == .failedPrecondition ? .startOver(error.message) : .failed(error))

@@ -1,14 +1,14 @@
 import DocumentModel
 
-/// The part of a query's result that a limit or an offset leaves, kept up to date from changes.
+/// The part of a query's result within its limit and offset, kept up to date from changes.
 struct QueryWindow {
     let query: NormalizedQuery
-    /// How many documents from the start of the order are kept: the offset's and the limit's.
+    /// How many documents from the start of the order are kept: the offset plus the limit.
     let needed: Int
     private(set) var places: [QueryPlace] = []
-    /// About what the kept documents hold.
+    /// The approximate size of the kept documents.
     private(set) var bytes = 0
-    /// Whether these are all there are; else there may be more behind the last one.
+    /// Whether these are all documents of the result; otherwise there may be more after the last one.
     private var isComplete = false
 
     init(_ query: NormalizedQuery) {
@@ -16,7 +16,7 @@ struct QueryWindow {
         needed = query.query.limit.map { $0 + query.query.offset } ?? .max
     }
 
-    /// What has to be read to fill the window.
+    /// The query that fills the window.
     func source() throws(DocumentError) -> NormalizedQuery {
         var query = query.query
         query.offset = 0
@@ -31,7 +31,7 @@ struct QueryWindow {
         bytes = documents.reduce(0) { $0 + $1.heldBytes }
     }
 
-    /// The documents that the query answers.
+    /// The documents in the query's result.
     var visible: ArraySlice<QueryPlace> {
         places.dropFirst(query.query.offset).prefix(query.query.limit ?? .max)
     }
@@ -39,14 +39,14 @@ struct QueryWindow {
     enum Outcome {
         case unchanged
         case changed
-        /// A document left and another one may come up: it has to be filled again.
+        /// A document left, and another may move up: the window must be filled again.
         case short
     }
 
-    /// Takes in changes, of each document one.
+    /// Applies changes, one for each document.
     mutating func apply(_ changes: [DocumentChange]) -> Outcome {
         guard needed > 0 else { return .unchanged }
-        // Behind the last one nothing is known.
+        // Documents after the last one are unknown.
         let boundary = isComplete ? nil : places.last
         var isChanged = false
         for change in changes {
@@ -71,7 +71,7 @@ struct QueryWindow {
         return places.count < needed && !isComplete ? .short : .changed
     }
 
-    /// The first place that isn't before another.
+    /// The first index whose place isn't before a given place.
     private func index(of place: QueryPlace) -> Int {
         var (low, high) = (0, places.count)
         while low < high {
@@ -81,9 +81,9 @@ struct QueryWindow {
         return low
     }
 
-    /// What makes one result out of another.
+    /// The changes that turn one result into another.
     ///
-    /// - Parameter isDeleted: whether a document that left the result is gone altogether.
+    /// - Parameter isDeleted: whether a document that left the result no longer exists.
     static func difference(
         from old: [QueryPlace], to new: [QueryPlace], of query: NormalizedQuery,
         isDeleted: (DocumentPath) throws -> Bool
@@ -108,14 +108,14 @@ struct QueryWindow {
 }
 
 extension NormalizedQuery {
-    /// The place of a document that the query finds, leaving limit and offset aside.
+    /// The place of a document that matches the query, disregarding limit and offset.
     func resultPlace(of document: Document?) -> QueryPlace? {
         guard let document, matches(document) else { return nil }
         let place = place(of: document)
         return isBetweenCursors(place) ? place : nil
     }
 
-    /// What changes, of each document one, do to the result of a query without limit and offset.
+    /// The effect of changes, one for each document, on the result of a query without limit and offset.
     func difference(_ changes: [DocumentChange]) -> [ListenChange] {
         var removed: [(place: QueryPlace, deleted: Bool)] = []
         var present: [(place: QueryPlace, isNew: Bool)] = []

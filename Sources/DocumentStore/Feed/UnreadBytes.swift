@@ -1,6 +1,6 @@
 import Synchronization
 
-/// About how many bytes wait for the readers of all listeners together.
+/// The approximate number of bytes that wait for the readers of all listeners.
 final class UnreadBytes: Sendable {
     private let total = Atomic<Int>(0)
 

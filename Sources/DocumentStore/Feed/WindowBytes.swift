@@ -1,8 +1,8 @@
 import CommitPipeline
 import DocumentModel
 
-/// About how many bytes the windows of all listeners keep, and those of each client: they stay for as long as somebody
-/// listens, read or not.
+/// The approximate size of all listeners' windows, in total and by client: a window stays in memory as long as its
+/// listener, whether or not events are read.
 struct WindowBytes {
     private struct Entry {
         var bytes: Int
@@ -20,11 +20,11 @@ struct WindowBytes {
         self.limitPerClient = limitPerClient
     }
 
-    /// Notes what a listener keeps from now on.
+    /// Records the size of a listener's window.
     ///
-    /// - Parameter client: nil for functions, which are bounded by the whole alone.
-    /// - Throws: `resourceExhausted` with the limit where it is more than before and more than may be kept; what was
-    ///   noted before stays.
+    /// - Parameter client: nil for functions, for which only the total is limited.
+    /// - Throws: `resourceExhausted` with the limit if the size has grown and exceeds it; the size recorded before
+    ///   stays.
     mutating func set(_ bytes: Int, of listener: UInt64, client: UInt64?) throws(DocumentError) {
         let growth = bytes - (entries[listener]?.bytes ?? 0)
         if growth > 0 {

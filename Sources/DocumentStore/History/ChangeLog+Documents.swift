@@ -2,7 +2,7 @@ import CommitPipeline
 import DocumentModel
 
 extension ChangeLog.Key {
-    /// The document that the row's change is of.
+    /// The path of the changed document.
     func path() throws(DecodingFailure) -> DocumentPath {
         do { return try DocumentPath(DocumentKeys.path(of: Array(recordKey))) } catch {
             throw DecodingFailure(error.message)

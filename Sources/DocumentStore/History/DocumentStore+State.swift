@@ -3,21 +3,21 @@ import StorageEngine
 import DocumentModel
 import Synchronization
 
-/// A state of the store that something is read from.
+/// A state of the store that a read uses.
 struct ReadState {
     var view: DocumentView
-    /// The time of the state, which the answer names.
+    /// The time of the state, which the response contains.
     var time: Timestamp
 }
 
 extension DocumentStore {
-    /// Finds the state that a read sees, asks the policy whether it may, and notes the read with its transaction.
+    /// Finds the state that a read sees, checks the policy, and records the read with its transaction.
     ///
     /// - Parameters:
-    ///   - view: a snapshot, of which `version` is the version.
-    ///   - check: asks the policy about what would be read from the state it is given.
-    /// - Returns: nil where the snapshot does not hold that state yet; the writer knows how to go on.
-    /// - Throws: `DocumentError` where there is no such state any more, or nobody knows it yet.
+    ///   - view: a snapshot with the version `version`.
+    ///   - check: checks the policy for the read, in the state that it receives.
+    /// - Returns: nil if the snapshot doesn't hold that state yet; the writer must then do the read.
+    /// - Throws: `DocumentError` if the state is no longer kept, or lies in the future.
     func state(
         _ consistency: ReadConsistency, _ reads: @autoclosure () -> ReadSet, _ context: OperationContext,
         _ view: DocumentView, _ version: Int64, check: (any AccessPolicy, DocumentView) throws -> Void
@@ -36,24 +36,24 @@ extension DocumentStore {
             guard let policy = context.policy else {
                 return try enter(id, reads, isLetThrough: true, context, view, version)
             }
-            // Noted only once it is let through.
+            // The read is recorded only after the policy has allowed it.
             guard let state = try enter(id, reads, isLetThrough: false, context, view, version) else { return nil }
             try check(policy, state.view)
             return try enter(id, reads, isLetThrough: true, context, view, version)
         }
     }
 
-    /// The version whose state is that of a time.
+    /// The version of the state at a time.
     ///
-    /// - Returns: nil where commits that the snapshot doesn't hold may still happen up to that time.
+    /// - Returns: nil if commits that the snapshot doesn't hold may still happen up to that time.
     /// - Throws: `invalidArgument` for a time in the future or finer than a microsecond, `failedPrecondition` for one
-    ///   that is older than what is kept.
+    ///   that is older than the history.
     func version(at time: Timestamp, _ storage: any StorageReader, snapshot: Int64) throws -> Int64? {
         guard time == time.truncatedToMicroseconds else {
             throw DocumentError.invalidArgument("a read time has whole microseconds, and \(time) is finer")
         }
         let version = time.microseconds
-        // Where the wall clock went back, commits are ahead of it.
+        // If the wall clock went back, commits are ahead of it.
         guard version <= snapshot else {
             let now = now()
             guard time <= now else {
@@ -92,7 +92,7 @@ extension DocumentStore {
 }
 
 extension ReadState {
-    /// - Parameter past: a version up to the snapshot's, back to which the log reaches.
+    /// - Parameter past: a version up to the snapshot's, which the log still covers.
     init(_ view: DocumentView, of snapshot: Int64, at past: Int64, _ lookup: PastLookup) {
         time = Timestamp(microseconds: past)
         self.view = past == snapshot ? view : DocumentView(view.storage, view.catalog, at: past, lookup)

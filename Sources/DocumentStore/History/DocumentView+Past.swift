@@ -2,14 +2,14 @@ import CommitPipeline
 import StorageEngine
 import DocumentModel
 
-/// How an earlier state is seen: the storage's documents that haven't changed since, and the others as the log has them.
+/// Reads an earlier state: unchanged documents come from the storage, changed ones from the log.
 ///
-/// A document's update time says whether it changed since. In the log the first change since then is the one whose
-/// earlier document isn't newer; so nothing has to be remembered while reading, however much has changed.
+/// A document's update time says whether it has changed since. In the log, the first change since then is the one whose
+/// earlier document isn't newer. So a read needs no extra memory, however much has changed.
 extension DocumentView {
     private static let maxSteps = 16
 
-    /// Whether a document that stands in the storage is one that this view sees.
+    /// Whether this view sees a document in its stored state.
     func sees(_ document: Document) -> Bool {
         past.map { document.updateTime.microseconds <= $0 } ?? true
     }
@@ -24,7 +24,7 @@ extension DocumentView {
         }
     }
 
-    /// Goes from change to change backwards, which is short for most.
+    /// Goes back from change to change; for most documents there are few.
     func walk(_ path: DocumentPath, _ key: [UInt8], to past: Int64) throws -> PastStep {
         var bytes: [UInt8]
         if let current = try storage.get(.documents, key) {
@@ -43,7 +43,7 @@ extension DocumentView {
             guard let change = try ChangeLog.before(key, at: version, in: storage) else {
                 throw DecodingFailure("the change log lacks the change of a document at \(version)")
             }
-            // It was made then; there may have been another one before, which was deleted.
+            // This change created the document; an earlier document at the path may have been deleted before.
             guard let before = change else { return version - 1 > past ? .scan(upTo: version - 1) : .found(nil) }
             bytes = before
         }
@@ -51,7 +51,7 @@ extension DocumentView {
         return version <= past ? .found(bytes) : .scan(upTo: version)
     }
 
-    /// The documents as they were that a query covers, of those that changed or went since.
+    /// The earlier states of documents that a query covers and that were changed or deleted since.
     func forEachReplaced(_ query: NormalizedQuery, _ body: (Document) throws -> Void) throws {
         guard let past else { return }
         var range = ChangeLog.range(after: past)
@@ -72,7 +72,7 @@ extension DocumentView {
         }
     }
 
-    /// What the first change of a document after a version replaced.
+    /// The document that the first change after a version replaced.
     private func firstReplaced(
         _ path: DocumentPath, _ key: [UInt8], after version: Int64, upTo last: Int64?
     ) throws -> [UInt8]? {
@@ -87,19 +87,19 @@ extension DocumentView {
     }
 }
 
-/// How far the way back to an earlier state of a document led.
+/// The result of going back to an earlier state of a document.
 enum PastStep {
-    /// Nil where there was no document.
+    /// Nil if there was no document.
     case found([UInt8]?)
-    /// The first change since then has to be looked for in the log; there is none after the version.
+    /// The first change since then must be found in the log; it isn't after the version.
     case scan(upTo: Int64?)
 }
 
-/// Which document keys a query covers, told from the bytes.
+/// Selects the document keys that a query covers, by their bytes.
 struct CoverFilter {
     private let prefix: [UInt8]
     private let isGroup: Bool
-    /// The last two marks of a key: the group's id between two ends.
+    /// The end of the collection's part in a group's keys: the group's id with its terminators.
     private let group: [UInt8]
 
     init(_ query: NormalizedQuery) {
@@ -118,7 +118,7 @@ struct CoverFilter {
     func covers(_ key: ArraySlice<UInt8>) -> Bool {
         guard key.starts(with: prefix) else { return false }
         guard isGroup else { return true }
-        // The id of the collection stands before the key's last 0, between the 0 before that and the one before.
+        // The collection's id precedes the key's last 0: it is between the 0 before that and the one before.
         guard let end = key.lastIndex(of: 0) else { return false }
         let collection = key[key.startIndex...end]
         guard collection.count >= group.count, collection.suffix(group.count).elementsEqual(group) else { return false }

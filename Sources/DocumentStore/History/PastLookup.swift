@@ -3,14 +3,14 @@ import StorageEngine
 import DocumentModel
 import Synchronization
 
-/// What a read of the past knows of changes without the log: those that the store remembers, and which documents it is
-/// about to read, so that one scan of the log finds them all.
+/// What a read of the past knows about changes without the log: the store's recent changes, and the documents that it
+/// is about to read, so that one scan of the log finds them all.
 ///
-/// The store may remember newer changes than a snapshot holds; those are not in its log.
+/// The store's recent changes may be newer than the snapshot; those aren't in the snapshot's log.
 final class PastLookup {
     private let parts: DocumentParts
     private let expected: Set<DocumentPath>
-    /// The rows that were found for documents that are expected; nil before they are looked for.
+    /// The rows found for the expected documents; nil before the search.
     private var rows: [[UInt8]: [UInt8]]?
 
     init(_ parts: DocumentParts, _ expected: Set<DocumentPath>) {
@@ -18,10 +18,10 @@ final class PastLookup {
         self.expected = expected
     }
 
-    /// No change of a document is newer than this.
+    /// An upper bound for the version of a document's last change.
     func newest(of path: DocumentPath) -> Int64 { parts.transactions.withLock { $0.changes.newest(of: path) } }
 
-    /// Between which versions the changes after one are that may have to do with a query; nil where there are none.
+    /// A range of versions that contains all changes after a version that may concern a query; nil if there are none.
     func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
         parts.transactions.withLock { $0.changes.span(of: query, after: version) }
     }

@@ -1,18 +1,18 @@
-/// What a catalog has for the collections of one id, ready for looking up.
+/// The part of a catalog for the collections of one id, prepared for lookups.
 struct CollectionIndexes: Sendable {
-    /// What queries may use.
+    /// The indexes that queries may use.
     var ready: [IndexCatalog.Index] = []
-    /// What writes keep up: those that are still being built too.
+    /// The indexes that writes maintain, including those that are still being built.
     var written: [IndexCatalog.Index] = []
-    /// What each field has for queries.
+    /// The entries of each field that queries may use.
     var served = FieldRules()
-    /// What each field gets when it is written.
+    /// The entries of each field that writes create.
     var kept = FieldRules()
-    /// What entries a field may have: while they are being brought in line, any.
+    /// The entries that a field may have; while they are being updated, it may have any.
     var possible = FieldRules()
 }
 
-/// A collection's id. Compared by its bytes: Swift's == on String folds canonically equivalent texts into one.
+/// A collection's id, compared by its bytes: Swift's == on String treats canonically equivalent texts as equal.
 struct CollectionID: Hashable, Sendable {
     var text: String
 

@@ -2,7 +2,7 @@ import CommitPipeline
 package import StorageEngine
 package import DocumentModel
 
-/// An index that a store has, and how far it is.
+/// An index of a store, and its progress.
 package struct IndexStatus: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         case building, ready, dropping
@@ -13,10 +13,10 @@ package struct IndexStatus: Hashable, Sendable {
 }
 
 extension DocumentStore {
-    /// Takes on the indexes that a project wants. Answered once that is durable; they are built, or dropped, after that
-    /// in the background, also by whoever opens the store next.
+    /// Configures the project's indexes. Returns once the configuration is durable; indexes are then built or dropped
+    /// in the background. If the store is closed meanwhile, this goes on when it is next opened.
     ///
-    /// - Throws: `DocumentError` where a definition isn't possible.
+    /// - Throws: `DocumentError` if a definition is invalid.
     package func configureIndexes(_ configuration: IndexConfiguration) async throws(DocumentError) {
         let result: Result<Void, DocumentError> = await withCheckedContinuation { continuation in
             configureIndexes(configuration) { continuation.resume(returning: $0) }
@@ -24,7 +24,7 @@ extension DocumentStore {
         try result.get()
     }
 
-    /// The same without waiting for it.
+    /// The same, without waiting for it.
     package func configureIndexes(
         _ configuration: IndexConfiguration,
         completion: @escaping @Sendable (Result<Void, DocumentError>) -> Void
@@ -38,11 +38,12 @@ extension DocumentStore {
         }
     }
 
-    /// Removes all index entries and makes them anew from the documents. Queries are answered meanwhile, slowly.
+    /// Removes all index entries and recreates them from the documents. Queries are still answered meanwhile, but
+    /// slowly.
     ///
-    /// - Parameter cancellation: ends the waiting, not the work.
-    /// - Throws: `DocumentError` where that stopped, or `CancellationError`: the store goes on by itself, and a store
-    ///   opened anew does.
+    /// - Parameter cancellation: ends the wait, not the work.
+    /// - Throws: `DocumentError` if the work stopped, or `CancellationError`: the store continues by itself, also after
+    ///   it is reopened.
     package func rebuildIndexes(
         until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation()
     ) async throws {
@@ -51,15 +52,15 @@ extension DocumentStore {
 
     /// Waits until all indexes are built or dropped.
     ///
-    /// - Parameter cancellation: ends the waiting, not the work.
-    /// - Throws: `DocumentError` where that stopped, or `CancellationError`: the store goes on by itself.
+    /// - Parameter cancellation: ends the wait, not the work.
+    /// - Throws: `DocumentError` if the work stopped, or `CancellationError`: the store continues by itself.
     package func indexesAreDone(
         until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation()
     ) async throws {
         try await index(until: cancellation) { .done($0) }
     }
 
-    /// The indexes besides those that fields have of their own accord.
+    /// The indexes besides the automatic ones of all fields.
     package func indexes() async throws(DocumentError) -> [IndexStatus] {
         let result: Result<[IndexStatus], DocumentError> = await withCheckedContinuation { continuation in
             view({ continuation.resume(returning: $0) }) { view, _ in view.catalog.indexes.map(IndexStatus.init) }
@@ -67,9 +68,9 @@ extension DocumentStore {
         return try result.get()
     }
 
-    /// Puts a new catalog in the place of one that can't be read: opened after that, the store makes all entries anew.
+    /// Replaces a catalog that can't be read: when the store is next opened, it recreates all entries.
     ///
-    /// - Returns: whether there was something to replace.
+    /// - Returns: whether there was a damaged catalog.
     /// - Throws: `StorageError`.
     package static func replaceDamagedCatalog(in engine: any StorageEngine) throws -> Bool {
         try engine.write { storage in
@@ -110,7 +111,7 @@ extension IndexConfiguration {
     package static let maxIndexes = 200
     package static let maxFields = 100
 
-    /// - Throws: `invalidArgument` where a definition isn't possible.
+    /// - Throws: `invalidArgument` if a definition is invalid.
     func check() throws(DocumentError) {
         guard indexes.count(where: { $0.fields.count > 1 }) <= Self.maxIndexes else {
             throw .invalidArgument("there are more than \(Self.maxIndexes) composite indexes, the limit")

@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// What a collection's fields have of their own accord, with exemptions worked into a tree of names.
+/// The automatic indexes of a collection's fields, with exemptions arranged as a tree of names.
 ///
-/// A field has what its own exemption says, else that of the nearest map above it, else that of all fields.
+/// A field uses its own exemption, else that of the nearest map above it, else that of all fields.
 struct FieldRules: Hashable, Sendable {
     private(set) var isOrdered = true
     private(set) var hasElements = true
@@ -11,7 +11,7 @@ struct FieldRules: Hashable, Sendable {
     /// The rules without any exemption.
     init() {}
 
-    /// A field has what each of the lists leaves it.
+    /// A field has the indexes that each of the lists leaves it.
     init(_ lists: [[FieldExemption]]) {
         let named = lists.joined().compactMap(\.field).sorted { $0.segments.count < $1.segments.count }
         set(lists, at: nil)
@@ -19,7 +19,7 @@ struct FieldRules: Hashable, Sendable {
     }
 
     func rules(below name: String) -> FieldRules {
-        // Most fields have none of their own.
+        // Most fields have no exemption of their own.
         guard !below.isEmpty, let rules = below[name] else { return inherited }
         return rules
     }
@@ -28,10 +28,10 @@ struct FieldRules: Hashable, Sendable {
         field.segments.reduce(self) { $0.rules(below: $1) }
     }
 
-    /// Whether no field lacks anything.
+    /// Whether every field has all automatic indexes.
     var isWhole: Bool { isOrdered && hasElements && below.values.allSatisfy(\.isWhole) }
 
-    /// Whether every field has here what it has there.
+    /// Whether every field has at least the indexes that it has in the other rules.
     func covers(_ other: FieldRules) -> Bool {
         guard isOrdered || !other.isOrdered, hasElements || !other.hasElements else { return false }
         return Set(below.keys).union(other.below.keys).allSatisfy {
@@ -61,7 +61,7 @@ struct FieldRules: Hashable, Sendable {
         below[first] = next
     }
 
-    /// The field's own, that of the nearest map above it, or that of all fields.
+    /// The exemption of the field itself, of the nearest map above it, or of all fields.
     private static func exemption(of field: FieldPath?, in list: [FieldExemption]) -> FieldExemption? {
         let segments = field?.segments ?? []
         return list.filter { segments.starts(with: $0.field?.segments ?? []) }

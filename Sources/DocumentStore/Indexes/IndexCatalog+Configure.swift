@@ -1,15 +1,15 @@
 extension IndexCatalog {
-    /// What a change of the configuration begins.
+    /// The work that a change of the configuration causes.
     struct Changes: Sendable {
         var added: [Index] = []
         var dropped: [Index] = []
-        /// Collections whose fields' entries must be brought in line.
+        /// Collections whose field entries must be updated.
         var collections: [String] = []
 
         var isEmpty: Bool { added.isEmpty && dropped.isEmpty && collections.isEmpty }
     }
 
-    /// Takes on what is wanted: new indexes are to be built, those wanted no more to be dropped.
+    /// Applies a configuration: new indexes are to be built, and those that it no longer contains are to be dropped.
     mutating func configure(_ configuration: IndexConfiguration) -> Changes {
         var changes = Changes()
         var wanted = Set(configuration.indexes)
@@ -32,7 +32,7 @@ extension IndexCatalog {
         return changes
     }
 
-    /// - Returns: whether anything changed, if only in words.
+    /// - Returns: whether anything changed, even if only in wording.
     private func configure(
         _ exemptions: [FieldExemption], _ fields: inout [Fields], _ changes: inout Changes
     ) -> Bool {
@@ -54,7 +54,7 @@ extension IndexCatalog {
         return isChanged
     }
 
-    /// Makes all entries anew: queries use none of them until then.
+    /// Begins to recreate all entries: queries use none of them until that is done.
     mutating func beginRebuilding() {
         isRebuilding = true
         set(
@@ -65,7 +65,7 @@ extension IndexCatalog {
             }, fields: fields)
     }
 
-    /// Notes that a pass over documents is over.
+    /// Records that a pass over documents has ended.
     mutating func finish(_ pass: IndexPass) {
         if pass.scope == .everything { isRebuilding = false }
         set(
@@ -81,14 +81,14 @@ extension IndexCatalog {
             })
     }
 
-    /// Notes that an index has no entries any more.
+    /// Records that an index has no entries any more.
     mutating func dropped(_ id: UInt32) {
         set(indexes: indexes.filter { $0.id != id }, fields: fields)
     }
 }
 
 extension IndexCatalog.Fields {
-    /// - Returns: whether entries must be brought in line.
+    /// - Returns: whether entries must be updated.
     fileprivate mutating func change(to target: [FieldExemption]) -> Bool {
         let (old, new) = (FieldRules([exemptions]), FieldRules([target]))
         let isSame = isSettled && old.covers(new) && new.covers(old)

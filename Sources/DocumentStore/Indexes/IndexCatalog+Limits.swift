@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension IndexCatalog {
-    /// Checks a document as it would be stored, with the index entries that it would have.
+    /// Checks the limits of a document and of the index entries that it would have.
     func check(_ fields: [String: Value], of path: DocumentPath) throws(DocumentError) {
         guard let indexes = of(path) else {
             try DocumentLimits.check(fields, of: path)
@@ -21,9 +21,9 @@ private struct IndexSize {
     var entries = 0
     var bytes = 0
 
-    /// What fields have of their own accord: two for each that has an order, one for each element of an array.
+    /// Adds the automatic entries of fields: two for each field with an order, one for each element of an array.
     ///
-    /// - Parameter path: bytes of the document's name and of what the fields stand below.
+    /// - Parameter path: the size of the document's name and of the path above the fields, in bytes.
     mutating func add(_ fields: [String: Value], _ rules: FieldRules, path: Int) {
         for (name, value) in fields {
             let rules = rules.rules(below: name)

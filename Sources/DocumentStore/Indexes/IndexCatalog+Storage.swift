@@ -4,9 +4,9 @@ import DocumentModel
 extension IndexCatalog {
     private static let key = Array("indexes".utf8)
 
-    /// The catalog of a state whose version names this generation. Without any change there never was one.
+    /// The catalog of a state whose version names this generation. A catalog is stored only after the first change.
     ///
-    /// - Throws: `StorageError` where it is damaged.
+    /// - Throws: `StorageError` if it is damaged.
     static func read(_ storage: any StorageReader, generation: Int64) throws -> IndexCatalog {
         guard let bytes = try storage.get(.meta, key) else {
             guard generation == 0 else { throw StoredIndexes.damaged("the catalog of indexes is missing") }
@@ -25,7 +25,7 @@ extension IndexCatalog {
         return catalog
     }
 
-    /// Stores it; the version's row is to name its generation in the same batch.
+    /// Stores the catalog; the version's row must name its generation in the same batch.
     func write(to storage: any StorageWriter) throws {
         let bytes = StoredIndexes.seal { writer in
             writer.write(signed: generation)

@@ -1,20 +1,20 @@
 import DocumentModel
 
-/// The indexes that one state of the store has.
+/// The indexes of one state of the store.
 ///
-/// Stored with the documents, so that a snapshot and its catalog always fit.
+/// Stored with the documents, so that a snapshot always has the matching catalog.
 struct IndexCatalog: Sendable {
     enum State: UInt8, Hashable, Sendable {
-        /// Kept up by writes, and lacking documents that were there before it.
+        /// Writes maintain it, but it lacks documents that are older than the index.
         case building = 1
-        /// It has every document, and only now queries may use it.
+        /// It has every document; only now queries may use it.
         case ready
-        /// Wanted no more; its entries are being removed.
+        /// It is no longer configured; its entries are being removed.
         case dropping
     }
 
     struct Index: Hashable, Sendable {
-        /// Never used again for another definition.
+        /// Never reused for another definition.
         var id: UInt32
         var definition: IndexDefinition
         var state: State
@@ -22,24 +22,24 @@ struct IndexCatalog: Sendable {
         var isReady: Bool { state == .ready }
     }
 
-    /// What the fields of collections with one id have of their own accord.
+    /// The automatic indexes of fields in collections with one id.
     struct Fields: Hashable, Sendable {
         var collectionID: String
         var exemptions: [FieldExemption]
-        /// Those before, while entries are being brought in line: a query may use only what all of them leave.
+        /// The earlier exemptions while entries are being updated: a query may use only what all of them leave.
         var earlier: [[FieldExemption]] = []
 
         var isSettled: Bool { earlier.isEmpty }
     }
 
-    /// Grows with each change of the catalog.
+    /// Incremented by each change of the catalog.
     var generation: Int64
     var nextID: UInt32
     private(set) var indexes: [Index]
     private(set) var fields: [Fields]
-    /// Whether all entries are being made anew: until they are, queries may use none of them.
+    /// Whether all entries are being recreated: queries use none of them until that is done.
     var isRebuilding: Bool
-    /// By collection id; worked out from the rest.
+    /// By collection id; derived from the rest.
     private var collections: [CollectionID: CollectionIndexes] = [:]
 
     init(
@@ -54,35 +54,35 @@ struct IndexCatalog: Sendable {
         workOut()
     }
 
-    /// Those that queries on collections of an id may use.
+    /// The indexes that queries on collections of an id may use.
     func ready(_ scope: IndexDefinition.Scope, collectionID: String) -> [Index] {
         guard !isRebuilding, let collection = of(collectionID) else { return [] }
         return collection.ready.filter { $0.definition.scope == scope }
     }
 
-    /// Whether a field has entries for its order of its own accord.
+    /// Whether a field has automatic entries for its order.
     func isOrdered(_ field: FieldPath, collectionID: String) -> Bool {
         guard !isRebuilding else { return false }
         return of(collectionID)?.served.rules(of: field).isOrdered ?? true
     }
 
-    /// Whether a field has entries for its array's elements of its own accord.
+    /// Whether a field has automatic entries for its array's elements.
     func hasElements(_ field: FieldPath, collectionID: String) -> Bool {
         guard !isRebuilding else { return false }
         return of(collectionID)?.served.rules(of: field).hasElements ?? true
     }
 
-    /// What there is besides the rule for collections of an id; nil where that is nothing.
+    /// The indexes for collections of an id, if they differ from the default; nil if they don't.
     func of(_ collectionID: String) -> CollectionIndexes? {
         collections.isEmpty ? nil : collections[CollectionID(collectionID)]
     }
 
-    /// The same for the collection a document stands in.
+    /// The same for the collection that contains a document.
     func of(_ path: DocumentPath) -> CollectionIndexes? {
         collections.isEmpty ? nil : collections[CollectionID(path.parent.id)]
     }
 
-    /// Replaces what there is, and grows the generation.
+    /// Replaces the indexes and fields, and increments the generation.
     mutating func set(indexes: [Index], fields: [Fields]) {
         self.indexes = indexes
         self.fields = fields.filter { !$0.exemptions.isEmpty || !$0.isSettled }

@@ -3,7 +3,7 @@ package import DocumentModel
 /// An index over documents of collections with one id, as `firestore.indexes.json` describes it.
 package struct IndexDefinition: Hashable, Sendable {
     package enum Scope: Hashable, Sendable {
-        /// Each collection of the id on its own.
+        /// Each collection of the id by itself.
         case collection
         /// All collections of the id together, wherever they are.
         case collectionGroup
@@ -27,7 +27,7 @@ package struct IndexDefinition: Hashable, Sendable {
 
     package var collectionID: String
     package var scope: Scope
-    /// Without `__name__`, which always comes last, in the direction of the last field with one.
+    /// Without `__name__`, which always comes last, in the direction of the last field that has one.
     package var fields: [Field]
 
     package init(collectionID: String, scope: Scope = .collection, fields: [Field]) {
@@ -37,10 +37,10 @@ package struct IndexDefinition: Hashable, Sendable {
     }
 }
 
-/// Which of the indexes that every field has by itself a field goes without.
+/// The automatic indexes that a field doesn't have.
 ///
-/// By itself a field has one for its order, in both directions, and one for the elements of arrays, both of each
-/// collection on its own.
+/// By default a field has one for its order, in both directions, and one for the elements of arrays; both are per
+/// collection.
 package struct FieldExemption: Hashable, Sendable {
     package var collectionID: String
     /// Nil for all fields of the collections that have no exemption of their own.
@@ -56,9 +56,9 @@ package struct FieldExemption: Hashable, Sendable {
     }
 }
 
-/// The indexes that a project wants besides those that every field has by itself.
+/// The indexes that a project needs besides the automatic ones of all fields.
 package struct IndexConfiguration: Hashable, Sendable {
-    /// Composite ones, and single fields of collection groups.
+    /// Composite indexes, and single fields of collection groups.
     package var indexes: [IndexDefinition]
     package var exemptions: [FieldExemption]
 

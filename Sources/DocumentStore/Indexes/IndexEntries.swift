@@ -2,12 +2,12 @@ import CommitPipeline
 import StorageEngine
 import DocumentModel
 
-/// Works out the index entries of one document, all of them or those of some fields.
+/// Computes the index entries of one document: all of them, or those of some fields.
 struct IndexEntries {
     private(set) var entries: [IndexEntry] = []
     private let path: DocumentPath
     private let suffix: [UInt8]
-    /// What the entries of all of its fields start with, and of the field at hand.
+    /// The common start of the entries of all fields, and that of the current field.
     private var stem: [UInt8]
 
     private static let ofValues: UInt8 = 1
@@ -24,7 +24,7 @@ struct IndexEntries {
         stem.append(0)
     }
 
-    /// All entries that a document has, each key once.
+    /// All entries of a document, each key once.
     static func all(of document: Document, _ catalog: IndexCatalog) -> [IndexEntry] {
         let indexes = catalog.of(document.path)
         var all = IndexEntries(document.path)
@@ -34,7 +34,7 @@ struct IndexEntries {
         return Array(all.byKey.values)
     }
 
-    /// The entry that a group has for a document, whatever its fields; nil for a root collection's.
+    /// A group's entry for a document, whatever its fields; nil for a document in a root collection.
     static func groupEntry(of path: DocumentPath) -> IndexEntry? {
         let collection = path.parent
         guard collection.parent != nil else { return nil }
@@ -44,10 +44,10 @@ struct IndexEntries {
         return IndexEntry(key: key, documentOffset: offset)
     }
 
-    /// The last of those with one key: an array's elements 1 and 1.0 have one.
+    /// Entries by key; the last one with a key counts: an array's elements 1 and 1.0 have the same key.
     var byKey: [[UInt8]: IndexEntry] { Dictionary(entries.map { ($0.key, $0) }, uniquingKeysWith: { $1 }) }
 
-    /// The same in the order of keys.
+    /// The same entries in the order of keys.
     var sorted: [IndexEntry] {
         guard entries.count > 1 else { return entries }
         let order = entries.indices.sorted { a, b in
@@ -63,7 +63,7 @@ struct IndexEntries {
         return sorted
     }
 
-    /// Appends what fields have of their own accord. Without rules each has everything.
+    /// Appends the automatic entries of fields. Without rules each field has all of them.
     mutating func append(_ fields: [String: Value], _ rules: FieldRules?) {
         for (name, value) in fields { append(value, name, rules?.rules(below: name)) }
     }
@@ -94,7 +94,7 @@ struct IndexEntries {
         entries.append(IndexEntry(key: key, documentOffset: offset, flags: flags))
     }
 
-    /// Appends what a composite index has of a document: nothing where a field is missing.
+    /// Appends a document's entries in a composite index: none if a field is missing.
     mutating func append(_ fields: [String: Value], _ index: IndexCatalog.Index) {
         let definition = index.definition
         var values: [Value] = []

@@ -1,23 +1,24 @@
 package import DocumentModel
 
-/// What happens to a store's indexes in the background, for whoever logs it.
+/// What happens to a store's indexes in the background, for the log.
 package enum IndexEvent: Hashable, Sendable {
-    /// Wanted from now on; queries may use it once it is ready.
+    /// The index is configured from now on; queries may use it once it is ready.
     case building(IndexDefinition)
     case ready(IndexDefinition)
-    /// Used by no query any more; its entries are being removed.
+    /// No query uses the index any more; its entries are being removed.
     case dropping(IndexDefinition)
     case dropped(IndexDefinition)
-    /// The fields of a collection's documents get, or lose, entries of their own.
+    /// The fields of a collection's documents gain or lose automatic entries.
     case changingFields(collectionID: String)
     case changedFields(collectionID: String)
-    /// All entries are made anew.
+    /// All entries are being recreated.
     case rebuilding
     case rebuilt
-    /// A long pass over documents is under way; nil for all of them.
+    /// A long pass over documents is in progress; the collection id is nil for all documents.
     case progress(collectionID: String?, documents: Int)
-    /// A document can't be read. Its indexes stay without it, and what reads it fails; a check of the store names all.
+    /// A document can't be read. Its indexes lack it, and reading it fails; a check of the store lists all such
+    /// documents.
     case skipped(DocumentError)
-    /// The work can't go on, and is tried again later: queries don't use what isn't ready.
+    /// The work can't continue and is retried later: queries don't use indexes that aren't ready.
     case failed(DocumentError)
 }

@@ -1,13 +1,13 @@
 import CommitPipeline
 import DocumentModel
 
-/// Work on the indexes that a caller asks for.
+/// Work on the indexes that a caller requests.
 struct IndexJob: CommitJob {
     typealias Completion = @Sendable (Result<Void, DocumentError>) -> Void
 
     enum Work: Sendable {
         case configure(IndexConfiguration, Completion)
-        /// Completed once all entries are made anew.
+        /// Completed once all entries are recreated.
         case rebuild(Completion)
         /// Completed once no work is left.
         case done(Completion)

@@ -2,7 +2,7 @@ import CommitPipeline
 import StorageEngine
 import DocumentModel
 
-/// The writer's part in indexes: the catalog, and the work that remains until all entries are as it says.
+/// The writer's part in indexes: the catalog, and the remaining work until all entries match it.
 struct IndexMaintenance {
     private struct State {
         var catalog: IndexCatalog
@@ -10,11 +10,11 @@ struct IndexMaintenance {
     }
 
     private var state: State
-    /// As the last durable batch left it.
+    /// The state after the last durable batch.
     private var durable: State
-    /// Told once the batch is durable.
+    /// Reported once the batch is durable.
     private var events: [IndexEvent] = []
-    /// Answered once the batch is durable, and once no work is left.
+    /// Called once the batch is durable, and once no work is left.
     private var answers: [IndexJob.Completion] = []
     private var waiters: [IndexJob.Completion] = []
     private var isStuck = false
@@ -23,7 +23,7 @@ struct IndexMaintenance {
 
     private static let documentsBetweenEvents = 100_000
 
-    /// - Throws: `StorageError` where what is stored about indexes is damaged.
+    /// - Throws: `StorageError` if the stored index data is damaged.
     init(_ storage: any StorageReader, onEvent: (@Sendable (IndexEvent) -> Void)? = nil) throws {
         let catalog = try IndexCatalog.read(storage, generation: try StoreVersion.readBoth(storage).generation ?? 0)
         state = State(catalog: catalog, pass: try IndexPass.read(storage))
@@ -31,10 +31,10 @@ struct IndexMaintenance {
         self.onEvent = onEvent
     }
 
-    /// Before anything else is done with a store: one from before there was a catalog has entries of an older form,
-    /// which are made anew.
+    /// Runs before anything else is done with a store. A store that is older than the catalog has entries of an older
+    /// form, which are recreated.
     ///
-    /// - Throws: `StorageError` where what is stored about indexes is damaged.
+    /// - Throws: `StorageError` if the stored index data is damaged.
     static func prepare(_ storage: any StorageWriter) throws {
         let (version, generation) = try StoreVersion.readBoth(storage)
         if version != 0, generation == nil {
@@ -49,20 +49,20 @@ struct IndexMaintenance {
     var catalog: IndexCatalog { state.catalog }
     var isChanged: Bool { state.catalog.generation != durable.catalog.generation }
 
-    /// Whether there is anything left to do.
+    /// Whether any work is left.
     var hasWork: Bool {
         state.pass != nil || state.catalog.isRebuilding || state.catalog.indexes.contains { !$0.isReady }
             || state.catalog.fields.contains { !$0.isSettled }
     }
 
-    /// How long the writer may wait for other work; nil for as long as it likes.
+    /// How long the writer may wait for other work; nil for any time.
     var pause: Duration? { hasWork ? (isStuck ? .seconds(1) : .zero) : nil }
 }
 
-// MARK: What the writer does
+// MARK: Called by the writer
 
 extension IndexMaintenance {
-    /// Takes on a configuration; what it changes is done in the batches to come.
+    /// Applies a configuration; later batches do the work that it causes.
     mutating func configure(_ configuration: IndexConfiguration, _ storage: any StorageWriter) throws {
         let changes = state.catalog.configure(configuration)
         state.pass = state.pass?.without(changes)
@@ -72,7 +72,7 @@ extension IndexMaintenance {
         if isChanged { try store(storage) }
     }
 
-    /// Begins to make all entries anew.
+    /// Begins to recreate all entries.
     mutating func rebuild(_ storage: any StorageWriter) throws {
         state.catalog.beginRebuilding()
         state.pass = nil
@@ -82,13 +82,13 @@ extension IndexMaintenance {
 
     mutating func whenDurable(_ completion: @escaping IndexJob.Completion) { answers.append(completion) }
 
-    /// Answers once no work is left.
+    /// Calls the completion once no work is left.
     mutating func whenDone(_ completion: @escaping IndexJob.Completion) { waiters.append(completion) }
 
     /// Does some of the work within the open batch.
     ///
-    /// - Parameter isEnough: asked after each document.
-    /// - Throws: where the batch must not be kept.
+    /// - Parameter isEnough: called after each document; true ends the step.
+    /// - Throws: if the batch must not be kept.
     mutating func step(_ storage: any StorageWriter, until isEnough: () -> Bool) throws {
         repeat {
             guard hasWork else { return }
@@ -113,7 +113,7 @@ extension IndexMaintenance {
         lastFailure = nil
     }
 
-    /// The batch is durable.
+    /// Called when the batch is durable.
     mutating func kept() {
         durable = state
         for event in events { onEvent?(event) }
@@ -125,7 +125,7 @@ extension IndexMaintenance {
         waiters = []
     }
 
-    /// Nothing of the batch was kept.
+    /// Called when nothing of the batch was kept.
     mutating func rollBack(_ error: DocumentError) {
         state = durable
         events = []
@@ -136,7 +136,7 @@ extension IndexMaintenance {
         lastFailure = error
     }
 
-    /// The store is shutting down.
+    /// Called when the store is shutting down.
     mutating func refuseAll(_ error: DocumentError) {
         for completion in answers + waiters { completion(.failure(error)) }
         answers = []
@@ -165,7 +165,7 @@ extension IndexMaintenance {
 
     private func store(_ storage: any StorageWriter) throws {
         if isChanged { try state.catalog.write(to: storage) }
-        // One that began and ended in this batch has left its note there.
+        // A pass that began and ended in this batch has left its row, which is removed here.
         if state.pass != durable.pass || state.pass == nil { try IndexPass.write(state.pass, to: storage) }
     }
 }

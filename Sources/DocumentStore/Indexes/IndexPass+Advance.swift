@@ -2,14 +2,14 @@ import StorageEngine
 import DocumentModel
 
 extension IndexPass {
-    /// Sees to the next documents.
+    /// Processes the next documents.
     ///
     /// - Parameters:
-    ///   - isEnough: asked after each document.
-    ///   - skipped: told of each document that can't be read, which is passed over: one alone shall not keep all others
-    ///     from their indexes.
-    /// - Returns: whether that was the last of them.
-    /// - Throws: `StorageError`; then the batch must not be kept.
+    ///   - isEnough: called after each document; true ends the step.
+    ///   - skipped: called with each document that can't be read, which is skipped: one such document must not keep all
+    ///     others from their indexes.
+    /// - Returns: whether the pass has ended.
+    /// - Throws: `StorageError`; the batch must not be kept then.
     mutating func advance(
         _ catalog: IndexCatalog, _ storage: any StorageWriter, until isEnough: () -> Bool,
         skipped: (DecodingFailure) -> Void
@@ -58,9 +58,9 @@ extension IndexPass {
         documents = 0
     }
 
-    /// Visits some keys of a range after the position, which moves along. The body may write to the table.
+    /// Visits some keys of a range after the position, and advances the position. The body may write to the table.
     ///
-    /// - Returns: whether the range is over.
+    /// - Returns: whether the range has ended.
     private mutating func each(
         of table: StorageTable, _ range: KeyRange, _ storage: any StorageReader, until isEnough: () -> Bool,
         _ skipped: (DecodingFailure) -> Void, _ body: ([UInt8]) throws -> Void
@@ -83,7 +83,7 @@ extension IndexPass {
 
     private static let keysAtOnce = 64
 
-    /// Whatever does not name a document that is there, or not as this program writes it, is none.
+    /// Whether a key is a valid group entry: it names a document that exists, in the form that this program writes.
     private static func isGroupEntry(_ key: [UInt8], _ storage: any StorageReader) throws -> Bool {
         guard let path = IndexScope.groupPath(of: key).flatMap({ try? DocumentPath($0) }),
             IndexEntries.groupEntry(of: path)?.key == key
@@ -91,10 +91,10 @@ extension IndexPass {
         return try storage.get(.documents, DocumentKeys.key(of: path)) != nil
     }
 
-    /// Removes some entries from the position on, which moves along: what commits put before it is as it has to be, and
-    /// they can't keep the stage from ending.
+    /// Removes some entries from the position on, and advances the position: entries that commits write before it are
+    /// already correct, and they can't keep the stage from ending.
     ///
-    /// - Returns: whether none are left but those of groups.
+    /// - Returns: whether only the entries of groups are left.
     private mutating func remove(_ storage: any StorageWriter) throws -> Bool {
         let groups = IndexScope.groups
         if position.lexicographicallyPrecedes(groups.lower) {
@@ -129,7 +129,7 @@ extension IndexPass {
 extension StorageWriter {
     /// Removes some entries of a range.
     ///
-    /// - Returns: the last one, behind which there may be more; nil where the range is empty now.
+    /// - Returns: the last one removed, after which there may be more; nil if the range is empty now.
     func deleteEntries(_ range: KeyRange, atMost limit: Int = 64) throws -> [UInt8]? {
         var keys: [[UInt8]] = []
         try scanKeys(.index, range, reverse: false) { key in

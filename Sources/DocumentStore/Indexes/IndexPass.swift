@@ -1,39 +1,39 @@
 import StorageEngine
 import DocumentModel
 
-/// How far the work on documents' entries has come: a way through the documents, from the first to the last.
+/// The progress of work on documents' index entries: one pass over the documents, from the first to the last.
 ///
-/// Stored with each batch of entries, so that whoever opens the store next goes on from there.
+/// Stored with each batch of entries, so that the pass continues when the store is next opened.
 struct IndexPass: Hashable, Sendable {
     enum Scope: Hashable, Sendable {
         /// The collections of an id.
         case collections(String)
-        /// All documents: entries are made anew.
+        /// All documents: entries are recreated.
         case everything
     }
 
     enum Stage: UInt8, Hashable, Sendable {
-        /// Of all documents: what groups know of them, which is what the other stages go by.
+        /// For all documents: the entries of groups, on which the other stages depend.
         case groups = 1, strayGroups
-        /// Of all documents: everything else goes.
+        /// For all documents: all other entries are removed.
         case removal
         case documents
-        /// The documents of the id that are below others.
+        /// The documents of the id that are below other documents.
         case nestedDocuments
     }
 
     var scope: Scope
     var stage: Stage
-    /// The indexes that have all documents at its end.
+    /// The indexes that have all documents once the pass has ended.
     var indexes: Set<UInt32>
-    /// The collections whose fields' entries are in line at its end.
+    /// The collections whose field entries are up to date once the pass has ended.
     var fields: Set<CollectionID>
-    /// The last key that was seen to, of a removal the next one; empty at a stage's beginning.
+    /// The last key that was processed, or in a removal the next one; empty at the beginning of a stage.
     var position: [UInt8] = []
-    /// How many documents were seen to.
+    /// How many documents were processed.
     var documents = 0
 
-    /// What is to be done next for a catalog; nil where there is nothing.
+    /// The next pass for a catalog; nil if no work is left.
     static func next(for catalog: IndexCatalog) -> IndexPass? {
         if catalog.isRebuilding {
             return IndexPass(
@@ -51,7 +51,7 @@ struct IndexPass: Hashable, Sendable {
             fields: Set(unsettled.map { CollectionID($0.collectionID) }).intersection([collection]))
     }
 
-    /// Leaves out what a later configuration no longer wants, or wants otherwise: another pass sees to that.
+    /// Leaves out indexes and fields that a later configuration drops or changes: another pass handles those.
     func without(_ changes: IndexCatalog.Changes) -> IndexPass? {
         var rest = self
         rest.indexes.subtract(changes.dropped.map(\.id))

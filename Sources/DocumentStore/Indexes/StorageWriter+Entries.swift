@@ -3,10 +3,10 @@ import StorageEngine
 import DocumentModel
 
 extension StorageWriter {
-    /// Brings a document's index entries from one state to the next, touching only those that differ.
+    /// Updates a document's index entries from one state to the next, and writes only those that differ.
     ///
-    /// - Parameters: nil where there is no document.
-    /// - Throws: `StorageError`; then the batch must not be kept.
+    /// - Parameters: the fields before and after; nil if there is no document.
+    /// - Throws: `StorageError`; the batch must not be kept then.
     func updateEntries(
         of path: DocumentPath, from before: [String: Value]?, to after: [String: Value]?, _ catalog: IndexCatalog
     ) throws {
@@ -34,7 +34,7 @@ extension StorageWriter {
         }
     }
 
-    /// The fields that differ, as they were and as they are.
+    /// The fields that differ, before and after.
     private func differences(
         _ before: [String: Value], _ after: [String: Value]
     ) -> (gone: [String: Value], come: [String: Value]) {
@@ -74,7 +74,7 @@ extension StorageWriter {
         }
     }
 
-    /// Puts what a document lacks, and removes what its fields no longer have, of what a pass is about.
+    /// Adds the entries that a document lacks, and removes those that its fields no longer have, within a pass's scope.
     func completeEntries(of document: Document, _ catalog: IndexCatalog, _ pass: IndexPass) throws {
         guard pass.scope != .everything else {
             for entry in IndexEntries.all(of: document, catalog) { try put(.index, entry.key, entry.row) }

@@ -1,8 +1,8 @@
 import StorageEngine
 import DocumentModel
 
-/// How rows about indexes stand in the store: a format byte, the content, and a checksum over both, because a catalog
-/// that is read wrongly makes answers wrong.
+/// The format of rows about indexes: a format byte, the content, and a checksum over both, because a catalog that is
+/// misread causes wrong query results.
 enum StoredIndexes {
     private static let format: UInt8 = 1
 
@@ -14,7 +14,7 @@ enum StoredIndexes {
         return writer.bytes
     }
 
-    /// - Throws: `StorageError` where these aren't the bytes that were written.
+    /// - Throws: `StorageError` if these aren't the bytes that were written.
     static func open<Content>(
         _ bytes: [UInt8], _ what: String, _ content: (inout ByteReader) throws(DecodingFailure) -> Content
     ) throws(StorageError) -> Content {

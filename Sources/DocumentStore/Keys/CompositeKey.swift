@@ -1,12 +1,12 @@
 import StorageEngine
 import DocumentModel
 
-/// Keys of the indexes that are not every field's own: the index, the collection, the values, the document.
+/// Keys of composite indexes: the index, the collection, the values, the document.
 ///
-/// Each part is a code of which none is a prefix of another, so that its bytes can be inverted where the order
-/// descends. The document has the direction of the last field with one.
+/// No code of a part is a prefix of another code, so a part's bytes can be inverted where the order descends. The
+/// document has the direction of the last field that has one.
 enum CompositeKey {
-    /// What the keys of an index start with, and of a collection where it keeps each on its own.
+    /// The common start of an index's keys, and of one collection's if the index keeps each collection by itself.
     static func prefix(index: UInt32, collection: String?) -> [UInt8] {
         var key: [UInt8] = [7]
         for shift in stride(from: 24, through: 0, by: -8) { key.append(UInt8(truncatingIfNeeded: index >> shift)) }
@@ -25,7 +25,7 @@ enum CompositeKey {
         return truncated
     }
 
-    /// Appends the document: its id where each collection is on its own, its path else.
+    /// Appends the document: its id if the index keeps each collection by itself, else its path.
     static func append(
         _ document: DocumentPath, _ scope: IndexDefinition.Scope, descending: Bool, to key: inout [UInt8]
     ) {
@@ -42,7 +42,7 @@ enum CompositeKey {
 }
 
 extension IndexDefinition {
-    /// Whether documents with equal values follow each other from the last name to the first.
+    /// Whether documents with equal values are ordered by descending name.
     var namesDescend: Bool { fields.last { $0.kind != .contains }?.kind == .descending }
 }
 

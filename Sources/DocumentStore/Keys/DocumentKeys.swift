@@ -1,11 +1,11 @@
 import DocumentModel
 
-/// Where documents stand in their table.
+/// The keys of documents in their table.
 ///
-/// The key is the collection's path, a 0 and the document's id. So the documents of a collection are neighbours, in
-/// the order of their ids, and what lies below them lies elsewhere.
+/// The key is the collection's path, a 0 and the document's id. So the documents of a collection are adjacent, in the
+/// order of their ids, and documents below them are stored elsewhere.
 enum DocumentKeys {
-    /// Appends the segments of a path, each with its end.
+    /// Appends the segments of a path, each with its terminator.
     static func append(_ path: String, to key: inout [UInt8]) {
         for byte in path.utf8 {
             switch byte {
@@ -17,7 +17,7 @@ enum DocumentKeys {
         key.append(0)
     }
 
-    /// What the keys of a collection's documents start with.
+    /// The common start of the keys of a collection's documents.
     static func prefix(ofCollection path: String) -> [UInt8] {
         var key: [UInt8] = []
         key.reserveCapacity(path.utf8.count + 32)
@@ -56,9 +56,9 @@ extension DocumentKeys {
         return segments.joined(separator: "/")
     }
 
-    /// The text that ``KeyBytes`` or ``append(_:to:)`` wrote, where an end between segments reads as a slash.
+    /// The text that ``KeyBytes`` or ``append(_:to:)`` wrote; terminators between segments become slashes.
     static func text(of key: ArraySlice<UInt8>) -> String {
-        // Mostly no byte stands for another.
+        // In most keys no byte is escaped.
         let plain = key.last == 0 ? key.dropLast() : key
         if plain.allSatisfy({ $0 > 1 }) { return String(decoding: plain, as: UTF8.self) }
         var bytes: [UInt8] = []

@@ -1,18 +1,18 @@
 import DocumentModel
 
-/// One key of the index with what its row says about it.
+/// One key of the index, with the content of its row.
 ///
-/// A key is the scope, the field, the value and the document. Each document has an entry for each field, the fields
-/// of maps among them, and one for each element of an array, in the scope of its collection; those of composite
-/// indexes have a form of their own (``CompositeKey``). A document below another one has one more, for itself, under
-/// its collection's id: a collection group is the root collection of that id and what those entries name. As at
-/// Firestore, a group's fields aren't indexed by default.
+/// A key is the scope, the field, the value and the document. Each document has an entry for each field, including the
+/// fields of maps, and one for each element of an array, in the scope of its collection; entries of composite indexes
+/// have their own form (``CompositeKey``). A document below another document has one more entry, for itself, under its
+/// collection's id: a collection group is the root collection of that id plus the documents that those entries name. As
+/// in Firestore, a group's fields aren't indexed by default.
 struct IndexEntry: Hashable, Sendable {
-    /// What a reader must know that the key doesn't tell.
+    /// What a reader needs to know beyond the key.
     struct Flags: OptionSet, Hashable, Sendable {
         var rawValue: UInt8
 
-        /// A value was cut: then the order within equal bytes is not known from the key.
+        /// A value was cut, so the key doesn't determine the order among equal bytes.
         static let isTruncated = Flags(rawValue: 1)
         /// The key's last value is a double; an equal integer has the same key.
         static let isDouble = Flags(rawValue: 2)
@@ -23,7 +23,7 @@ struct IndexEntry: Hashable, Sendable {
     }
 
     var key: [UInt8]
-    /// How many bytes of the key come before the document.
+    /// The number of bytes of the key before the document.
     var documentOffset: Int
     var flags: Flags
 

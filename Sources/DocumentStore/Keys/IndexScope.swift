@@ -1,10 +1,10 @@
 import StorageEngine
 import DocumentModel
 
-/// What the keys of a collection's fields are made of, and those of a group's documents: the collections of an id that
-/// are below a document. Of a group the index holds the documents alone, not their fields.
+/// The parts of the keys of a collection's fields, and of a group's documents: those in collections of an id that are
+/// below a document. For a group, the index holds only the documents, not their fields.
 enum IndexScope {
-    /// What the keys of a field's values start with.
+    /// The common start of the keys of a field's values.
     static func prefix(ofCollection path: String, field: FieldPath, ofElements: Bool) -> [UInt8] {
         var key: [UInt8] = [ofElements ? 3 : 1]
         key += DocumentKeys.prefix(ofCollection: path)
@@ -13,7 +13,7 @@ enum IndexScope {
         return key
     }
 
-    /// What the keys of a group's documents start with.
+    /// The common start of the keys of a group's documents.
     static func groupPrefix(_ id: String) -> [UInt8] {
         var key: [UInt8] = [5]
         KeyBytes.append(id.utf8, to: &key)
@@ -23,13 +23,13 @@ enum IndexScope {
     /// The keys of all groups' documents.
     static let groups = KeyRange(prefix: [5])
 
-    /// The document that a key of a group's documents names; nil where it isn't one.
+    /// The document that a key of a group's documents names; nil if the key isn't one.
     static func groupPath(of key: [UInt8]) -> String? {
         guard key.first == 5, let end = key.firstIndex(of: 0) else { return nil }
         return DocumentKeys.text(of: key[(end + 1)...])
     }
 
-    /// The document as it stands at the end of a collection's keys.
+    /// The document as it is written at the end of a collection's keys.
     static func suffix(of path: DocumentPath) -> [UInt8] {
         var key: [UInt8] = []
         KeyBytes.appendOpen(path.id.utf8, to: &key)

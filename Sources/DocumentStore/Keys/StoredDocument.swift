@@ -1,11 +1,11 @@
 import StorageEngine
 import DocumentModel
 
-/// How a document stands in its table: a format byte, both times in microseconds, the fields, and a checksum over all
-/// that and the document's name.
+/// The format of a document in its table: a format byte, both times in microseconds, the fields, and a checksum over
+/// all of these and the document's name.
 enum StoredDocument {
     private static let format: UInt8 = 2
-    /// Without a checksum, as first versions wrote it.
+    /// Without a checksum, as the first versions wrote it.
     private static let unsummedFormat: UInt8 = 1
     private static let sumBytes = 4
 
@@ -26,13 +26,13 @@ enum StoredDocument {
         try document(try content(bytes, path), path)
     }
 
-    /// The document, unless it changed after a version; nil then.
+    /// The document; nil if it changed after a version.
     static func decode(_ bytes: [UInt8], path: DocumentPath, upTo version: Int64) throws(DecodingFailure) -> Document? {
         let content = try content(bytes, path)
         return try updateTime(content, path) <= version ? try document(content, path) : nil
     }
 
-    /// The update time alone, in microseconds.
+    /// Only the update time, in microseconds.
     static func updateTime(_ bytes: [UInt8], path: DocumentPath) throws(DecodingFailure) -> Int64 {
         try updateTime(try content(bytes, path), path)
     }
@@ -56,7 +56,7 @@ enum StoredDocument {
         return Document(path: path, fields: fields, createTime: created, updateTime: updated)
     }
 
-    /// All but the checksum, which is compared.
+    /// Everything except the checksum, which is verified.
     private static func content(_ bytes: [UInt8], _ path: DocumentPath) throws(DecodingFailure) -> ArraySlice<UInt8> {
         switch bytes.first {
         case unsummedFormat: return bytes[...]
@@ -72,14 +72,14 @@ enum StoredDocument {
     }
 }
 
-/// The documents of a storage view, as they are there or as they were at an earlier version.
+/// The documents of a storage view, in its own state or that of an earlier version.
 struct DocumentView {
     let storage: any StorageReader
-    /// The indexes that the storage has.
+    /// The indexes of the storage's state.
     let catalog: IndexCatalog
-    /// The version whose state is seen; nil for the storage's own.
+    /// The version whose state is seen; nil for the storage's own state.
     let past: Int64?
-    /// What is remembered of changes, so that less of the log has to be read for the past.
+    /// The recent changes in memory, which save reading the log for the past.
     let lookup: PastLookup?
 
     init(
@@ -92,7 +92,7 @@ struct DocumentView {
         self.lookup = lookup
     }
 
-    /// As ``document(_:)``, for an answer that is bounded.
+    /// As ``document(_:)``, for a response with a limited size.
     func document(_ path: DocumentPath, within budget: inout ReadBudget) throws -> Document? {
         guard let bytes = try stored(path) else { return nil }
         try budget.take(bytes.count)

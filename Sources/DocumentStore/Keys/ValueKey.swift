@@ -3,9 +3,9 @@ import DocumentModel
 
 /// A value as bytes that sort as ``Value/compare(_:_:)`` does.
 ///
-/// No key is a prefix of another, so that keys can be followed by more. Equivalent values have equal keys.
+/// No key is a prefix of another, so other bytes can follow a key. Equivalent values have equal keys.
 enum ValueKey {
-    /// The whole key, however long.
+    /// The whole key, of any length.
     static func encode(_ value: Value) -> [UInt8] {
         var key: [UInt8] = []
         append(value, to: &key, limit: .max)
@@ -30,10 +30,10 @@ enum ValueKey {
         return true
     }
 
-    /// The bytes that all keys of a class start with.
+    /// The common first bytes of a class's keys.
     static func prefix(of valueClass: ValueClass) -> UInt8 { valueClass.rawValue + 1 }
 
-    /// Makes `key` longer than `limit` where it would be with the whole value, but need not write all of that.
+    /// If the whole value would make `key` longer than `limit`, makes it longer than that, but may leave out the rest.
     private static func append(_ value: Value, to key: inout [UInt8], limit: Int) {
         key.append(prefix(of: value.valueClass))
         switch value {
@@ -93,7 +93,7 @@ enum ValueKey {
         }
     }
 
-    /// The nearest double, and by how much the integer differs from it: at most 512, next to 2^63.
+    /// The nearest double, and its difference from the integer: at most 512, next to 2^63.
     private static func append(_ number: Int64, to key: inout [UInt8]) {
         let nearest = Double(number)
         append(nearest, to: &key)

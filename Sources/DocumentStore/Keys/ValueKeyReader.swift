@@ -1,10 +1,10 @@
 import DocumentModel
 
-/// Finds where values end in keys that hold several, and the numbers among them.
+/// Finds the ends of values in keys that hold several, and reads numbers from keys.
 enum ValueKeyReader {
-    /// Where the value that begins at an offset ends, and whether it was cut.
+    /// The end of the value that begins at an offset, and whether the value was cut.
     ///
-    /// - Parameter isInverted: whether each byte of the value is.
+    /// - Parameter isInverted: whether each byte of the value is inverted.
     static func end(in key: [UInt8], from start: Int, isInverted: Bool) -> (end: Int, isTruncated: Bool) {
         var walk = Walk(key: key, position: start, mask: isInverted ? 0xFF : 0)
         walk.value()
@@ -12,9 +12,9 @@ enum ValueKeyReader {
         return walk.position > limit ? (limit, true) : (min(walk.position, key.count), false)
     }
 
-    /// The number at an offset; nil where something else is there.
+    /// The number at an offset; nil if another kind of value is there.
     ///
-    /// - Parameter isDouble: which of two equal numbers it is: keys don't tell 1 and 1.0 apart.
+    /// - Parameter isDouble: which of two equal numbers it is: keys don't distinguish 1 from 1.0.
     static func number(in key: [UInt8], at start: Int, isInverted: Bool, isDouble: Bool) -> Value? {
         let mask: UInt8 = isInverted ? 0xFF : 0
         guard start + 11 <= key.count, key[start] ^ mask == ValueKey.prefix(of: .number) else { return nil }
@@ -29,7 +29,8 @@ enum ValueKeyReader {
         return .integer(integer)
     }
 
-    /// A walk over a key's parts. What goes past the key's end, as in a value that was cut, goes far past it.
+    /// A walk over a key's parts. If a part continues past the key's end, as in a value that was cut, it goes far past
+    /// it.
     private struct Walk {
         let key: [UInt8]
         var position: Int
@@ -73,7 +74,7 @@ enum ValueKeyReader {
             }
         }
 
-        /// - Returns: how many bytes come before the end.
+        /// - Returns: the number of bytes before the end.
         @discardableResult
         private mutating func text() -> Int {
             var count = 0

@@ -2,16 +2,16 @@ import CommitPipeline
 package import StorageEngine
 
 extension DocumentStore {
-    /// Looks through one state of the store: whether the engine finds its file whole, each document can be read, there
-    /// is each index entry that should be there and no other, and the log and the kept answers fit. Commits go on beside
-    /// it. Blocks the calling thread.
+    /// Checks one state of the store: whether the engine finds its file intact, each document can be read, the index
+    /// entries are exactly those that should exist, and the log and the kept answers are consistent. Commits go on
+    /// meanwhile. Blocks the calling thread.
     ///
     /// - Parameters:
-    ///   - cancellation: interrupts the look through the file.
-    ///   - report: told each problem.
-    ///   - progress: told the documents so far; what it throws ends the check.
-    /// - Throws: `DocumentError` where the store can't be read at all, `CancellationError`, or what `report` or
-    ///   `progress` throws.
+    ///   - cancellation: interrupts the check of the file.
+    ///   - report: called with each problem.
+    ///   - progress: called with the number of documents so far; an error that it throws ends the check.
+    /// - Throws: `DocumentError` if the store can't be read at all, `CancellationError`, or what `report` or `progress`
+    ///   throws.
     package func check(
         until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
         report: (String) throws -> Void, progress: (WorkProgress) throws -> Void
@@ -43,6 +43,6 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-    /// The engine where it keeps a file of its own; nil for others.
+    /// The engine, if it keeps a file of its own; otherwise nil.
     package var embeddedEngine: (any EmbeddedEngine)? { engine as? any EmbeddedEngine }
 }

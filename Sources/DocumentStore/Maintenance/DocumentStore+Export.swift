@@ -3,13 +3,13 @@ import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
-    /// Visits documents in the order of their names, all as of one time, in a read session of its own: commits go on
-    /// beside it. Blocks the calling thread.
+    /// Visits documents in the order of their names, all as of one time, in its own read session: commits go on
+    /// meanwhile. Blocks the calling thread.
     ///
     /// - Parameters:
-    ///   - collections: with all that lies below their documents; none for everything.
-    ///   - begin: told the time first.
-    /// - Throws: `DocumentError` where the store can't be read, or what the bodies throw.
+    ///   - collections: the collections to visit, with everything below their documents; empty for all.
+    ///   - begin: called first, with the time.
+    /// - Throws: `DocumentError` if the store can't be read, or what the closures throw.
     package func export(
         _ collections: [CollectionPath] = [], begin: (Timestamp) throws -> Void,
         document: (Document) throws -> Void
@@ -26,7 +26,7 @@ extension DocumentStore {
         }
     }
 
-    /// Runs the body on one state, in a session that is nobody else's.
+    /// Runs the body on one state, in a session of its own.
     func reading<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
         do {
             return try engine.makeReadSession().read(body)
@@ -37,7 +37,7 @@ extension DocumentStore {
         }
     }
 
-    /// What lies in and below collections, each part once and in order.
+    /// The key ranges in and below collections, without overlaps and in order.
     private static func ranges(of collections: [CollectionPath]) -> [KeyRange] {
         guard !collections.isEmpty else { return [KeyRange.all] }
         var prefixes = collections.map { path in

@@ -2,7 +2,7 @@ import CommitPipeline
 import StorageEngine
 import DocumentModel
 
-/// What a check of a store went through and found.
+/// The counts and findings of a check of a store.
 package struct CheckResult: Hashable, Sendable {
     package var documents = 0
     package var entries = 0
@@ -10,19 +10,19 @@ package struct CheckResult: Hashable, Sendable {
     package var completions = 0
     package var deliveries = 0
     package var events = 0
-    /// All, those that were not told one by one too.
+    /// The number of all problems, including those that weren't reported individually.
     package var problems = 0
-    /// Whether there are problems that go away when the indexes are made anew.
+    /// Whether there are problems that recreating the indexes repairs.
     package var isRepairable = false
-    /// Whether there are some that ``Outbox/repair()`` can repair.
+    /// Whether there are problems that ``Outbox/repair()`` repairs.
     package var isOutboxRepairable = false
-    /// Indexes were being built, so that their entries were not looked at.
+    /// Whether index entries weren't checked because indexes were being built.
     package var skippedIndexes = false
 }
 
-/// A way through all that one state of a store holds, each part compared with what the others say.
+/// Checks everything in one state of the store, and compares each part with the others.
 ///
-/// It remembers nothing on the way, so that a store of any size can be checked.
+/// It keeps nothing in memory on the way, so that a store of any size can be checked.
 struct StoreCheck {
     private static let documentsBetweenTellings = 1000
 
@@ -33,7 +33,7 @@ struct StoreCheck {
     private let report: (String) throws -> Void
     private let progress: (WorkProgress) throws -> Void
     private(set) var result = CheckResult()
-    /// What the documents that can be read say there should be, and how many of those are missing.
+    /// The number of entries that the readable documents should have, and how many of those are missing.
     private var expectedEntries = 0
     private var missingEntries = 0
     private var unreadable = 0
@@ -121,12 +121,12 @@ struct StoreCheck {
         }
     }
 
-    /// What the change of a version made of a document; nil where it isn't in the log.
+    /// The document after the change of a version; nil if the change isn't in the log.
     private func loggedAfter(_ key: [UInt8], _ version: Int64) throws -> [UInt8]? {
         var prefix: [UInt8] = []
         KeyBytes.append(UInt64(bitPattern: version), to: &prefix)
         var after: [UInt8]?
-        // A size begins with 0, which no longer key goes on with.
+        // A size begins with a 0 byte, and no longer key continues with one.
         try storage.scan(.changes, KeyRange(prefix: prefix + key + [0]), reverse: false) { _, value in
             after = try? ChangeLog.images(value).after
             return false
@@ -134,11 +134,11 @@ struct StoreCheck {
         return after
     }
 
-    // MARK: Entries of nothing
+    // MARK: Entries without a document
 
     private mutating func checkNumberOfEntries() throws {
         result.entries = try storage.count(.index, .all)
-        // Without all documents nobody can tell whose entries are left over.
+        // If some documents can't be read, it is unknown which entries are left over.
         let stray = result.entries - (expectedEntries - missingEntries)
         guard stray > 0, unreadable == 0 else { return }
         var check = self
@@ -152,7 +152,7 @@ struct StoreCheck {
         self = check
     }
 
-    /// What is wrong with an entry that no document has; nil where one has it.
+    /// What is wrong with an entry that belongs to no document; nil if it belongs to one.
     private func stray(_ key: [UInt8], _ row: [UInt8]) throws -> String? {
         guard let entry = try? IndexEntry(key: key, row: row), let name = documentName(of: entry),
             let path = try? DocumentPath(name)
@@ -167,7 +167,7 @@ struct StoreCheck {
 
     private func documentName(of entry: IndexEntry) -> String? {
         func inCollection(_ start: Int) -> String? {
-            // A collection's path ends with two zeros, and no other does.
+            // A collection's path ends with two zeros, and nothing else does.
             let rest = entry.key.dropFirst(start)
             guard let end = zip(rest.indices, rest.indices.dropFirst()).first(where: { rest[$0] == 0 && rest[$1] == 0 })
             else { return nil }
@@ -186,7 +186,7 @@ struct StoreCheck {
         }
     }
 
-    // MARK: The log and the answers that are kept
+    // MARK: The log and the kept answers
 
     private mutating func checkChanges() throws {
         var check = self

@@ -1,7 +1,7 @@
 package import DocumentModel
 
-/// Brings documents into a store in batches of bounded size, each an ordinary commit: they replace those of the same
-/// path, are indexed, limited and told of as all are, and one that is there already just so changes nothing.
+/// Imports documents in batches of bounded size. Each batch is an ordinary commit: it replaces documents with the same
+/// path, is indexed and limited, and is delivered to listeners; a document that is already identical isn't changed.
 package struct StoreImport {
     private static let maxWrites = 500
     /// Well below the limit of a commit.
@@ -10,17 +10,17 @@ package struct StoreImport {
     private let store: DocumentStore
     private var batch: [Write] = []
     private var batchBytes = 0
-    /// How many documents are durable.
+    /// The number of documents that are durable.
     package private(set) var imported = 0
 
     package init(_ store: DocumentStore) { self.store = store }
 
-    /// Takes a document, and commits when enough have come together.
+    /// Adds a document, and commits once enough have been added.
     ///
-    /// - Throws: `DocumentError` where a document is beyond a limit, or the store can't commit. What was imported until
-    ///   then stays.
+    /// - Throws: `DocumentError` if a document exceeds a limit, or the store can't commit. Documents imported before
+    ///   that stay.
     package mutating func add(_ path: DocumentPath, _ fields: [String: Value]) async throws(DocumentError) {
-        // What index entries it would have is for the commit to say, which knows which fields have none.
+        // The commit checks the index entries, because it knows the exemptions of fields.
         try DocumentLimits.checkContent(fields, of: path)
         try fields.checkNames()
         let size = DocumentLimits.size(of: path) + DocumentLimits.size(of: fields)
@@ -29,7 +29,7 @@ package struct StoreImport {
         batchBytes += size
     }
 
-    /// Commits what is left.
+    /// Commits the remaining documents.
     package mutating func finish() async throws(DocumentError) {
         if !batch.isEmpty { try await commit() }
     }
@@ -46,9 +46,10 @@ extension DocumentStore {
 
     /// Deletes every document, batch by batch.
     ///
-    /// - Parameter progress: told how many are gone so far.
-    /// - Returns: how many there were.
-    /// - Throws: `DocumentError` where the store can't commit, or `CancellationError`; those gone until then stay gone.
+    /// - Parameter progress: called with the number of documents deleted so far.
+    /// - Returns: the total number of documents deleted.
+    /// - Throws: `DocumentError` if the store can't commit, or `CancellationError`; documents deleted before that stay
+    ///   deleted.
     package func clear(_ progress: (Int) async throws -> Void = { _ in }) async throws -> Int {
         var deleted = 0
         while true {
@@ -64,9 +65,9 @@ extension DocumentStore {
         }
     }
 
-    /// Commits writes in order, in several commits where the documents that they replace are too large for one.
+    /// Commits writes in order, in several commits if the documents that they replace are too large for one.
     ///
-    /// - Parameter told: how many more are durable.
+    /// - Parameter told: called with the number of further durable documents.
     fileprivate func commitAll(
         _ writes: [Write], told: (Int) -> Void = { _ in }
     ) async throws(DocumentError) {

@@ -1,17 +1,17 @@
 import StorageEngine
 import DocumentModel
 
-/// An aggregation as it is planned: of a query whose documents have all the fields that are summed up.
+/// The plan of an aggregation: of a query whose documents have all the fields that are summed up.
 struct AggregationPlan {
     private static let maxScanned = 10_000
 
     let query: NormalizedQuery
     let plan: QueryPlan
     private let start: Aggregator
-    /// Whether it matters which documents come first.
+    /// Whether the result depends on which documents come first.
     private let isOrdered: Bool
 
-    /// - Throws: `invalidArgument` with what the aggregation breaks.
+    /// - Throws: `invalidArgument` with the rule that the aggregation violates.
     init(_ asked: NormalizedQuery, _ fields: [AggregateField], _ catalog: IndexCatalog) throws(DocumentError) {
         try Aggregator.check(fields)
         let start = Aggregator(fields)
@@ -22,7 +22,7 @@ struct AggregationPlan {
         var normalized = asked
         normalized.required = start.summed
         if !isPart, query.start == nil, query.end == nil, start.summed.count == 1 {
-            // Any order will do, and in that of the field its numbers stand in the keys.
+            // Any order gives the same result, and in the order of the field the keys contain its numbers.
             var inOrder = query
             inOrder.orderBy = [Query.Order(start.summed[0])]
             let ordered = normalized.orders.map(\.field).filter { !$0.isDocumentID && $0 != start.summed[0] }
@@ -32,9 +32,9 @@ struct AggregationPlan {
         plan = QueryPlan(normalized, catalog, isOrderWanted: isOrdered && query.limit != nil)
     }
 
-    /// The numbers, one for each field.
+    /// The results, one for each aggregation field.
     ///
-    /// - Parameter maxBytes: how many stored bytes of documents may be held where they have to be sorted.
+    /// - Parameter maxBytes: how many stored bytes of documents may be held if they must be sorted.
     func run(in view: DocumentView, _ meter: QueryMeter, maxBytes: Int) throws -> (values: [Value], count: Int) {
         var result = start
         let query = query.query
@@ -60,7 +60,7 @@ struct AggregationPlan {
         return (result.values, counter.count)
     }
 
-    /// How many documents were counted, and when that is enough.
+    /// Counts documents, and tells when the count is high enough.
     private struct Counter {
         var count = 0
         var bound: Int?
@@ -75,7 +75,7 @@ struct AggregationPlan {
         switch part.way {
         case .document(let path):
             meter.documents += 1
-            // What changed since is among what was replaced.
+            // A document that has changed since is among the replaced ones.
             guard query.covers(path), let bytes = try view.storage.get(.documents, DocumentKeys.key(of: path))
             else { return }
             let document = try StoredDocument.decode(bytes, path: path)
@@ -102,7 +102,7 @@ struct AggregationPlan {
         }
     }
 
-    /// Whether no disjunct before this one has the document too.
+    /// Whether no earlier disjunct has the document too.
     private func isFirst(_ part: QueryPlan.Part, _ document: Document) -> Bool {
         part.isApart
             || !query.disjuncts[..<part.disjunct].contains { leaves in
@@ -116,11 +116,11 @@ struct AggregationPlan {
 
     private enum KeyUse {
         case count
-        /// The wanted number is the last value of each key.
+        /// The number to aggregate is the last value of each key.
         case number
     }
 
-    /// What keys alone can give; nil where documents are to be read.
+    /// What the keys alone can provide; nil if documents must be read.
     private func keys(_ route: QueryRoute) -> KeyUse? {
         guard route.isExact else { return nil }
         if start.summed.isEmpty { return .count }
@@ -145,7 +145,7 @@ struct AggregationPlan {
         }
     }
 
-    /// Documents as they were, in place of those that changed since.
+    /// Adds the earlier states of documents that have changed since.
     private func addReplaced(
         in view: DocumentView, _ meter: QueryMeter, _ result: inout Aggregator, _ counter: inout Counter
     ) throws {
@@ -159,7 +159,7 @@ struct AggregationPlan {
 }
 
 extension QueryRoute {
-    /// The number that a key's last value is; nil where it is something else.
+    /// The number that a key's last value is; nil if it is another kind of value.
     func lastNumber(of hit: IndexHit) -> Value? {
         var start = accesses[0].prefix.count
         for field in fields.dropLast() {

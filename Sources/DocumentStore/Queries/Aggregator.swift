@@ -1,9 +1,9 @@
 import DocumentModel
 
-/// The numbers of an aggregation, as they grow.
+/// The running results of an aggregation.
 struct Aggregator {
     let fields: [AggregateField]
-    /// The fields whose numbers are wanted, each once. A document without one of them counts for nothing.
+    /// The fields whose numbers are needed, each once. A document without one of them doesn't count.
     let summed: [FieldPath]
     private var count = 0
     private var sums: [NumberSum]
@@ -16,7 +16,7 @@ struct Aggregator {
         sums = summed.map { _ in NumberSum() }
     }
 
-    /// - Throws: `invalidArgument` where this is no aggregation.
+    /// - Throws: `invalidArgument` if the aggregation is invalid.
     static func check(_ fields: [AggregateField]) throws(DocumentError) {
         guard (1...AggregateField.maxCount).contains(fields.count) else {
             throw .invalidArgument(
@@ -39,7 +39,7 @@ struct Aggregator {
         }
     }
 
-    /// How many documents make all answers final; nil where each one counts.
+    /// The number of documents after which all results are final; nil if every document counts.
     var enough: Int? {
         guard summed.isEmpty else { return nil }
         var most = 0
@@ -59,19 +59,19 @@ struct Aggregator {
         }
     }
 
-    /// A document that is known by its one wanted number; nil where the field holds something else.
+    /// Adds a document of which only the one needed number is known; nil if the field has another kind of value.
     mutating func add(number: Value?) {
         count += 1
         if let number { sums[0].add(number) }
     }
 
-    /// Takes documents that an offset passes over, and those behind a limit, from a count.
+    /// Removes documents that an offset skips, and those after a limit, from a count.
     mutating func clamp(offset: Int, limit: Int?) {
         count = max(0, count - offset)
         if let limit { count = min(count, limit) }
     }
 
-    /// One for each field.
+    /// One for each aggregation field.
     var values: [Value] {
         fields.map { field in
             switch field {

@@ -1,32 +1,32 @@
 import DocumentModel
 
-/// One conjunction of a query as plans see it: what is equal, and which orders and cursors that leaves.
+/// One conjunction of a query as plans use it: its equalities, and the orders and cursors that remain.
 struct Conjunction {
-    /// The one value of a field, or of an element of its array.
+    /// The only value of a field, or of an element of its array.
     struct Equality {
         var field: FieldPath
         var value: Value
         var isElement: Bool
-        /// The condition's place among the leaves.
+        /// The condition's index among the leaves.
         var leaf: Int
     }
 
-    /// A cursor by the orders that are left.
+    /// A cursor in terms of the remaining orders.
     struct Cursor {
         var values: [Value]
         var before: Bool
-        /// Whether the values say all that the cursor says.
+        /// Whether the values express the whole cursor.
         var isWhole: Bool
     }
 
     let query: NormalizedQuery
     let leaves: [QueryLeaf]
     private(set) var equalities: [Equality] = []
-    /// Up to the name, without fields that have one value only.
+    /// Up to the name, without fields that have only one value.
     private(set) var orders: [Query.Order] = []
     private(set) var start: Cursor?
     private(set) var end: Cursor?
-    /// The one document that there can be.
+    /// The only document that can match.
     private(set) var document: DocumentPath?
     /// Whether the conditions contradict each other or the cursors.
     private(set) var isEmpty = false
@@ -43,18 +43,18 @@ struct Conjunction {
         end = reduce(query.query.end, isStart: false)
     }
 
-    /// The one value that a field has in all documents; nil where it may have several.
+    /// The only value that a field has in all matching documents; nil if it may have several.
     func value(of field: FieldPath) -> Value? {
         equalities.first { !$0.isElement && $0.field == field }?.value
     }
 
-    /// Whether all documents have a field.
+    /// Whether all matching documents have a field.
     func requires(_ field: FieldPath) -> Bool {
         leaves.contains { $0.field == field } || query.orders.contains { $0.field == field }
             || query.required.contains(field)
     }
 
-    /// Whether no document can be one of both.
+    /// Whether no document can match both.
     func excludes(_ other: Conjunction) -> Bool {
         if let document, let otherDocument = other.document { return document != otherDocument }
         return equalities.contains { equality in
@@ -79,7 +79,8 @@ struct Conjunction {
         }
     }
 
-    /// Takes the values of fields that have one value out of a cursor. Where they differ from it they decide alone.
+    /// Removes fields with only one value from a cursor. If the cursor's value differs from that value, it decides
+    /// alone.
     private mutating func reduce(_ cursor: Query.Cursor?, isStart: Bool) -> Cursor? {
         guard let cursor else { return nil }
         var reduced = Cursor(values: [], before: cursor.before, isWhole: true)
@@ -97,7 +98,7 @@ struct Conjunction {
             var result = Value.compare(own, value)
             if order.descending { result = result.reversed }
             guard result == .same else {
-                // Documents with equal values before this one are still decided by those.
+                // The values before this one are the cursor; `before` decides about documents that equal it.
                 guard reduced.values.isEmpty else {
                     reduced.before = result == .descending
                     return reduced

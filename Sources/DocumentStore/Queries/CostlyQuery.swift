@@ -6,11 +6,11 @@ package struct CostlyQuery: Hashable, Sendable {
     /// Collection, fields and operators: never a value.
     package var shape: String
     package var cost: QueryExplanation.Cost
-    /// The index that would spare most of it, as ``QueryExplanation/suggestedIndex`` has it; nil where none would.
+    /// The index that would save most of the reads, as in ``QueryExplanation/suggestedIndex``; nil if none would.
     package var suggestedIndex: String?
 }
 
-/// Which queries were reported lately, each shape once an hour.
+/// The queries that were reported lately: each shape once an hour.
 final class CostlyQueryLog: Sendable {
     private static let maxShapes = 1000
     private static let maxShapeBytes = 1000
@@ -20,18 +20,18 @@ final class CostlyQueryLog: Sendable {
 
     private let reported = Mutex<[String: Duration]>([:])
 
-    /// Whether so much was read that it is worth a report.
+    /// Whether a query read enough to be worth reporting.
     static func isCostly(_ meter: QueryMeter, returned: Int) -> Bool {
         let most = max(meter.entries, meter.documents)
         return most > minReads && most > returned * factor
     }
 
-    /// A shape as it is told: one that is very long loses its end.
+    /// A shape as it is reported: a very long one is truncated.
     static func cut(_ shape: String) -> String {
         shape.utf8.count <= maxShapeBytes ? shape : String(shape.prefix(maxShapeBytes / 4)) + "…"
     }
 
-    /// Whether it is the shape's time to be reported, and then not again for an hour.
+    /// Whether the shape is due to be reported; if so, it isn't due again for an hour.
     func isDue(_ shape: String, at now: Duration) -> Bool {
         reported.withLock { reported in
             if let last = reported[shape], now - last < Self.pause { return false }

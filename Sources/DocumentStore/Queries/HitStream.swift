@@ -1,24 +1,24 @@
 import StorageEngine
 import DocumentModel
 
-/// What a run of queries has read so far.
+/// Counts what the queries of a run have read so far.
 final class QueryMeter {
     var entries = 0
     var documents = 0
-    /// What was decided on the way, in words.
+    /// The decisions made during the run, in words.
     var decisions: [String] = []
 }
 
-/// The keys of a route, in the order of their places: of several accesses those that all have.
+/// The keys of a route, in the order of their places; with several accesses, the keys that all of them have.
 final class HitStream {
     let route: QueryRoute
     private let meter: QueryMeter
     private let cursors: [RangeCursor]
     private var ahead: IndexHit?
-    /// How many were found.
+    /// The number of keys found.
     private(set) var count = 0
     private var entries = 0
-    /// Where a search for what is common stands that was broken off.
+    /// The state of an interrupted search for a common place.
     private var search: Search?
     private var maxCost = Int.max
 
@@ -32,7 +32,7 @@ final class HitStream {
     }
 
     /// - Parameters:
-    ///   - expecting: how many hits are expected to be needed.
+    ///   - expecting: the number of hits that are likely to be needed.
     ///   - isKeyEnough: whether hits are only counted.
     init(
         _ route: QueryRoute, _ storage: any StorageReader, _ meter: QueryMeter, expecting: Int,
@@ -58,21 +58,21 @@ final class HitStream {
         return hit
     }
 
-    /// The next without passing over it.
+    /// The next hit, without advancing.
     func peek() throws -> IndexHit? {
         if ahead == nil { ahead = try next() }
         return ahead
     }
 
-    /// What was read so far, in keys of one access: a leap costs about as much as four keys in a row.
+    /// The cost of reading so far, in keys of one access: a leap costs about as much as four consecutive keys.
     var cost: Int { cursors.count == 1 ? entries : 4 * entries }
 
-    /// Goes on until reading has cost so much.
+    /// Advances until reading has cost a total.
     ///
-    /// - Returns: false where there are no more.
+    /// - Returns: false if there are no more hits.
     func advance(to total: Int) throws -> Bool {
         while cost < total {
-            // Much may be read between two that are found.
+            // The search may read many keys between two hits.
             maxCost = total
             defer { maxCost = .max }
             guard try next() != nil || search != nil else { return false }
@@ -95,9 +95,10 @@ final class HitStream {
         return row
     }
 
-    /// Each cursor in turn leaps to the place that the others have come to, until all are at one.
+    /// Each cursor in turn leaps to the place that the others have reached, until all are at the same place.
     ///
-    /// - Returns: nil where there are no more, or where that has cost too much so far: `search` is where to go on then.
+    /// - Returns: nil if there are no more hits, or if the cost limit was reached: `search` then holds where to
+    ///   continue.
     private func common() throws -> IndexHit? {
         var search: Search
         if let stopped = self.search {

@@ -1,21 +1,21 @@
 import StorageEngine
 import DocumentModel
 
-/// One run of neighbouring keys that a conjunction's documents can be found by.
+/// A range of adjacent keys through which a conjunction's documents can be found.
 ///
-/// All keys start with `prefix`, which holds values that the conjunction demands. What follows orders them: the values
-/// of `suffix`, then the document's name.
+/// All keys start with `prefix`, which holds values that the conjunction requires. The rest of the key orders them: the
+/// values of `suffix`, then the document's name.
 struct IndexAccess {
-    /// A field whose values the keys are in the order of, and how.
+    /// A field whose values order the keys, and its direction.
     struct Field: Hashable {
         var path: FieldPath
         var descending: Bool
     }
 
     enum Kind: Hashable {
-        /// The documents themselves, or what a group has of each.
+        /// The documents themselves, or a group's entries for them.
         case walk
-        /// What every field has of its own accord.
+        /// The automatic entries of a field.
         case automatic(FieldPath, ofElements: Bool)
         case composite(IndexDefinition)
     }
@@ -25,26 +25,26 @@ struct IndexAccess {
     var prefix: [UInt8]
     var suffix: [Field] = []
     var namesDescend = false
-    /// Whether keys have an end after the name, so that inverting them inverts their order.
+    /// Whether keys have a terminator after the name, so that inverting them inverts their order.
     var isTerminated = false
-    /// The conjunction's equalities that the prefix demands, and whether no other document fulfils it.
+    /// The conjunction's equalities that the prefix requires, and whether no other document satisfies it.
     var equalities: [Int] = []
     var isExact = true
 
-    /// Equal for those whose keys can be compared with each other behind their prefixes.
+    /// Equal for accesses whose keys can be compared with each other after their prefixes.
     var signature: [Field] {
         suffix.map { Field(path: $0.path, descending: $0.descending != namesDescend) }
     }
 }
 
-/// Where a conjunction's documents are: in one collection, or in all of a group.
+/// Where a conjunction's documents are: in one collection, or in a group.
 enum QueryTarget: Hashable {
     case collection(CollectionPath)
     case group(String)
 }
 
 extension Conjunction {
-    /// All runs of keys that help with the documents of a target, without the walk past all of them.
+    /// All accesses that help to find the documents of a target, without the walk over all of them.
     func accesses(_ target: QueryTarget, _ catalog: IndexCatalog) -> [IndexAccess] {
         switch target {
         case .collection(let collection):
@@ -56,13 +56,13 @@ extension Conjunction {
         }
     }
 
-    /// The walk past all documents of a target.
+    /// The walk over all documents of a target.
     static func walk(_ target: QueryTarget, _ catalog: IndexCatalog) -> IndexAccess {
         switch target {
         case .collection(let collection):
             IndexAccess(
                 kind: .walk, table: .documents, prefix: DocumentKeys.prefix(ofCollection: collection.string))
-        // What a group has of each document is among the entries that are being made anew.
+        // A group's entries are among those that are being recreated.
         case .group where catalog.isRebuilding: IndexAccess(kind: .walk, table: .documents, prefix: [])
         case .group(let id): IndexAccess(kind: .walk, table: .index, prefix: IndexScope.groupPrefix(id))
         }
@@ -92,7 +92,7 @@ extension Conjunction {
         return accesses
     }
 
-    /// The run of a composite index; nil where it doesn't have all documents, or more than one entry for some.
+    /// The access of a composite index; nil if the index lacks documents, or has more than one entry for some.
     private func composite(_ index: IndexCatalog.Index, _ collection: String?) -> IndexAccess? {
         let definition = index.definition
         var access = IndexAccess(
@@ -117,7 +117,7 @@ extension Conjunction {
         return helps ? access : nil
     }
 
-    /// Fields with more than one value that documents are ordered by or must have in a range.
+    /// Fields with more than one value by which documents are ordered, or which must be in a range.
     private var orderedFields: [FieldPath] {
         var fields = orders.map(\.field)
         for leaf in leaves where value(of: leaf.field) == nil && !fields.contains(leaf.field) {

@@ -1,10 +1,10 @@
 import StorageEngine
 import DocumentModel
 
-/// One key that a route found, with what its row says.
+/// One key that a route found, with the content of its row.
 struct IndexHit {
     let key: [UInt8]
-    /// Of a walk past documents the stored document, else the four bytes of an index entry.
+    /// In a walk over documents the stored document, otherwise the four bytes of an index entry.
     private let row: [UInt8]
     private let documentOffset: Int
     private let flags: IndexEntry.Flags
@@ -33,22 +33,22 @@ struct IndexHit {
         self.access = access
     }
 
-    /// Whether a value of the key was cut: then the order within equal bytes is not known.
+    /// Whether a value of the key was cut, so that the key doesn't determine the order among equal bytes.
     var isTruncated: Bool { flags.contains(.isTruncated) }
 
     /// Whether the last value of the key is a double, if it is a number.
     var isDouble: Bool { flags.contains(.isDouble) }
 
-    /// The document's bytes, where they came with the key.
+    /// The document's bytes, if they came with the key.
     var stored: [UInt8]? { access.table == .documents ? row : nil }
 
-    /// Where the document stands in its table, given its name.
+    /// The document's key in its table, given its name.
     ///
-    /// - Parameter prefix: what the keys of a collection's documents start with; nil for a group's.
+    /// - Parameter prefix: the common start of the keys of a collection's documents; nil for a group's.
     func documentKey(_ name: [UInt8], in prefix: [UInt8]?) -> [UInt8] {
         if access.table == .documents { return key }
         if let prefix { return prefix + name }
-        // Every segment but the last ends in a 0, and the last but one in two.
+        // Every segment except the last ends in a 0, and the last but one in two.
         let collectionEnd = name.lastIndex(of: 0) ?? name.startIndex
         return name[..<collectionEnd] + [0] + name[collectionEnd...]
     }
@@ -62,7 +62,7 @@ struct IndexHit {
         }
     }
 
-    /// The document's id in a collection, its path in a group: the bytes without what ends them.
+    /// The document's id in a collection, or its path in a group: the bytes without terminators.
     var name: [UInt8] {
         var name = Array(key[documentOffset...])
         if flags.contains(.namesDescend) { for index in name.indices { name[index] = ~name[index] } }

@@ -1,14 +1,14 @@
 import DocumentModel
 import StrictJSON
 
-/// An index that a query could be answered from by reading what it returns, in the form of `firestore.indexes.json`.
+/// An index with which a query would read only what it returns, in the form of `firestore.indexes.json`.
 struct IndexSuggestion {
     private let target: QueryTarget
     private let fields: [IndexDefinition.Field]
-    /// What the field of an index with one has already: an override takes the place of all of it.
+    /// The existing indexes of the field, for an index with one field: an override replaces all of them.
     private var present: [(kind: IndexDefinition.Kind, scope: IndexDefinition.Scope)] = []
 
-    /// - Returns: nil where the plan is as good as any index makes it.
+    /// - Returns: nil if no index would improve the plan.
     init?(_ plan: QueryPlan, _ catalog: IndexCatalog, isOrderWanted: Bool) {
         for part in plan.parts {
             guard var suggestion = Self(part, plan.query, isOrderWanted: isOrderWanted),
@@ -47,10 +47,11 @@ struct IndexSuggestion {
         if let element = conjunction.equalities.first(where: \.isElement) {
             fields.append(IndexDefinition.Field(element.field, .contains))
         }
-        // A field has one place in an index.
+        // A field can occur only once in an index.
         for order in conjunction.orders
         where !order.field.isDocumentID && !fields.contains(where: { $0.path == order.field }) {
-            // Only the first range narrows what is read; another one is checked on documents, index or not.
+            // Only the first range reduces what is read; further ranges are checked on documents, with or without an
+            // index.
             if order.field != conjunction.orders[0].field,
                 conjunction.leaves.contains(where: { $0.field == order.field })
             {
@@ -58,7 +59,7 @@ struct IndexSuggestion {
             }
             fields.append(IndexDefinition.Field(order.field, order.descending ? .descending : .ascending))
         }
-        // One field's index serves both directions.
+        // An index on one field serves both directions.
         if fields.count == 1, fields[0].kind == .descending { fields[0].kind = .ascending }
         guard !fields.isEmpty else { return nil }
         self.fields = fields
@@ -87,7 +88,7 @@ struct IndexSuggestion {
             .contains { $0.definition.fields == fields }
     }
 
-    /// An element of `indexes`, or of `fieldOverrides` where it has one field.
+    /// An element of `indexes`, or of `fieldOverrides` if the index has one field.
     var json: String {
         let scope = isGroup ? "COLLECTION_GROUP" : "COLLECTION"
         func mode(_ kind: IndexDefinition.Kind) -> String {

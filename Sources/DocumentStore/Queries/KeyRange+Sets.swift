@@ -9,13 +9,13 @@ extension KeyRange {
         return KeyRange(lower: lower, upper: upper.lexicographicallyPrecedes(otherUpper) ? upper : otherUpper)
     }
 
-    /// The range with the same keys where every byte of a key is inverted.
+    /// The range of the same keys after every byte of each key is inverted.
     ///
-    /// No key may be a prefix of one of its bounds, which holds for bounds that end where a part of the key does.
+    /// No key may be a prefix of one of the bounds; this holds for bounds that end where a part of the key ends.
     var inverted: KeyRange {
         var range = KeyRange.all
         if let upper {
-            // Nothing sorts after the last of all keys.
+            // Nothing sorts after the last possible key.
             guard let lower = KeyBytes.successor(ofPrefix: upper.map { ~$0 }) else {
                 return KeyRange(lower: [], upper: [])
             }
@@ -27,7 +27,7 @@ extension KeyRange {
 }
 
 extension [KeyRange] {
-    /// The parts that both have. Both are in ascending order and don't overlap, and so is the result.
+    /// The parts that both lists contain. Both must be ascending without overlaps, as is the result.
     func intersection(_ other: [KeyRange]) -> [KeyRange] {
         var result: [KeyRange] = []
         for range in self {
@@ -39,7 +39,7 @@ extension [KeyRange] {
         return result
     }
 
-    /// The parts that are outside of a range.
+    /// The parts outside of a range.
     func subtracting(_ hole: KeyRange) -> [KeyRange] {
         var outside = [KeyRange(lower: [], upper: hole.lower)]
         if let upper = hole.upper { outside.append(KeyRange(lower: upper, upper: nil)) }

@@ -1,15 +1,15 @@
 import DocumentModel
 
 extension NormalizedQuery {
-    /// Whether the document is of the query's collection, passes its filter and has the fields it orders by.
+    /// Whether the document is in the query's collection, passes its filter and has the fields of its orders.
     ///
-    /// Cursors, offset and limit don't count.
+    /// Cursors, offset and limit aren't considered.
     func matches(_ document: Document) -> Bool {
         guard covers(document.path), hasFields(document) else { return false }
         return disjuncts.contains { leaves in leaves.allSatisfy { matches(document, $0) } }
     }
 
-    /// Whether the document has the fields without which it is in no result.
+    /// Whether the document has the fields that every document in the result must have.
     func hasFields(_ document: Document) -> Bool {
         for order in orders where !order.field.isDocumentID {
             guard document[order.field] != nil else { return false }
@@ -17,7 +17,7 @@ extension NormalizedQuery {
         return required.allSatisfy { document[$0] != nil }
     }
 
-    /// Whether a document that the query finds came, went or is another one now.
+    /// Whether a change adds a document to the query's matches, removes one or replaces one.
     func isChanged(by change: DocumentChange) -> Bool {
         covers(change.path) && (change.before.map(matches) ?? false || change.after.map(matches) ?? false)
     }
@@ -71,7 +71,7 @@ extension NormalizedQuery {
         }
     }
 
-    /// Where the document stands in the query's order.
+    /// The document's place in the query's order.
     func place(of document: Document) -> QueryPlace {
         QueryPlace(
             document: document,
@@ -117,7 +117,7 @@ extension NormalizedQuery {
         return .same
     }
 
-    /// The document with the fields that the query asks for.
+    /// The document with the fields that the query selects.
     func project(_ document: Document) -> Document {
         guard let projection = query.projection else { return document }
         var projected = document
@@ -129,11 +129,11 @@ extension NormalizedQuery {
     }
 }
 
-/// A document with the values it is ordered by.
+/// A document with the values that order it.
 struct QueryPlace {
     var document: Document
-    /// One for each order; the name stands in the document.
+    /// One for each order, except for the name, which the document holds.
     var values: [Value]
-    /// What the document has in the store.
+    /// The document's size in the store.
     var storedBytes = 0
 }

@@ -1,18 +1,18 @@
 import DocumentModel
 
-/// A query that was checked and has all of its implicit orders.
+/// A query that was checked, with all of its implicit orders.
 struct NormalizedQuery: Sendable {
     let query: Query
-    /// The collection's path; for a group its id, with `query.parent` as the document they must lie below.
+    /// The collection's path; for a group its id, with `query.parent` as the document that the matches must be below.
     let collection: CollectionPath
-    /// Ends in `__name__`, so that no two documents are at one place.
+    /// Ends in `__name__`, so that no two documents have the same place.
     let orders: [Query.Order]
-    /// Each a conjunction; a document matches where one of them does. One empty one where there is no filter.
+    /// The conjunctions; a document matches if it satisfies one of them. Without a filter, one empty conjunction.
     let disjuncts: [[QueryLeaf]]
-    /// Fields that a document must have besides: those that numbers are taken of.
+    /// Further fields that a document must have: those whose numbers are aggregated.
     var required: [FieldPath]
 
-    /// - Throws: `invalidArgument` with what the query breaks.
+    /// - Throws: `invalidArgument` with the rule that the query violates.
     init(_ query: Query, required: [FieldPath] = []) throws(DocumentError) {
         self.query = query
         self.required = required
@@ -81,7 +81,7 @@ struct NormalizedQuery: Sendable {
         }
     }
 
-    /// The document that a value names: a reference, or an id or path relative to what is queried.
+    /// The document that a value names: a reference, or an id or path relative to the queried collection.
     func name(_ value: Value) throws(DocumentError) -> DocumentPath {
         switch value {
         case .reference(let name): return name.path
@@ -92,7 +92,7 @@ struct NormalizedQuery: Sendable {
         }
     }
 
-    /// Whether the query looks at the place where this document is.
+    /// Whether the query's collection or group contains this document.
     func covers(_ path: DocumentPath) -> Bool {
         guard query.allDescendants else { return collection.contains(path) }
         guard path.parent.id.utf8.elementsEqual(query.collectionID.utf8) else { return false }

@@ -1,16 +1,16 @@
 import DocumentModel
 
-/// A sum of numbers that doesn't depend on their order: nothing is lost before the end.
+/// A sum of numbers that doesn't depend on their order: it is only rounded at the end.
 struct NumberSum {
     private(set) var count = 0
     private var integers: Int128 = 0
-    /// Doubles whose exact sum is that of all doubles; none overlaps another's digits.
+    /// Doubles whose exact sum is that of all doubles; their digits don't overlap.
     private var partials: [Double] = []
-    /// The sum of what is infinite or no number.
+    /// The sum of the infinite and NaN values.
     private var special: Double?
     private var hasDoubles = false
 
-    /// Adds a field's value; what isn't a number counts for nothing.
+    /// Adds a field's value; values that aren't numbers are ignored.
     mutating func add(_ value: Value) {
         switch value {
         case .integer(let number): integers += Int128(number)
@@ -22,13 +22,13 @@ struct NumberSum {
         count += 1
     }
 
-    /// An integer where all numbers are and it fits, else a double; 0 where there is none.
+    /// An integer if all numbers are integers and the sum fits, otherwise a double; 0 if there are no numbers.
     var value: Value {
         if !hasDoubles, let sum = Int64(exactly: integers) { return .integer(sum) }
         return .double(double)
     }
 
-    /// Null where there is none.
+    /// Null if there are no numbers.
     var average: Value { count == 0 ? .null : .double(double / Double(count)) }
 
     private var double: Double {
@@ -40,14 +40,14 @@ struct NumberSum {
         return sum.rounded
     }
 
-    /// Shewchuk's sum: each addition's rounding error is kept as a partial of its own.
+    /// Shewchuk's algorithm: the rounding error of each addition is kept as a separate partial.
     private mutating func add(_ number: Double) {
         var number = number
         var kept: [Double] = []
         for partial in partials {
             let (large, small) = abs(number) < abs(partial) ? (partial, number) : (number, partial)
             let high = large + small
-            // Beyond what a double can hold.
+            // The sum exceeds the range of a double.
             guard high.isFinite else {
                 special = (special ?? 0) + high
                 return
@@ -70,7 +70,7 @@ struct NumberSum {
             high = sum
             if low != 0 { break }
         }
-        // Half-way cases round to where the partials left over point.
+        // In a half-way case the remaining partials determine the direction of rounding.
         if let next = rest.last, (low < 0 && next < 0) || (low > 0 && next > 0) {
             let twice = low * 2
             let sum = high + twice

@@ -1,18 +1,18 @@
 import DocumentModel
 
-/// Sorts places in memory, and keeps no more than can be in the result.
+/// Sorts places in memory, and keeps only those that can be in the result.
 struct PlaceSorter {
     private let query: NormalizedQuery
     private let needed: Int
-    /// Beyond so many stored bytes documents are let go and read again when they are wanted.
+    /// Above this many stored bytes, documents are released, and read again when they are needed.
     private let maxBytes: Int
     /// How many bytes may be held without the documents.
     private let maxKeyBytes: Int
-    /// What the result may still have, where all that is added is in it.
+    /// The remaining budget of the result, if everything that is added is part of it.
     private var budget: ReadBudget?
     private var places: [QueryPlace] = []
     private var bytes = 0
-    /// At so many bytes it is worth to look for what can't be in the result.
+    /// The number of bytes at which places that can't be in the result are removed.
     private var pruneAt: Int
     private var isLight = false
 
@@ -25,14 +25,14 @@ struct PlaceSorter {
         budget = context.budget
     }
 
-    /// - Throws: `resourceExhausted` where the result can't be answered any more.
+    /// - Throws: `resourceExhausted` if the result exceeds a limit.
     mutating func add(_ place: QueryPlace) throws(DocumentError) {
         try budget?.take(place.storedBytes)
         places.append(place)
         if isLight { places[places.count - 1].document.fields = [:] }
         bytes += isLight ? place.keyBytes : place.storedBytes
         if needed < places.count, places.count > needed &* 4 &+ 1000 || bytes > pruneAt { prune() }
-        // Not at the very bound, where the next one would prune again.
+        // Not only at the limit itself, where the next place would prune again.
         if !isLight, bytes > maxBytes / 2, needed == places.count || bytes > maxBytes { lighten() }
         guard !isLight || bytes <= maxKeyBytes || needed < places.count else {
             throw DocumentError(
@@ -42,7 +42,7 @@ struct PlaceSorter {
         }
     }
 
-    /// The places in order. The sorter is empty then.
+    /// The places in order. The sorter is empty afterwards.
     mutating func take() -> SortedPlaces {
         places.sort { query.compare($0, $1) == .descending }
         if places.count > needed { places.removeFirst(places.count - needed) }
@@ -55,7 +55,7 @@ struct PlaceSorter {
         places.sort { query.compare($0, $1) == .ascending }
         for place in places[needed...] { bytes -= isLight ? place.keyBytes : place.storedBytes }
         places.removeLast(places.count - needed)
-        // Twice as much as is needed, so that pruning stays rare.
+        // Twice as much as is needed, so that pruning is rare.
         pruneAt = max(maxBytes, 2 * bytes)
     }
 
@@ -70,17 +70,17 @@ struct PlaceSorter {
 }
 
 extension QueryPlace {
-    /// What stays of it where the document's fields are let go.
+    /// The size that remains when the document's fields are released.
     fileprivate var keyBytes: Int {
         values.reduce(document.path.string.utf8.count) { $0 + DocumentLimits.size(of: $1) }
     }
 }
 
-/// Places in order, handed out one by one.
+/// Sorted places, returned one by one.
 struct SortedPlaces {
-    /// The first is at the end.
+    /// The first place is at the end.
     var reversed: [QueryPlace] = []
-    /// Whether documents lack their fields, which were too many to hold.
+    /// Whether documents lack their fields, because these were too large to hold.
     var isLight = false
 
     mutating func next(in view: DocumentView) throws -> QueryPlace? {

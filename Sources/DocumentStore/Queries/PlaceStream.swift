@@ -1,29 +1,29 @@
 import StorageEngine
 import DocumentModel
 
-/// What all streams of one run share.
+/// The state that all streams of one run share.
 struct QueryContext {
     let query: NormalizedQuery
     let view: DocumentView
     let meter: QueryMeter
-    /// How many places are enough.
+    /// The number of places that are needed.
     let needed: Int
     /// How many stored bytes of documents one source may hold while it sorts them.
     let maxBytes: Int
-    /// How many bytes of names and compared values it may hold where it has let the documents go.
+    /// How many bytes of names and compared values it may hold after it has released the documents.
     let maxKeyBytes: Int
-    /// What the result may have, where it has all that is found; nil where only part of it is wanted.
+    /// The budget of the result, if the result contains everything that is found; nil if it contains only a part.
     let budget: ReadBudget?
-    /// Whether places are compared with those of others.
+    /// Whether places are compared with those of other streams.
     let needsValues: Bool
 }
 
-/// Documents in a query's order, each once, looked for as they are asked for.
+/// Documents in a query's order, each once; they are searched for on demand.
 protocol PlaceStream: AnyObject {
     func next() throws -> QueryPlace?
 }
 
-/// Places that are known already.
+/// A stream of places that are already known.
 final class ListStream: PlaceStream {
     private var places: SortedPlaces
     private let view: DocumentView?
@@ -33,7 +33,7 @@ final class ListStream: PlaceStream {
         self.view = view
     }
 
-    /// None.
+    /// An empty stream.
     init() {
         places = SortedPlaces()
         view = nil
@@ -48,7 +48,7 @@ final class ListStream: PlaceStream {
 /// The places of several streams in order, each once.
 final class MergedStream: PlaceStream {
     private let query: NormalizedQuery
-    /// Streams with what comes next in each; the first place of all is at the end.
+    /// Streams with the next place of each; the stream with the first place is at the end.
     private var heads: [(place: QueryPlace, stream: any PlaceStream)] = []
     private var pending: [any PlaceStream]
 
@@ -61,7 +61,7 @@ final class MergedStream: PlaceStream {
         while let stream = pending.popLast() { try push(stream) }
         guard let first = heads.popLast() else { return nil }
         pending.append(first.stream)
-        // Names are part of the order, so what is at the same place is the same document.
+        // Names are part of the order, so documents with the same place are the same document.
         while let other = heads.last, query.compare(other.place, first.place) == .same {
             pending.append(other.stream)
             heads.removeLast()
@@ -80,7 +80,7 @@ final class MergedStream: PlaceStream {
     }
 }
 
-/// What a route finds, in the query's order: what the route leaves unordered is sorted in memory.
+/// The documents of a route in the query's order: what the route doesn't order is sorted in memory.
 final class RouteStream: PlaceStream {
     enum Step {
         case place(QueryPlace)
@@ -92,11 +92,11 @@ final class RouteStream: PlaceStream {
     let route: QueryRoute
     private let context: QueryContext
     private let hits: HitStream
-    /// The bytes that the keys of the group have which is being gathered.
+    /// The common bytes of the keys in the group that is being collected.
     private var group: ArraySlice<UInt8>?
     private var sorter: PlaceSorter
     private var sorted = SortedPlaces()
-    /// How many documents may still be read before it pauses.
+    /// The number of documents that may be read before it pauses.
     var allowance = Int.max
     private(set) var documents = 0
 
@@ -115,9 +115,9 @@ final class RouteStream: PlaceStream {
         return nil
     }
 
-    /// Passes over documents without reading them, where keys alone tell that they are in the result.
+    /// Skips documents without reading them, if their keys alone show that they are in the result.
     ///
-    /// - Returns: how many it passed over.
+    /// - Returns: the number of skipped documents.
     func skip(_ count: Int) throws -> Int {
         guard route.isOrdered, route.isExact, context.view.past == nil else { return 0 }
         var skipped = 0
@@ -174,9 +174,9 @@ final class RouteStream: PlaceStream {
 }
 
 extension QueryRoute {
-    /// Reads a found document.
+    /// Reads the document of a hit.
     ///
-    /// - Returns: nil where it is not below the query's parent, or changed after the state that the view sees.
+    /// - Returns: nil if it isn't below the query's parent, or changed after the state that the view sees.
     func document(
         of hit: IndexHit, in view: DocumentView, _ meter: QueryMeter
     ) throws -> (document: Document, bytes: Int)? {
@@ -192,7 +192,7 @@ extension QueryRoute {
         return try StoredDocument.decode(bytes, path: path, upTo: past).map { ($0, bytes.count) }
     }
 
-    /// Whether a document that was found passes what keys don't tell. Cursors don't count.
+    /// Whether a found document satisfies the conditions that keys don't express. Cursors aren't considered.
     func admits(_ document: Document) -> Bool {
         if isExact { return true }
         let query = conjunction.query

@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension QueryExplanation {
-    /// How a plan is followed.
+    /// Describes how a plan is executed.
     init(_ plan: QueryPlan) {
         var indexes: [IndexUse] = []
         var steps: [String] = []

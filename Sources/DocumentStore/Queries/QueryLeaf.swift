@@ -3,9 +3,9 @@ import DocumentModel
 /// One condition on one field.
 struct QueryLeaf: Hashable, Sendable {
     enum Test: Hashable, Sendable {
-        /// Any operator but `in`, `arrayContainsAny` and `notIn`.
+        /// Any operator except `in`, `arrayContainsAny` and `notIn`.
         case compare(Query.Operator, Value)
-        /// None of them.
+        /// The field equals none of the values.
         case none([Value])
         case null, notNull, nan, notNaN
     }
@@ -25,7 +25,7 @@ struct QueryLeaf: Hashable, Sendable {
         }
     }
 
-    /// The one value that the field must have, where there is such.
+    /// The only value that the field may have, if there is one.
     var equalValue: Value? {
         switch test {
         case .compare(.equal, let value): value
@@ -44,7 +44,7 @@ struct QueryLeaf: Hashable, Sendable {
             switch comparison {
             case .equal, .in, .arrayContains, .arrayContainsAny: return []
             case .notEqual, .notIn: return [field]
-            // What is found nowhere is no reason to order by the field.
+            // A condition that matches nothing doesn't require an order by its field.
             default: return isComparable(value) ? [field] : []
             }
         case .unary(let field, .isNotNull), .unary(let field, .isNotNaN): return [field]
@@ -54,17 +54,17 @@ struct QueryLeaf: Hashable, Sendable {
 
     /// The filter as a disjunction of conjunctions.
     ///
-    /// - Throws: `invalidArgument` where that takes more than 30, or a part of it is not allowed.
+    /// - Throws: `invalidArgument` if that takes more than 30 conjunctions, or a part of the filter isn't allowed.
     static func disjuncts(of filter: Query.Filter?) throws(DocumentError) -> [[QueryLeaf]] {
         guard let filter else { return [[]] }
         guard try count(filter) <= maxDisjuncts else {
             throw .invalidArgument("a query has more than 30 disjunctions, the limit")
         }
-        // Composite filters come on top of their parts; nested for nothing they don't get by for free.
+        // Composite filters count in addition to their parts, so that useless nesting isn't free.
         guard nodes(of: filter) <= 2 * maxFilters else {
             throw .invalidArgument("a query has more than \(maxFilters) filters, the limit")
         }
-        // One alone is no work to look at.
+        // If all of the filter has at most one, each conjunction does too.
         guard try checkCounts(filter).arrays <= 1 || arrayFilters(filter) <= 1 else {
             throw .invalidArgument(
                 "a query has more than one array-contains or array-contains-any in a conjunction")
@@ -72,7 +72,7 @@ struct QueryLeaf: Hashable, Sendable {
         return expand(filter)
     }
 
-    /// A filter on what an array contains; of several elements in whatever order.
+    /// A filter on an array's elements; several elements may be in any order.
     private struct ArrayFilter: Hashable {
         var field: FieldPath
         var isAny: Bool
@@ -88,7 +88,8 @@ struct QueryLeaf: Hashable, Sendable {
         }
     }
 
-    /// How many filters on what arrays contain a conjunction has at most. The same twice side by side is one.
+    /// The highest number of array filters in a conjunction. Identical filters in the same composite filter count as
+    /// one.
     private static func arrayFilters(_ filter: Query.Filter) -> Int {
         switch filter {
         case .and(let filters):
@@ -145,7 +146,7 @@ struct QueryLeaf: Hashable, Sendable {
         return values
     }
 
-    /// Stops counting beyond the limit.
+    /// Stops counting once the limit is exceeded.
     private static func nodes(of filter: Query.Filter) -> Int {
         guard case .and(let filters) = filter else {
             guard case .or(let filters) = filter else { return 1 }
@@ -162,7 +163,7 @@ struct QueryLeaf: Hashable, Sendable {
         var leaves = 0
     }
 
-    /// Firestore takes one of `!=` and `not-in`, and `not-in` beside no disjunction.
+    /// Firestore allows only one `!=` or `not-in`, and no disjunction together with `not-in`.
     private static func checkCounts(_ filter: Query.Filter) throws(DocumentError) -> Counts {
         var counts = Counts()
         count(filter, &counts)
@@ -215,13 +216,13 @@ struct QueryLeaf: Hashable, Sendable {
         }
     }
 
-    /// Null and NaN are no operands to compare with: nothing equals them, is less or greater, or is beside them. What
-    /// tests for them are the unary operators. That is Firestore's own reading.
+    /// Null and NaN can't be compared with: nothing is equal to them, less or greater. The unary operators test for
+    /// them. Firestore interprets them in the same way.
     private static func expand(
         _ field: FieldPath, _ comparison: Query.Operator, _ value: Value
     ) -> [[QueryLeaf]] {
         func leaf(_ test: Test) -> QueryLeaf { QueryLeaf(field: field, test: test) }
-        // Of a name every operand is looked at later: there it must be a name.
+        // Operands for the name are checked later: they must be names.
         let isComparable = field.isDocumentID ? { _ in true } : Self.isComparable
         switch (comparison, value) {
         case (.in, .array(let values)):
@@ -234,7 +235,7 @@ struct QueryLeaf: Hashable, Sendable {
         case (.notEqual, _): return [[leaf(isComparable(value) ? .compare(.notEqual, value) : .notNaN)]]
         case (.lessThan, _) where value.valueClass == .number && isComparable(value),
             (.lessThanOrEqual, _) where value.valueClass == .number && isComparable(value):
-            // NaN comes before all numbers, and yet is not less than one.
+            // NaN sorts before all numbers, but isn't less than any number.
             let leastNumber = leaf(.compare(.greaterThanOrEqual, .double(-.infinity)))
             return [[leaf(.compare(comparison, value)), leastNumber]]
         default: return isComparable(value) ? [[leaf(.compare(comparison, value))]] : []

@@ -1,12 +1,12 @@
 import StorageEngine
 import DocumentModel
 
-/// Places that split a collection group by name into parts of about the same size.
+/// Splits a collection group by name into parts of about the same size.
 ///
-/// One pass over the names, of which evenly spaced ones are kept: when there are too many, every second goes.
+/// One pass over the names keeps evenly spaced ones: when there are too many, every second is dropped.
 struct QueryPartition {
     private static let minSamples = 1024
-    /// So many names stand for a part at least, so that parts differ by an eighth.
+    /// Each part has at least this many kept names, so that the sizes of parts differ by an eighth at most.
     private static let samplesPerPart = 8
     private static let maxPoints = 10_000
 
@@ -21,7 +21,7 @@ struct QueryPartition {
         maxSamples = max(Self.minSamples, 2 * Self.samplesPerPart * points)
     }
 
-    /// - Throws: `invalidArgument` where the query can't be split.
+    /// - Throws: `invalidArgument` if the query can't be split.
     static func split(
         _ query: Query, points: Int, in view: DocumentView, _ meter: QueryMeter
     ) throws -> [DocumentPath] {
@@ -59,7 +59,7 @@ struct QueryPartition {
         return normalized
     }
 
-    /// Names of several walks, of which each is in order.
+    /// Adds the names of several walks, each of which is in order.
     private mutating func add(_ walks: [QueryRoute], _ view: DocumentView, _ meter: QueryMeter) throws {
         let streams = walks.map { HitStream($0, view.storage, meter, expecting: 256, isKeyEnough: true) }
         func path(_ stream: HitStream) throws -> DocumentPath? {

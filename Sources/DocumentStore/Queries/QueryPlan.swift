@@ -1,30 +1,30 @@
 import DocumentModel
 
-/// How a query is answered: for each conjunction, and each place where its documents can be, a way to them.
+/// How a query is executed: for each conjunction, and each place where its documents can be, a way to find them.
 struct QueryPlan {
     enum Way {
         /// At most one document.
         case document(DocumentPath)
         case route(QueryRoute)
-        /// The one with the fewest documents; all are to be read whatever the order.
+        /// The route with the fewest documents; all of them are read, in any order.
         case smallest([QueryRoute])
-        /// One that has the order, until it turns out that sorting what another finds costs less.
+        /// A route in the query's order, unless sorting the results of another turns out to cost less.
         case race(ordered: QueryRoute, others: [QueryRoute])
     }
 
     struct Part {
-        /// The place of the conjunction among the query's.
+        /// The conjunction's index in the query.
         var disjunct: Int
         var conjunction: Conjunction
         var way: Way
-        /// Whether no document of it is one of the disjuncts before.
+        /// Whether none of its documents can match an earlier disjunct.
         var isApart: Bool
     }
 
     let query: NormalizedQuery
     private(set) var parts: [Part] = []
 
-    /// - Parameter isOrderWanted: whether the first results may be all that is read.
+    /// - Parameter isOrderWanted: whether reading may stop after the first results.
     init(_ query: NormalizedQuery, _ catalog: IndexCatalog, isOrderWanted: Bool) {
         self.query = query
         var seen: [Conjunction] = []
@@ -41,12 +41,12 @@ struct QueryPlan {
 
     private static func ways(_ conjunction: Conjunction, _ catalog: IndexCatalog, isOrderWanted: Bool) -> [Way] {
         if let document = conjunction.document { return [.document(document)] }
-        // One place of all routes that is empty tells that there is nothing.
+        // If one route for a place has no ranges, no document there matches.
         return routes(conjunction, catalog).filter { routes in !routes.contains(where: \.ranges.isEmpty) }
             .map { choose($0, isOrderWanted: isOrderWanted) }
     }
 
-    /// For each place where documents can be the routes that lead to all of them there.
+    /// For each place where documents can be, the routes that find all of them there.
     private static func routes(_ conjunction: Conjunction, _ catalog: IndexCatalog) -> [[QueryRoute]] {
         let query = conjunction.query
         guard query.query.allDescendants else {
@@ -56,7 +56,7 @@ struct QueryPlan {
         let indexed = routes(conjunction, group, conjunction.accesses(group, catalog))
         guard indexed.isEmpty else { return [indexed] }
         let below = [QueryRoute(conjunction, group, [Conjunction.walk(group, catalog)])]
-        // What a group has of each document it doesn't have of a root collection's.
+        // A group has entries for all documents except those of a root collection.
         guard query.query.parent == nil, !catalog.isRebuilding else { return [below] }
         return [routes(conjunction, .collection(query.collection), catalog), below]
     }
@@ -65,12 +65,12 @@ struct QueryPlan {
         _ conjunction: Conjunction, _ target: QueryTarget, _ catalog: IndexCatalog
     ) -> [QueryRoute] {
         let found = routes(conjunction, target, conjunction.accesses(target, catalog))
-        // An index on the name alone is the walk, which knows about all documents.
+        // An index on the name alone is equivalent to the walk, which covers all documents.
         return found.isEmpty || conjunction.orders[0].field.isDocumentID && !found.contains { $0.fields.isEmpty }
             ? found + [QueryRoute(conjunction, target, [Conjunction.walk(target, catalog)])] : found
     }
 
-    /// One route for each order that accesses can have in common, without those that another makes useless.
+    /// One route for each order that accesses have in common, without routes that another makes redundant.
     private static func routes(
         _ conjunction: Conjunction, _ target: QueryTarget, _ accesses: [IndexAccess]
     ) -> [QueryRoute] {
@@ -95,7 +95,7 @@ struct QueryPlan {
 
     private static let maxIntersected = 6
 
-    /// Few accesses that demand together what all of them do.
+    /// A few accesses that together require everything that all of them require.
     private static func cover(_ accesses: [IndexAccess]) -> [IndexAccess] {
         var chosen: [IndexAccess] = []
         var covered: Set<Int> = []
@@ -118,7 +118,7 @@ struct QueryPlan {
         }
         guard byCover.count > 1 else { return .route(byCover[0]) }
         guard isOrderWanted else {
-            // What keys alone can answer needs no documents.
+            // A route that can be answered from keys alone reads no documents.
             return byCover.first(where: \.isExact).map { .route($0) } ?? .smallest(byCover)
         }
         let unordered = byCover.filter { $0.delivered == 0 }

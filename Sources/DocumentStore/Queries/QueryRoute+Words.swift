@@ -2,20 +2,20 @@ import StorageEngine
 import DocumentModel
 
 extension QueryRoute {
-    /// The indexes that are read, as Firestore's explanations write them.
+    /// The indexes that the route reads, as in Firestore's explanations.
     var indexes: [QueryExplanation.IndexUse] {
         accesses.compactMap { access in
             access.words.map { QueryExplanation.IndexUse(scope: access.scope, properties: $0) }
         }
     }
 
-    /// The route in a few words.
+    /// A short description of the route.
     var summary: String {
         let all = accesses.map { access in access.words.map { "index \($0)" } ?? "all documents" }
         return all.count == 1 ? all[0] : "the intersection of " + all.joined(separator: " and ")
     }
 
-    /// What is done on the way.
+    /// The steps of the route.
     var steps: String {
         let places =
             switch target {
@@ -37,7 +37,7 @@ extension QueryRoute {
 }
 
 extension IndexAccess {
-    /// Nil where no index is read.
+    /// Nil if no index is read.
     fileprivate var words: String? {
         switch kind {
         case .walk: return nil

@@ -1,39 +1,39 @@
 import StorageEngine
 import DocumentModel
 
-/// A way to a conjunction's documents: one run of keys, or several whose documents are those that all of them have.
+/// A way to find a conjunction's documents: through one access, or through several, whose common documents are used.
 ///
-/// Behind their prefixes all runs have the same parts in the same order, which is compared as a place: the bytes that
-/// ascend where the query's order goes on, whichever way the keys themselves go.
+/// After their prefixes, the keys of all accesses have the same parts in the same order, which are compared as a place:
+/// bytes that ascend in the query's order, whatever the direction of the keys themselves.
 struct QueryRoute {
     let conjunction: Conjunction
     let target: QueryTarget
-    /// What the keys of the documents themselves start with; nil for a group's.
+    /// The common start of the documents' own keys; nil for a group.
     let documentPrefix: [UInt8]?
     let accesses: [IndexAccess]
-    /// Of each access, whether its keys go the other way than places do.
+    /// For each access, whether its keys run in the opposite direction to places.
     let isReversed: [Bool]
     /// The parts of a place before the name.
     let fields: [IndexAccess.Field]
     let namesDescend: Bool
-    /// Of places, in ascending order.
+    /// Ranges of places, in ascending order.
     let ranges: [KeyRange]
-    /// How many of the orders that are left it delivers, and whether these are all.
+    /// How many of the remaining orders the route delivers, and whether these are all.
     let delivered: Int
     let isOrdered: Bool
-    /// The conditions that keys within the ranges fulfil, at least nearly.
+    /// The conditions that keys within the ranges satisfy, at least approximately.
     let covered: Set<Int>
-    /// Conditions that have still to be checked on the document.
+    /// Conditions that must still be checked on the document.
     let residual: [QueryLeaf]
     let checksCursors: Bool
     let checksFields: Bool
-    /// Whether documents elsewhere than below the query's parent are found too.
+    /// Whether it also finds documents that aren't below the query's parent.
     let checksParent: Bool
 
-    /// Whether all that is found is in the result.
+    /// Whether everything that it finds is in the result.
     var isExact: Bool { residual.isEmpty && !checksCursors && !checksFields && !checksParent }
 
-    /// - Parameter accesses: not empty, all with one signature.
+    /// - Parameter accesses: not empty, all with the same signature.
     init(_ conjunction: Conjunction, _ target: QueryTarget, _ accesses: [IndexAccess]) {
         self.conjunction = conjunction
         self.target = target
@@ -46,14 +46,14 @@ struct QueryRoute {
         self.accesses = accesses
         let signature = accesses[0].signature
         let orders = conjunction.orders
-        // The direction of the first part decides that of the others.
+        // The direction of the first part determines that of the others.
         let first = signature.first ?? IndexAccess.Field(path: .documentID, descending: false)
         let descends = orders[0].field == first.path && orders[0].descending
         let namesDescend = descends != first.descending
         self.namesDescend = namesDescend
         fields = signature.map { IndexAccess.Field(path: $0.path, descending: $0.descending != namesDescend) }
         isReversed = accesses.map { $0.namesDescend != namesDescend }
-        // The whole table has a group's documents among others, and in another order.
+        // The whole table has other documents besides the group's, and another order.
         let isWholeTable = accesses[0].prefix.isEmpty
         let parts = fields + [IndexAccess.Field(path: .documentID, descending: namesDescend)]
         let delivered =
@@ -88,7 +88,7 @@ struct QueryRoute {
             || !query.required.allSatisfy(held.contains)
     }
 
-    /// Whether this reads no more than another and delivers no less of the order.
+    /// Whether this route reads no more than another, and delivers at least as much of the order.
     func isAtLeast(_ other: QueryRoute) -> Bool {
         covered.isSuperset(of: other.covered) && delivered >= other.delivered
     }
@@ -105,7 +105,7 @@ extension QueryRoute {
         let access = accesses[index]
         let range = isReversed[index] ? places.inverted : places
         func key(_ bound: [UInt8]) -> [UInt8] {
-            // The end of a name, which keys without one would sort before.
+            // Adds the terminator of a name: without it, the bound would sort before keys that have one.
             access.isTerminated || isReversed[index] || bound.last != 0
                 ? access.prefix + bound : access.prefix + bound.dropLast()
         }
@@ -113,7 +113,7 @@ extension QueryRoute {
             lower: key(range.lower), upper: range.upper.map(key) ?? KeyBytes.successor(ofPrefix: access.prefix))
     }
 
-    /// Where a key of an access stands.
+    /// The place of a key of an access.
     func place(_ key: [UInt8], _ index: Int) -> [UInt8] {
         let access = accesses[index]
         var place = Array(key[access.prefix.count...])
@@ -122,9 +122,9 @@ extension QueryRoute {
         return place
     }
 
-    /// Up to where the keys that belong together go: within them documents may come in any order.
+    /// The end of the bytes that a hit's group has in common: within the group, documents may come in any order.
     ///
-    /// - Returns: nil where the key stands for itself.
+    /// - Returns: nil if the key is a group by itself.
     func groupEnd(_ hit: IndexHit) -> Int? {
         let start = accesses[0].prefix.count
         if isOrdered, !hit.isTruncated { return nil }
@@ -139,7 +139,7 @@ extension QueryRoute {
     }
 }
 
-/// The ranges of places that a conjunction's conditions and cursors leave.
+/// The ranges of places that a conjunction's conditions and cursors allow.
 private struct PlaceRanges {
     var ranges: [KeyRange] = [.all]
     var covered: Set<Int> = []
@@ -178,7 +178,7 @@ private struct PlaceRanges {
         if case .group = target, let parent = query.query.parent {
             var prefix: [UInt8] = []
             DocumentKeys.append(parent.string, to: &prefix)
-            // The parent itself is not below itself, and no segment begins with 0.
+            // The parent isn't below itself, and no segment begins with 0.
             let below = KeyRange(lower: prefix + [1], upper: KeyBytes.successor(ofPrefix: prefix))
             ranges = ranges.intersection([below])
         }
@@ -200,7 +200,7 @@ private struct PlaceRanges {
         }
     }
 
-    /// The places behind a start or before an end, as far as the parts follow the query's orders.
+    /// The places after a start or before an end, as far as the parts follow the query's orders.
     private static func range(
         _ cursor: Conjunction.Cursor, isStart: Bool, _ conjunction: Conjunction, _ target: QueryTarget,
         _ parts: [IndexAccess.Field]
@@ -226,7 +226,7 @@ private struct PlaceRanges {
         }
         let isExact = used == cursor.values.count && cursor.isWhole
         let point = KeyRange(prefix: bytes)
-        // Where the bytes don't say all, the documents that have them are looked at.
+        // If the bytes aren't decisive, the documents with these bytes are checked.
         if isStart {
             let lower = isExact && !cursor.before ? point.upper ?? point.lower : point.lower
             return (KeyRange(lower: lower, upper: nil), isExact)
@@ -236,7 +236,7 @@ private struct PlaceRanges {
 }
 
 extension QueryTarget {
-    /// A name as places have it; nil where the target can't hold such a document.
+    /// A name as it is written in places; nil if the target can't contain such a document.
     func name(_ path: DocumentPath) -> [UInt8]? {
         var key: [UInt8] = []
         switch self {

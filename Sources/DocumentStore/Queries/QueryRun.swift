@@ -1,12 +1,12 @@
 import DocumentModel
 
 extension NormalizedQuery {
-    /// The documents, in order, with the fields asked for.
+    /// The documents of the result, in order, with the selected fields.
     ///
     /// - Parameters:
     ///   - budget: how many stored bytes the result may have.
-    ///   - meter: told what is read.
-    /// - Throws: `StorageError`, or `DecodingFailure` where the store is damaged.
+    ///   - meter: counts what is read.
+    /// - Throws: `StorageError`, or `DecodingFailure` if the store is damaged.
     func run(
         in view: DocumentView, within budget: ReadBudget = ReadBudget(.max), meter: QueryMeter = QueryMeter()
     ) throws -> [Document] {
@@ -34,13 +34,13 @@ extension NormalizedQuery {
     }
 }
 
-/// The places of a query's result after its offset, one after the other. The limit is the caller's.
+/// The places of a query's result after its offset, one by one. The caller applies the limit.
 struct PlaceReader {
     private let stream: any PlaceStream
 
     /// - Parameters:
     ///   - maxBytes: how many stored bytes of documents may be held while they are sorted.
-    ///   - budget: where all that is found has to be within it.
+    ///   - budget: the budget for everything that is found.
     init(
         _ plan: QueryPlan, _ view: DocumentView, _ meter: QueryMeter, maxBytes: Int, within budget: ReadBudget? = nil
     ) throws {
@@ -62,7 +62,7 @@ struct PlaceReader {
 
     func next() throws -> QueryPlace? { try stream.next() }
 
-    /// Documents as they were, in place of those that changed since.
+    /// The earlier states of documents that have changed since.
     private static func replaced(_ context: QueryContext) throws -> ListStream {
         let query = context.query
         var sorter = PlaceSorter(context)

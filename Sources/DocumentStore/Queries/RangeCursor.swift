@@ -1,6 +1,6 @@
 import StorageEngine
 
-/// Walks ranges of a table, page by page, and can leap forward.
+/// Iterates over ranges of a table, page by page, and can leap forward.
 final class RangeCursor {
     typealias Row = (key: [UInt8], value: [UInt8])
 
@@ -11,19 +11,19 @@ final class RangeCursor {
     private let table: StorageTable
     private let reverse: Bool
     private let isKeyEnough: Bool
-    /// Those that are not done yet, in the order of the walk.
+    /// The remaining ranges, in the order of iteration.
     private var ranges: ArraySlice<KeyRange>
-    /// What the walk has left behind: keys below, or from here on where it goes back.
+    /// The boundary of the keys already passed: keys below it, or in reverse the keys from it on.
     private var bound: [UInt8]?
     private var page: [Row] = []
     private var next = 0
-    /// How many rows of the page were handed out and not leapt over.
+    /// How many rows of the page were returned and not skipped by a leap.
     private var used = 0
     private var pageSize: Int
 
     /// - Parameters:
-    ///   - firstPage: how many rows are expected to be needed.
-    ///   - isKeyEnough: whether rows may come without their values.
+    ///   - firstPage: the number of rows that are likely to be needed.
+    ///   - isKeyEnough: whether rows may be read without their values.
     init(
         _ storage: any StorageReader, _ table: StorageTable, _ ranges: [KeyRange], reverse: Bool, firstPage: Int,
         isKeyEnough: Bool
@@ -46,13 +46,13 @@ final class RangeCursor {
         return page[next - 1]
     }
 
-    /// Passes over keys below a bound, or from there on where the walk goes back.
+    /// Skips keys below a bound, or in reverse the keys from the bound on.
     func leap(to bound: [UInt8]) {
         while next < page.count, isBehind(page[next].key, bound) { next += 1 }
         guard next == page.count else { return }
         if let old = self.bound, !isBehind(old, bound) { return }
         self.bound = bound
-        // Short leaps stay within larger pages; behind a long one few rows may be wanted.
+        // Short leaps stay within larger pages; after a long leap few rows may be needed.
         if used < page.count / 4 + 2 { pageSize = 4 }
     }
 

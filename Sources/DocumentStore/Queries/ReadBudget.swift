@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// How many stored bytes one read may still bring: whoever asks for more gets an error and not the host's memory.
+/// How many stored bytes a read may still return: a read that needs more fails, rather than exhausting the host's
+/// memory.
 struct ReadBudget {
     let limit: Int
     private var left: Int
@@ -10,7 +11,7 @@ struct ReadBudget {
         left = limit
     }
 
-    /// - Throws: `resourceExhausted` where more was asked for than one answer may hold.
+    /// - Throws: `resourceExhausted` if the read needs more than one response may hold.
     mutating func take(_ bytes: Int) throws(DocumentError) {
         left -= bytes
         guard left >= 0 else {

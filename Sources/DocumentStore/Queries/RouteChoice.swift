@@ -1,9 +1,9 @@
 import StorageEngine
 import DocumentModel
 
-/// Counts what several routes find, side by side, until one of them is at its end: the smallest.
+/// Counts the hits of several routes in parallel until one of them ends: the smallest.
 ///
-/// Counting reads keys only, and no more of each than of the smallest, or up to a bound.
+/// Counting reads keys only, and of each route about as many as of the smallest, up to a limit.
 struct RouteRivals {
     private static let maxProbe = 65_536
 
@@ -16,7 +16,7 @@ struct RouteRivals {
         hits = routes.map { HitStream($0, view.storage, meter, expecting: 64, isKeyEnough: true) }
     }
 
-    /// Goes on with all until reading each has cost so much, or one of them is at its end.
+    /// Advances all routes until each has cost a total, or one of them has ended.
     mutating func advance(to total: Int) throws {
         guard smallest == nil else { return }
         for hits in hits where try !hits.advance(to: total) {
@@ -24,7 +24,7 @@ struct RouteRivals {
         }
     }
 
-    /// The one with the fewest documents; the first where all have very many.
+    /// The route with the fewest documents; the first one if all have very many.
     mutating func decide() throws -> QueryRoute {
         var total = 64
         while smallest == nil, total <= Self.maxProbe {
@@ -35,10 +35,11 @@ struct RouteRivals {
     }
 }
 
-/// Follows a route that has the order, and leaves it for another one where it meets too few results on the way.
+/// Follows a route in the query's order, and switches to another if it finds too few results on the way.
 ///
-/// What the others would find is counted while the ordered one goes on. It is left once it has read as many documents
-/// as the smallest other one holds: so no more than about twice the documents are read that the better way needs.
+/// The hits of the other routes are counted while the ordered one advances. It is left once it has read as many
+/// documents as the smallest other route has: so at most about twice as many documents are read as the better way
+/// needs.
 final class RaceStream: PlaceStream {
     private let context: QueryContext
     private let ordered: RouteStream
@@ -87,7 +88,7 @@ final class RaceStream: PlaceStream {
         return try next(of: sorted)
     }
 
-    /// Passes over what the ordered route has given already.
+    /// Skips what the ordered route has already returned.
     private func next(of sorted: RouteStream) throws -> QueryPlace? {
         while let place = try sorted.next() {
             guard let last else { return place }

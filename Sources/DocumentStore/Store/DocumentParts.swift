@@ -3,7 +3,7 @@ import DocumentModel
 import StorageEngine
 import Synchronization
 
-/// What the reads, commits and listeners of one store share.
+/// The state that the reads, commits and listeners of one store share.
 final class DocumentParts: Sendable {
     let engine: any StorageEngine
     let now: @Sendable () -> Timestamp
@@ -23,7 +23,7 @@ final class DocumentParts: Sendable {
         listeners = ListenerHub(configuration: configuration)
     }
 
-    /// The documents of a snapshot, with the indexes that it has.
+    /// The documents of a snapshot, with its indexes.
     ///
     /// - Throws: `StorageError` if its catalog of indexes is damaged.
     func view(of snapshot: Snapshot) throws -> DocumentView {

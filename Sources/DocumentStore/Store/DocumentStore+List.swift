@@ -3,9 +3,10 @@ import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
-    /// The ids of the collections below a document, or at the root, that hold documents or lead to some.
+    /// The ids of the collections below a document, or at the root, that hold documents or have documents somewhere
+    /// below.
     ///
-    /// For admins only: no policy is asked.
+    /// For admins only: no policy is checked.
     package func listCollectionIDs(
         parent: DocumentPath? = nil,
         completion: @escaping @Sendable (Result<[String], DocumentError>) -> Void
@@ -14,7 +15,8 @@ extension DocumentStore {
             var prefix: [UInt8] = []
             if let parent { DocumentKeys.append(parent.string, to: &prefix) }
             var ids: [String] = []
-            // A segment never starts with 0, and the documents of a collection do: they are no collections.
+            // A segment never starts with 0, but the keys of the collection's own documents do: these aren't
+            // collections.
             var lower = prefix + [1]
             let upper = KeyBytes.successor(ofPrefix: prefix)
             while true {
@@ -33,9 +35,9 @@ extension DocumentStore {
         }
     }
 
-    /// The paths of some documents, wherever they stand; none where the store is empty.
+    /// The paths of some documents anywhere in the store; none if the store is empty.
     ///
-    /// For admins only: no policy is asked.
+    /// For admins only: no policy is checked.
     package func paths(
         atMost limit: Int, completion: @escaping @Sendable (Result<[DocumentPath], DocumentError>) -> Void
     ) {

@@ -21,7 +21,7 @@ extension DocumentStore {
         return .aggregated(values, readTime: state.time)
     }
 
-    /// - Parameter fields: those of an aggregation; none of a query.
+    /// - Parameter fields: the fields of an aggregation; empty for a query.
     func explain(
         _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], analyze: Bool, _ state: ReadState
     ) throws -> DocumentResponse {
@@ -47,7 +47,7 @@ extension DocumentStore {
         }
         explanation.steps += meter.decisions
         explanation.cost = cost(meter, since: start, returned: aggregation == nil ? returned : 1)
-        // Only what spares most of what was read.
+        // Only an index that saves most of the reads is suggested.
         if meter.entries + meter.documents > 4 * (returned + 1) { explanation.suggestedIndex = suggestion }
         return .explained(explanation, results: results, values: values, readTime: state.time)
     }

@@ -4,16 +4,16 @@ import DocumentModel
 import Synchronization
 
 extension DocumentStore {
-    /// Answers a read, or a begin that waits for nobody, on a snapshot.
+    /// Answers a read, or a begin that needn't wait for a turn, on a snapshot.
     ///
-    /// - Returns: nil where the transaction has seen a later state than this snapshot.
+    /// - Returns: nil if the transaction has seen a later state than this snapshot.
     func read(_ operation: StoreOperation, _ view: DocumentView, version: Int64) throws -> DocumentResponse? {
         switch operation.request {
         case .get(let paths, let consistency):
             let state = try state(
                 consistency, ReadSet(documents: Set(paths)), operation.context, view, version
             ) { policy, view in
-                // Before anything is noted or gathered: a refusal ends it at the first document.
+                // Checked before anything is recorded or collected: a refusal ends the read at the first document.
                 let access = parts.accessView(view)
                 for path in paths { try policy.check(.get(path, try view.document(path)), in: access) }
             }

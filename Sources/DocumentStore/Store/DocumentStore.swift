@@ -53,25 +53,25 @@ package final class DocumentStore: DocumentRequestBackend {
         outbox.routes = routes
     }
 
-    /// Starts the pipeline's threads. Operations that came before wait for this.
+    /// Starts the pipeline's threads. Operations that were submitted before the start wait for it.
     ///
     /// - Throws: `StorageError` if a reader can't be opened.
     package func start() throws { try pipeline.start() }
 
-    /// Finishes the operations that were taken, refuses new ones, and ends the pipeline's threads. The engine stays open.
+    /// Finishes the accepted operations, refuses new ones, and ends the pipeline's threads. The engine stays open.
     package func shutdown() async { await pipeline.shutdown() }
 
-    /// The documents' part of a commit that has parts of other kinds too. Made for one commit, on the writer's thread.
+    /// The documents' part of a commit that also has parts of other kinds. For one commit, on the writer's thread.
     package func part(
         _ writes: [Write], in context: OperationContext = OperationContext()
     ) -> any CommitPart {
         DocumentCommit(writes, nil, context, writer, parts)
     }
 
-    /// Does an operation, without ever blocking the caller.
+    /// Performs an operation, without ever blocking the caller.
     ///
-    /// - Parameter completion: called once, on a thread of the store, and must not block there; on the caller's where
-    ///   nothing has to be waited for.
+    /// - Parameter completion: called once, on a thread of the store, and must not block there; on the caller's thread
+    ///   if the operation needn't wait.
     package func perform(
         _ request: DocumentRequest, in context: OperationContext = OperationContext(),
         completion: @escaping @Sendable (DocumentResponse) -> Void
@@ -92,7 +92,7 @@ package final class DocumentStore: DocumentRequestBackend {
         if !taken { completion(.failed(Self.notTaken)) }
     }
 
-    /// Begins a transaction that waits for nobody and looks nothing up: it touches memory only, so no thread is woken.
+    /// Begins a transaction that waits for no turn and reads nothing: it only touches memory, so no thread is woken.
     private func begin(_ mode: TransactionMode, in context: OperationContext) -> DocumentResponse {
         let time = elapsed()
         do {
@@ -105,7 +105,7 @@ package final class DocumentStore: DocumentRequestBackend {
         }
     }
 
-    /// Does an operation.
+    /// Performs an operation.
     package func perform(
         _ request: DocumentRequest, in context: OperationContext = OperationContext()
     ) async -> DocumentResponse {
@@ -114,7 +114,7 @@ package final class DocumentStore: DocumentRequestBackend {
         }
     }
 
-    /// Rolls back all transactions that were begun under an owner, and ends its listeners: its client is gone.
+    /// Rolls back all transactions of an owner and ends its listeners, because its client is gone.
     package func release(owner: UInt64) {
         listeners.release(owner: owner)
         let ended = parts.transactions.withLock { $0.release(owner: owner) }
@@ -127,12 +127,12 @@ package final class DocumentStore: DocumentRequestBackend {
 }
 
 extension TransactionMode {
-    /// The transaction that is tried again.
+    /// The transaction that is being retried.
     var retried: TransactionID? {
         if case .readWrite(let retrying) = self { retrying } else { nil }
     }
 
-    /// The time in the past that is to be seen.
+    /// The time in the past that the read sees.
     var readTime: Timestamp? {
         if case .readOnly(let time) = self { time } else { nil }
     }

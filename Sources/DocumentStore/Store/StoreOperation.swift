@@ -17,7 +17,7 @@ struct OperationRead: SnapshotJob {
         do {
             let view = try store.parts.view(of: snapshot)
             guard let response = try store.read(operation, view, version: snapshot.version) else {
-                // The snapshot doesn't hold the state yet; the writer knows how to go on.
+                // The snapshot doesn't hold the state yet, so the writer does the read.
                 let job = OperationJob(store: store, operation: operation)
                 if !store.pipeline.submit(job) { fail(CommitPipeline.shutDown) }
                 return
@@ -31,7 +31,7 @@ struct OperationRead: SnapshotJob {
     func fail(_ error: DocumentError) { operation.completion(.failed(error)) }
 }
 
-/// Something else that is answered from a snapshot.
+/// Another request that is answered from a snapshot.
 struct ViewRead: SnapshotJob {
     let parts: DocumentParts
     let body: @Sendable (Result<(view: DocumentView, version: Int64), DocumentError>) -> Void
@@ -51,12 +51,12 @@ struct OperationJob: CommitJob {
     func run(in batch: CommitBatch) throws {
         let writer = store.writer
         switch operation.request {
-        // Once that time has been read, no commit may happen up to it.
+        // Once a state at that time has been read, no commit may happen at or before it.
         case .get(_, .at(let time)), .query(_, .at(let time)), .aggregate(_, _, .at(let time)),
             .explain(_, _, _, .at(let time)), .partition(_, _, .at(let time)), .begin(.readOnly(let time?)):
             batch.versions.claim(time.microseconds)
             readOnceDurable(batch)
-        // Its transaction has seen the open batch.
+        // The operation's transaction has seen the open batch.
         case .get, .query, .aggregate, .explain, .partition: readOnceDurable(batch)
         case .batchWrite(let writes): try writer.write(writes, operation, in: batch)
         case .begin: writer.turns.begin(operation, in: batch)
@@ -78,7 +78,7 @@ struct OperationJob: CommitJob {
 }
 
 extension StoreOperation {
-    /// Answers once the batch is durable: the response tells of what the batch holds.
+    /// Answers once the batch is durable, because the response depends on the batch's content.
     func answer(_ response: DocumentResponse, with batch: CommitBatch) {
         batch.whenDurable { completion($0.map { .failed($0) } ?? response) }
     }

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// When transactions may be over, to the second, so that looking for those that are costs what is found.
+/// When transactions may expire, by the second, so that the cost of a sweep depends only on the number found.
 struct ExpiryBuckets: Sendable {
     private var buckets: [Int64: Set<TransactionID>] = [:]
     /// All buckets before this second are empty.
@@ -16,7 +16,7 @@ struct ExpiryBuckets: Sendable {
         if buckets[second]?.isEmpty ?? false { buckets[second] = nil }
     }
 
-    /// Takes out all that are due.
+    /// Removes and returns all transactions that are due.
     mutating func due(at second: Int64) -> [TransactionID] {
         guard next <= second, !buckets.isEmpty else { return [] }
         var ids: [TransactionID] = []

@@ -3,11 +3,11 @@ import DocumentModel
 /// What a transaction has read.
 struct ReadSet: Sendable {
     private(set) var documents: Set<DocumentPath>
-    /// By the query asked for, so that asking twice counts once.
+    /// By the original query, so that reading it twice counts once.
     private(set) var queries: [Query: NormalizedQuery]
-    /// Those of them whose documents were not asked for: a second try doesn't get them in advance.
+    /// The queries whose documents were not returned: they aren't prefetched for a retry.
     private(set) var aggregated: Set<Query>
-    /// What it takes to note all that, in reads of documents with short names.
+    /// The cost of recording the reads, in units of a document with a short name.
     private(set) var weight: Int
 
     init(
@@ -30,7 +30,7 @@ struct ReadSet: Sendable {
         aggregated.formUnion(other.aggregated)
     }
 
-    /// How many queries there would be with those of another.
+    /// The number of different queries in this and another read set.
     func queryCount(with other: ReadSet) -> Int {
         queries.count + other.queries.keys.reduce(0) { queries[$1] == nil ? $0 + 1 : $0 }
     }
@@ -56,7 +56,7 @@ struct ReadSet: Sendable {
 
     private static func size(of field: FieldPath) -> Int { field.segments.reduce(64) { $0 + 16 + $1.utf8.count } }
 
-    /// What a second try takes turns on.
+    /// The keys on which a retry takes turns.
     var turnKeys: Set<TurnKey> {
         var keys = Set(documents.map(TurnKey.document))
         for query in queries.values { keys.insert(query.turnKey) }
@@ -72,22 +72,22 @@ extension NormalizedQuery {
 struct OpenTransaction: Sendable {
     let id: TransactionID
     let owner: UInt64?
-    /// Whether a policy is asked for it: such a one is tried again without a turn.
+    /// Whether the transaction is subject to a policy; if so, it is retried without a turn.
     let isClient: Bool
     let isReadOnly: Bool
     let completion: CompletionKey?
-    /// The version at which all that was read is current; nil before the first read, unless it was asked for.
+    /// The version at which all reads are current; nil before the first read, unless a version was requested.
     var version: Int64?
     var reads = ReadSet()
     let begun: Duration
     var used: Duration
-    /// The second at which it is looked at again; see ``ExpiryBuckets``.
+    /// The second at which its expiry is checked next; see ``ExpiryBuckets``.
     var due: Int64 = 0
-    /// Whether it read something that then was not kept.
+    /// Whether it read something that was rolled back afterwards.
     var isLost = false
 }
 
-/// An aborted transaction, for the one that tries it again.
+/// The record of an aborted transaction, for the transaction that retries it.
 struct RetryTicket: Sendable {
     var reads: ReadSet
     var owner: UInt64?

@@ -1,7 +1,7 @@
 import CommitPipeline
 import DocumentModel
 
-/// What changed lately, against which transactions are validated. Bounded: the oldest is forgotten first.
+/// Recent changes, against which transactions are validated. Bounded: the oldest are forgotten first.
 struct RecentChanges: Sendable {
     /// One change as it is kept.
     struct Entry: Sendable {
@@ -11,7 +11,7 @@ struct RecentChanges: Sendable {
         var group: String
         var bytes: Int
 
-        /// - Parameter storedBytes: of the document before and after, together.
+        /// - Parameter storedBytes: the size of the document before and after the change, together.
         init(_ change: DocumentChange, version: Int64, storedBytes: Int) {
             self.version = version
             self.change = change
@@ -51,9 +51,9 @@ struct RecentChanges: Sendable {
         trim()
     }
 
-    /// One of some documents that changed after a version, which must not be below the floor.
+    /// One of the given documents that changed after a version, which must not be below the floor.
     ///
-    /// Looks at the changes or at the documents, whichever are fewer.
+    /// Iterates over the changes or the documents, whichever are fewer.
     func changed(among documents: Set<DocumentPath>, after version: Int64) -> DocumentPath? {
         guard !documents.isEmpty else { return nil }
         let newer = entries.firstPosition { $0.version > version }..<entries.positions.upperBound
@@ -66,10 +66,10 @@ struct RecentChanges: Sendable {
         return nil
     }
 
-    /// No change of a document is newer than this.
+    /// An upper bound for the version of a document's last change.
     func newest(of path: DocumentPath) -> Int64 { lastVersions[path] ?? floor }
 
-    /// Between which versions the changes after one are that may have to do with a query; nil where there are none.
+    /// A range of versions that contains all changes after a version that may concern a query; nil if there are none.
     func span(of query: NormalizedQuery, after version: Int64) -> ClosedRange<Int64>? {
         var known: ClosedRange<Int64>?
         if let (positions, places) = newer(for: query, after: version), !places.isEmpty,
@@ -82,7 +82,7 @@ struct RecentChanges: Sendable {
         return version + 1...max(known?.upperBound ?? floor, floor)
     }
 
-    /// Whether a query's matches changed after a version: one came, went, or is another document now.
+    /// Whether a query's matches changed after a version: one was added, removed or replaced.
     func hasChanged(_ query: NormalizedQuery, after version: Int64) -> Bool {
         guard let (positions, newer) = newer(for: query, after: version) else { return false }
         for place in newer {
@@ -98,7 +98,7 @@ struct RecentChanges: Sendable {
         (newer(for: query, after: version)?.places.count ?? 0) * max(query.disjuncts.reduce(0) { $0 + $1.count }, 1)
     }
 
-    /// The changes after a version in the place that a query asks.
+    /// The changes after a version in the query's collection or group.
     private func newer(
         for query: NormalizedQuery, after version: Int64
     ) -> (positions: IndexedQueue<Int>, places: Range<Int>)? {
@@ -108,7 +108,7 @@ struct RecentChanges: Sendable {
         return (positions, first..<positions.positions.upperBound)
     }
 
-    /// Forgets what came after a version, because it was not kept.
+    /// Forgets the changes after a version, because they were rolled back.
     mutating func rollBack(to version: Int64) {
         var lost: Set<DocumentPath> = []
         while let position = entries.positions.last, let entry = entries[position], entry.version > version {
@@ -118,7 +118,7 @@ struct RecentChanges: Sendable {
             forget(&collections[entry.collection], fromEnd: true)
             forget(&groups[entry.group], fromEnd: true)
         }
-        // Making room for what is lost may have raised the floor above it; now nothing is newer than the version.
+        // Adding the lost changes may have raised the floor above the version; now no change is newer than it.
         floor = min(floor, version)
         guard !lost.isEmpty else { return }
         for path in lost { lastVersions[path] = nil }
@@ -139,7 +139,7 @@ struct RecentChanges: Sendable {
         }
     }
 
-    /// Takes one position out, and the queue with its last.
+    /// Removes one position, and the queue with its last position.
     private func forget(_ queue: inout IndexedQueue<Int>?, fromEnd: Bool) {
         _ = fromEnd ? queue?.popLast() : queue?.popFirst()
         if queue?.isEmpty ?? true { queue = nil }

@@ -1,11 +1,11 @@
 import CommitPipeline
 import DocumentModel
 
-/// The tickets of aborted transactions, each for a second try. Bounded: the oldest goes first.
+/// The tickets of aborted transactions, each for one retry. Bounded: the oldest are removed first.
 struct RetryTickets: Sendable {
     private var tickets: [TransactionID: RetryTicket] = [:]
     private var byOwner: [UInt64: Set<TransactionID>] = [:]
-    /// By age; those that were used are passed over.
+    /// By age; used tickets are skipped.
     private var ages = IndexedQueue<TransactionID>()
 
     mutating func issue(_ ticket: RetryTicket, for id: TransactionID, limit: Int) {
@@ -18,7 +18,7 @@ struct RetryTickets: Sendable {
             remove(oldest)
         }
         guard ages.count > limit * 2 else { return }
-        // One old ticket holds up many used ones behind it.
+        // One old ticket can keep many used ones behind it in the queue.
         var rest = IndexedQueue<TransactionID>()
         while let id = ages.popFirst() {
             if tickets[id] != nil { rest.append(id) }

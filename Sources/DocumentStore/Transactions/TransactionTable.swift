@@ -1,12 +1,13 @@
 import DocumentModel
 
-/// All open transactions, the tickets of aborted ones and what they are validated against. Guarded by the store's lock.
+/// All open transactions, the tickets of aborted ones, and the changes for validating them. Guarded by the store's
+/// lock.
 struct TransactionTable: Sendable {
     /// How a transaction's read is to be done.
     enum ReadDecision: Hashable {
-        /// On the snapshot as it is.
+        /// On the snapshot's own state.
         case current
-        /// On the snapshot as it was at a version.
+        /// On the snapshot, in its state at a version.
         case past(Int64)
         /// By the writer: the transaction has seen what this snapshot does not hold yet.
         case later
@@ -17,12 +18,12 @@ struct TransactionTable: Sendable {
     private var openByOwner: [UInt64: Set<TransactionID>] = [:]
     private var expiry = ExpiryBuckets()
     private var openReadOnly = 0
-    /// The weight of the reads noted with all open transactions together, and with those of each client.
+    /// The weight of the recorded reads of all open transactions together, and of each client's.
     private var noted = 0
     private var notedByClient: [UInt64?: Int] = [:]
     private var tickets = RetryTickets()
-    /// Clients' transactions get no turn, but may still be rolled back once they were aborted. Apart, so that clients
-    /// don't push functions out.
+    /// Clients' transactions get no turn, but may still be rolled back after they were aborted. Kept separately, so
+    /// that clients' tickets don't evict those of functions.
     private var clientTickets = RetryTickets()
     private let configuration: StoreConfiguration
 
@@ -34,11 +35,11 @@ struct TransactionTable: Sendable {
 
     var openCount: Int { open.count }
 
-    /// An id that can't be guessed: whoever knows it may commit.
+    /// An id that can't be guessed, because a client that knows it may commit.
     static func makeID() -> TransactionID { TransactionID(rawValue: .random(in: 1 ... .max)) }
 
-    /// - Parameter version: what a read-only transaction is to see; nil for the state of its first read.
-    /// - Throws: `resourceExhausted` where too many are open.
+    /// - Parameter version: the version that a read-only transaction sees; nil for the state of its first read.
+    /// - Throws: `resourceExhausted` if too many are open.
     mutating func begin(
         _ id: TransactionID = makeID(), isReadOnly: Bool, seeing version: Int64? = nil, context: OperationContext,
         at now: Duration
@@ -67,12 +68,12 @@ struct TransactionTable: Sendable {
         return id
     }
 
-    /// Notes a read before it is done.
+    /// Records a read before it is done.
     ///
     /// - Parameters:
-    ///   - reads: what is read; nil where that is noted later, once the reader may read it.
-    ///   - snapshot: the version of what would be read.
-    /// - Throws: `aborted` where what was read before has changed since; the transaction is over then.
+    ///   - reads: what is read; nil if it is recorded later, once the policy has allowed the read.
+    ///   - snapshot: the version of the state that would be read.
+    /// - Throws: `aborted` if something that the transaction read has changed since; the transaction has ended then.
     mutating func read(
         _ id: TransactionID, owner: UInt64?, _ reads: ReadSet?, snapshot: Int64, at now: Duration
     ) throws(DocumentError) -> ReadDecision {
@@ -94,11 +95,11 @@ struct TransactionTable: Sendable {
         }
         if refusal(of: reads, by: transaction) != nil {
             expire(at: now)
-            // It may be looked at again at another time now.
+            // `expire` may have changed when its expiry is checked next.
             transaction.due = open[id]?.due ?? transaction.due
             if let refusal = refusal(of: reads, by: transaction) { throw refusal }
         }
-        // Taken out, so that the read set is not copied while it grows.
+        // Removed first, so that the read set isn't copied while it grows.
         open[id] = nil
         let reason = transaction.version.map { $0 < snapshot } ?? false ? conflict(of: transaction) : nil
         note(-transaction.reads.weight, with: transaction)
@@ -116,14 +117,14 @@ struct TransactionTable: Sendable {
 
     /// Ends a transaction.
     ///
-    /// - Throws: `invalidArgument` where there is none of that id and owner.
+    /// - Throws: `invalidArgument` if the owner has no transaction of this id.
     mutating func end(_ id: TransactionID, owner: UInt64?, at now: Duration) throws(DocumentError) -> OpenTransaction {
         let transaction = try find(id, owner: owner, at: now)
         remove(transaction)
         return transaction
     }
 
-    /// Why a transaction can't commit; nil where it can.
+    /// Why a transaction can't commit; nil if it can.
     func conflict(of transaction: OpenTransaction) -> DocumentError? {
         guard let version = transaction.version else { return nil }
         guard version >= changes.floor else { return Self.tooOld }
@@ -144,7 +145,7 @@ struct TransactionTable: Sendable {
         return nil
     }
 
-    /// Notes a prefetch, which is current at a version.
+    /// Records a prefetch, which is current at a version.
     mutating func prefetched(_ id: TransactionID, _ reads: ReadSet, version: Int64) {
         guard let transaction = open[id] else { return }
         note(reads.weight - transaction.reads.weight, with: transaction)
@@ -163,20 +164,20 @@ struct TransactionTable: Sendable {
             let ended = RetryTicket(reads: ReadSet(), owner: transaction.owner, issued: now)
             return clientTickets.issue(ended, for: transaction.id, limit: configuration.maxTickets)
         }
-        // Whoever has read very much would keep too many others waiting: it is tried again without a turn.
+        // A transaction with very many reads would make too many others wait: it is retried without a turn.
         guard transaction.reads.count <= configuration.maxTurnReads else { return }
         tickets.issue(
             RetryTicket(reads: transaction.reads, owner: transaction.owner, issued: now), for: transaction.id,
             limit: configuration.maxTickets)
     }
 
-    /// The ticket of an aborted transaction, once.
+    /// Takes the ticket of an aborted transaction, which can be taken once.
     mutating func takeTicket(_ id: TransactionID, owner: UInt64?, at now: Duration) -> RetryTicket? {
         guard let ticket = tickets.take(id, owner: owner) else { return nil }
         return now - ticket.issued <= configuration.ticketLifetime ? ticket : nil
     }
 
-    /// Whether a transaction was aborted and may be tried again.
+    /// Whether a transaction was aborted and may be retried.
     func hasTicket(_ id: TransactionID, owner: UInt64?) -> Bool {
         tickets.contains(id, owner: owner) || clientTickets.contains(id, owner: owner)
     }
@@ -190,7 +191,7 @@ struct TransactionTable: Sendable {
         return ended + tickets.release(owner: owner) + clientTickets.release(owner: owner)
     }
 
-    /// Forgets transactions and tickets whose time is over.
+    /// Removes expired transactions and tickets.
     mutating func expire(at now: Duration) {
         for id in expiry.due(at: now.components.seconds) {
             guard var transaction = open[id] else { continue }
@@ -208,7 +209,7 @@ struct TransactionTable: Sendable {
 
     mutating func applied(_ entries: [RecentChanges.Entry]) { changes.append(entries) }
 
-    /// Undoes what was applied after a version; who read it can't commit.
+    /// Undoes the changes after a version; transactions that read them can't commit.
     mutating func rollBack(to version: Int64) {
         changes.rollBack(to: version)
         for (id, transaction) in open where transaction.version ?? version > version { open[id]?.isLost = true }
@@ -230,7 +231,7 @@ struct TransactionTable: Sendable {
         return transaction
     }
 
-    /// Why reads can't be noted: the transaction, its client or all together would have read too much.
+    /// Why reads can't be recorded: the transaction, its client or all transactions together would exceed a limit.
     private func refusal(of reads: ReadSet, by transaction: OpenTransaction) -> DocumentError? {
         guard transaction.reads.count + reads.count <= configuration.maxTransactionReads else {
             return DocumentError(
@@ -272,7 +273,7 @@ struct TransactionTable: Sendable {
         forget(transaction)
     }
 
-    /// Takes it out of what it is found by.
+    /// Removes the transaction from the table's lookups.
     private mutating func forget(_ transaction: OpenTransaction) {
         expiry.remove(transaction.id, at: transaction.due)
         if transaction.isReadOnly { openReadOnly -= 1 }
@@ -286,7 +287,7 @@ struct TransactionTable: Sendable {
             || now - transaction.used > configuration.transactionIdle
     }
 
-    /// The first second at which it is over if it isn't used until then.
+    /// The first second at which it has expired if it isn't used until then.
     private func dueSecond(of transaction: OpenTransaction) -> Int64 {
         let end = min(
             transaction.begun + configuration.transactionLifetime, transaction.used + configuration.transactionIdle)

@@ -1,17 +1,17 @@
 import DocumentModel
 
-/// Something that transactions take turns on.
+/// Something on which transactions take turns.
 enum TurnKey: Hashable, Sendable {
     case document(DocumentPath)
-    /// The collection that a query asks, or the id of a group.
+    /// The collection of a query, or the id of a group.
     case collection(String, isGroup: Bool)
 }
 
-/// Who is next on which documents: a pure state machine.
+/// Decides which transaction's turn it is on which documents: a pure state machine.
 ///
-/// Each member wants all its keys at once and holds none before. Arrival decides: a member gets its turn when no
-/// earlier one waits for one of its keys and nobody holds one. The earliest member therefore never waits for a later
-/// one, except for holders, who wait for nobody: no deadlock, and everyone's turn comes.
+/// Each member needs all its keys at once and holds none before. Arrival decides: a member gets its turn when no
+/// earlier member waits for one of its keys and no member holds one. The earliest member therefore waits only for
+/// holders, and holders wait for no other member: no deadlock, and every member gets its turn.
 struct TurnQueue: Sendable {
     enum Action: Hashable, Sendable {
         case grant(TransactionID)
@@ -24,29 +24,29 @@ struct TurnQueue: Sendable {
     }
 
     private var members: [TransactionID: Member] = [:]
-    /// Who wants a key, in the order of arrival.
+    /// The members that wait for a key, in the order of arrival.
     private var queues: [TurnKey: [TransactionID]] = [:]
     private var arrivals: UInt64 = 0
 
     var isEmpty: Bool { members.isEmpty }
 
-    /// A transaction asks for its turn.
+    /// A transaction requests its turn.
     mutating func join(_ id: TransactionID, keys: Set<TurnKey>) -> [Action] {
         arrivals += 1
         insert(id, Member(arrival: arrivals, keys: keys, holds: false))
         return grant(among: [id])
     }
 
-    /// A member is tried again as another transaction, which keeps its place and may want more.
+    /// A member is retried as another transaction, which keeps its place and may need more keys.
     mutating func `continue`(_ old: TransactionID, as new: TransactionID, keys: Set<TurnKey>) -> [Action] {
         guard let member = members[old] else { return join(new, keys: keys) }
         remove(old)
         insert(new, Member(arrival: member.arrival, keys: member.keys.union(keys), holds: false))
-        // Having held its keys it may have kept an earlier one waiting, who comes first now.
+        // While it held its keys it may have blocked an earlier member, which comes first now.
         return grant(among: everyone(waitingFor: member.keys).union([new]))
     }
 
-    /// A member ends, gives up or has held its turn for too long.
+    /// A member ends, cancels its wait or has held its turn for too long.
     mutating func leave(_ id: TransactionID) -> [Action] {
         guard let member = members[id] else { return [] }
         remove(id)

@@ -1,7 +1,7 @@
 import CommitPipeline
 package import DocumentModel
 
-/// A function that is called when documents of a pattern change.
+/// A function that is called when documents that match a pattern change.
 package struct DocumentTrigger: Hashable, Sendable {
     package var function: String
     package var kind: DocumentEventType
@@ -25,7 +25,7 @@ struct DocumentTriggers: Sendable {
         self.triggers = DocumentPatternTable(triggers.map { ($0.pattern, $0) })
     }
 
-    /// The events of changes: none is the common answer.
+    /// The events of changes; in most cases there are none.
     func events(of changes: [DocumentChange]) -> [CausedEvent] {
         changes.compactMap { change in
             let triggers = triggers(of: change)
@@ -40,7 +40,7 @@ struct DocumentTriggers: Sendable {
         }
     }
 
-    /// The triggers of a change, one of each function, however many of the function's triggers match.
+    /// The triggers that match a change, at most one for each function.
     func triggers(of change: DocumentChange) -> [DocumentTrigger] {
         let matching = triggers.elements(matching: change.path).filter {
             $0.kind.includes(from: change.before, to: change.after)

@@ -24,7 +24,7 @@ final class DocumentCommit: CommitPart {
         self.parts = parts
     }
 
-    /// What the caller is answered.
+    /// The response to the caller.
     func response(to outcome: CommitOutcome) -> DocumentResponse {
         switch outcome {
         case .applied(let version):
@@ -49,7 +49,7 @@ final class DocumentCommit: CommitPart {
     func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) throws {
         if let transaction, !(writes.isEmpty && commit.effects.isEmpty) {
             if transaction.isReadOnly { throw DocumentError.invalidArgument("a read-only transaction can't write") }
-            // What only reads has seen one state, and needs no more than that.
+            // A read-only transaction has seen one state, and needs no validation beyond that.
             if let conflict = parts.transactions.withLock({ $0.conflict(of: transaction) }) { throw conflict }
         }
         let documents = StoredDocuments(batch.storage, maxBytes: parts.configuration.maxCommitReadBytes)
@@ -67,7 +67,7 @@ final class DocumentCommit: CommitPart {
         guard let (computation, documents) = prepared else { return }
         var applied: [RecentChanges.Entry] = []
         for change in computation.changes {
-            // Encoded once, for the table and for the log.
+            // Encoded once, for both the table and the log.
             let (key, before) = documents.stored(change.path)
             let after = change.after.map(StoredDocument.encode)
             try batch.storage.apply(change, key: key, stored: after, writer.catalog)
@@ -76,7 +76,7 @@ final class DocumentCommit: CommitPart {
                 RecentChanges.Entry(
                     change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0)))
         }
-        // Writes that change nothing have a time of their own too.
+        // Writes that change nothing still have a commit time of their own.
         if !computation.results.isEmpty { batch.versions.claim(version) }
         if !applied.isEmpty { writer.note(applied, in: batch) }
     }
@@ -86,7 +86,7 @@ final class DocumentCommit: CommitPart {
         return parts.triggers.withLock { $0 }.events(of: changes)
     }
 
-    /// An aborted transaction may be tried again, and keeps the turn it had until then.
+    /// An aborted transaction may be retried, and keeps the turn that it had until then.
     func end(_ outcome: CommitOutcome) {
         guard let transaction else { return }
         guard case .refused(let error) = outcome, error.code == .aborted else {

@@ -3,9 +3,9 @@ import DocumentModel
 import StorageEngine
 import Synchronization
 
-/// Documents as a kind of data: what the writer's thread does for them beside their commits.
+/// Documents as a kind of data: the writer thread's work for them besides their commits.
 final class DocumentWriter: DataKind, @unchecked Sendable {
-    // All that follows is used on the writer's thread; what other threads share is in `parts`.
+    // Everything below is used only on the writer's thread; state shared with other threads is in `parts`.
     private let parts: DocumentParts
     let turns: TransactionTurns
     private var indexes: IndexMaintenance
@@ -13,7 +13,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
     private var changes: [[RecentChanges.Entry]] = []
     private let threads = Mutex(ThreadGroups())
 
-    /// - Throws: `StorageError` if what is stored about indexes is damaged.
+    /// - Throws: `StorageError` if the stored index data is damaged.
     init(_ parts: DocumentParts, _ storage: any StorageWriter) throws {
         self.parts = parts
         turns = TransactionTurns(parts)
@@ -34,7 +34,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
         operation.answer(part.response(to: try batch.run(commit)), with: batch)
     }
 
-    /// Writes that stand for themselves, each a commit of its own in the open batch.
+    /// Performs independent writes, each as a commit of its own in the open batch.
     func write(_ writes: [Write], _ operation: StoreOperation, in batch: CommitBatch) throws {
         do {
             try DocumentLimits.check(batch: writes)
@@ -63,14 +63,15 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     func rollBack(_ id: TransactionID, _ operation: StoreOperation, in batch: CommitBatch) throws {
         let response = turns.rollBack(id, operation.context)
-        // An earlier try's commit may have come after this one's begin: what failed then has seen its effect.
+        // An earlier attempt's commit may have come after this one's begin: this attempt then failed after it had
+        // seen the effect.
         if case .rolledBack = response, let key = operation.context.completion,
             let earlier = try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now()),
             case .answer = earlier
         {
             operation.answer(earlier.response, with: batch)
         } else {
-            // True whatever becomes of the batch.
+            // The response is valid whatever the outcome of the batch.
             operation.completion(response)
         }
     }
@@ -88,7 +89,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
         }
     }
 
-    /// Notes what a commit has changed.
+    /// Records the changes of a commit.
     func note(_ applied: [RecentChanges.Entry], in batch: CommitBatch) {
         batch.add(bytes: applied.reduce(0) { $0 + $1.bytes })
         parts.transactions.withLock { $0.applied(applied) }
@@ -103,7 +104,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     var expectsMoreJobs: Bool { turns.expectsMoreJobs }
 
-    /// Builds and drops indexes for a while: for their share, and longer if the batch has no jobs.
+    /// Builds and drops indexes within their time limit, which is longer if the batch has no jobs.
     func work(in batch: CommitBatch, isIdle: Bool) throws {
         guard indexes.pause == .zero || (isIdle && indexes.hasWork) else { return }
         let configuration = parts.configuration
@@ -162,7 +163,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 extension DocumentLimits {
     static let maxBatchWrites = 500
 
-    /// Checks writes that stand for themselves, as a whole.
+    /// Checks a list of independent writes as a whole.
     static func check(batch writes: [Write]) throws(DocumentError) {
         guard writes.count <= maxBatchWrites else {
             throw .invalidArgument(

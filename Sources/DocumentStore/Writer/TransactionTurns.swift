@@ -3,7 +3,7 @@ import DocumentModel
 import StorageEngine
 import Synchronization
 
-/// Begins the transactions that try an aborted one again, each when its turn has come.
+/// Begins the transactions that retry aborted ones, each when its turn has come.
 ///
 /// Used on the writer's thread.
 final class TransactionTurns {
@@ -12,7 +12,7 @@ final class TransactionTurns {
 
     init(_ parts: DocumentParts) { self.parts = parts }
 
-    /// Whether a transaction that was given its turn in the open batch is likely to come back at once.
+    /// Whether a transaction that got its turn in the open batch is likely to return at once.
     var expectsMoreJobs: Bool { turns.awaitsNews }
 
     var pause: Duration? { turns.timeout(at: parts.elapsed()) }
@@ -32,7 +32,7 @@ final class TransactionTurns {
         turns.blocks(changes, of: transaction)
     }
 
-    /// Begins a transaction that tries an aborted one again. It is answered once it has its turn.
+    /// Begins a transaction that retries an aborted one. The caller receives the response once it has its turn.
     func begin(_ operation: StoreOperation, in batch: CommitBatch) {
         do {
             if let earlier = try answer(to: operation, batch) { return operation.answer(earlier, with: batch) }
@@ -40,14 +40,14 @@ final class TransactionTurns {
                 throw DocumentError(.internal, "a begin without an earlier transaction was asked of the writer")
             }
             let time = parts.elapsed()
-            // Turns hold up others, so only functions get them: a client could take one and stay silent.
+            // Turns delay others, so only functions get them: a client could take one and never continue.
             let ticket =
                 operation.context.policy == nil
                 ? parts.transactions.withLock {
                     $0.takeTicket(retrying, owner: operation.context.owner, at: time)
                 } : nil
             guard let ticket else {
-                // Forgotten or never aborted: an ordinary begin.
+                // The ticket has expired or never existed: an ordinary begin.
                 let id = try parts.transactions.withLock { table throws(DocumentError) in
                     try table.begin(isReadOnly: false, context: operation.context, at: time)
                 }
@@ -59,7 +59,7 @@ final class TransactionTurns {
         }
     }
 
-    /// Answers the transactions whose turn has come, with what they had read as it is now.
+    /// Answers the transactions whose turn has come, with the current state of what they had read.
     func startGranted(in batch: CommitBatch, _ catalog: IndexCatalog) throws {
         while let (id, waiter) = turns.nextGranted() {
             do {
@@ -79,7 +79,7 @@ final class TransactionTurns {
         _ id: TransactionID, _ waiter: WriterTurns.Waiter, _ batch: CommitBatch, _ catalog: IndexCatalog
     ) throws {
         let context = waiter.operation.context
-        // The transaction ahead may have done the very same work.
+        // The transaction ahead may have done the same work.
         if let earlier = try answer(to: waiter.operation, batch) {
             turns.leave(id)
             return waiter.operation.answer(earlier, with: batch)
@@ -88,7 +88,7 @@ final class TransactionTurns {
         do {
             prefetched = try prefetch(reads, DocumentView(batch.storage, catalog))
         } catch let error as DocumentError where error.code == .resourceExhausted {
-            // More than one answer holds: it reads anew, one by one.
+            // The reads don't fit into one response: the transaction repeats them one by one.
             reads = ReadSet()
         }
         let time = parts.elapsed()
@@ -100,7 +100,7 @@ final class TransactionTurns {
         waiter.operation.completion(.began(id, prefetched: prefetched))
     }
 
-    /// All that was read, as it is now. Only functions have turns, so there is no policy to ask.
+    /// Reads everything again in its current state. Only functions have turns, so there is no policy to check.
     private func prefetch(_ reads: ReadSet, _ view: DocumentView) throws -> [TransactionRead] {
         var budget = ReadBudget(parts.configuration.maxReadBytes)
         var prefetched: [TransactionRead] = []
@@ -124,10 +124,10 @@ final class TransactionTurns {
         let time = parts.elapsed()
         do {
             let transaction = try parts.transactions.withLock { table throws(DocumentError) in
-                // Aborted before; the turn it may have stays for its second try.
+                // It was aborted before; if it has a turn, the retry keeps it.
                 if table.hasTicket(id, owner: context.owner) { return nil as OpenTransaction? }
                 let transaction = try table.end(id, owner: context.owner, at: time)
-                // A client that gives up may still try again, and then names this one.
+                // A client that rolls back may still retry, and then names this transaction.
                 table.issueTicket(for: transaction, at: time)
                 return transaction
             }
@@ -142,7 +142,7 @@ final class TransactionTurns {
 /// Ends the turns of an owner that is gone.
 struct ReleaseJob: CommitJob {
     let owner: UInt64
-    /// The owner's transactions, which ended.
+    /// The owner's transactions that have ended.
     let ended: [TransactionID]
     let writer: DocumentWriter
 

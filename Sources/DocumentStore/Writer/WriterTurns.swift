@@ -1,12 +1,12 @@
 import DocumentModel
 
-/// The turns that the writer gives: who waits, who has one, and until when.
+/// The turns that the writer grants: which transactions wait, which have a turn, and until when.
 struct WriterTurns {
     /// A begin that is answered when its turn comes.
     struct Waiter {
         var operation: StoreOperation
         var reads: ReadSet
-        /// The end of the turn that it goes on with.
+        /// The end of the turn that it continues.
         var deadline: Duration?
     }
 
@@ -19,16 +19,16 @@ struct WriterTurns {
     private var queue = TurnQueue()
     private var waiters: [TransactionID: Waiter] = [:]
     private var turns: [TransactionID: Turn] = [:]
-    /// Granted, and not answered yet.
+    /// Granted, but not answered yet.
     private var granted: [TransactionID] = []
-    /// Answered in the open batch, and not heard of since.
+    /// Answered in the open batch, and without an operation since.
     private var fresh: Set<TransactionID> = []
 
     var awaitsNews: Bool { !fresh.isEmpty }
 
     mutating func startGroup() { fresh = [] }
 
-    /// How long the writer may sleep; nil for as long as nobody comes.
+    /// How long the writer may sleep; nil for as long as there are no jobs.
     func timeout(at now: Duration) -> Duration? {
         // Left over from a batch that failed.
         guard granted.isEmpty else { return .milliseconds(100) }
@@ -36,7 +36,7 @@ struct WriterTurns {
         return max(first - now, .milliseconds(1))
     }
 
-    /// - Parameter retrying: the transaction that was aborted; if it still has its turn, it goes on with that.
+    /// - Parameter retrying: the transaction that was aborted; if it still has its turn, the retry continues it.
     mutating func join(_ waiter: Waiter, retrying: TransactionID) {
         let id = TransactionTable.makeID()
         var waiter = waiter
@@ -46,7 +46,7 @@ struct WriterTurns {
         perform(queue.continue(retrying, as: id, keys: waiter.reads.turnKeys))
     }
 
-    /// The next whose turn has come.
+    /// The next waiter whose turn has come.
     mutating func nextGranted() -> (TransactionID, Waiter)? {
         while !granted.isEmpty {
             let id = granted.removeFirst()
@@ -66,12 +66,12 @@ struct WriterTurns {
         perform(queue.leave(id))
     }
 
-    /// Ends turns whose time is over. Their transactions go on without.
+    /// Ends turns whose time limit has passed. Their transactions continue without a turn.
     mutating func expire(at now: Duration) {
         for id in turns.filter({ $0.value.deadline <= now }).keys { leave(id) }
     }
 
-    /// An owner is gone: nobody waits for its answers, and its turns are free.
+    /// An owner is gone: refuses its waiting begins and frees its turns.
     mutating func release(owner: UInt64, _ ended: [TransactionID]) {
         for (id, waiter) in waiters where waiter.operation.context.owner == owner {
             waiters[id] = nil
@@ -87,9 +87,9 @@ struct WriterTurns {
         self = WriterTurns()
     }
 
-    /// Whether changes of a transaction would take something from under another's turn.
+    /// Whether a transaction's changes would conflict with the reads of another that has its turn.
     ///
-    /// Only what the transaction also read is held back: writes that depend on nothing pass.
+    /// Only changes to what the transaction itself has read are blocked: writes that depend on no read pass.
     func blocks(_ changes: [DocumentChange], of transaction: OpenTransaction) -> Bool {
         for (id, turn) in turns where id != transaction.id {
             for change in changes {

@@ -1,7 +1,7 @@
 import StorageEngine
 package import DocumentModel
 
-/// A document before and after a commit; nil where there is none.
+/// A document before and after a commit; nil if it didn't or doesn't exist.
 package struct DocumentChange: Hashable, Sendable {
     package var path: DocumentPath
     package var before: Document?
@@ -18,9 +18,9 @@ extension StorageWriter {
     /// Stores a change and the index entries that differ.
     ///
     /// - Parameters:
-    ///   - key: the document's.
+    ///   - key: the document's key.
     ///   - stored: the document after the change, as it is stored.
-    /// - Throws: `StorageError`; then the batch must not be kept.
+    /// - Throws: `StorageError`; the batch must not be kept then.
     func apply(_ change: DocumentChange, key: [UInt8], stored: [UInt8]?, _ catalog: IndexCatalog) throws {
         if let stored {
             try put(.documents, key, stored)

@@ -1,12 +1,12 @@
 package import DocumentModel
 import Foundation
 
-/// Names of fields are in Unicode's normal form C, so that two which Swift takes for equal are the same bytes.
+/// Field names must be in Unicode's normal form C, so that two names which Swift treats as equal have the same bytes.
 package enum FieldNames {
-    /// The lead byte of U+0300, before which every character is in that form, whatever its neighbours.
+    /// The lead byte of U+0300; every character before it is in normal form C, whatever its neighbours.
     private static let firstCombining: UInt8 = 0xCC
 
-    /// - Throws: `invalidArgument` where it isn't, or can't be told to be.
+    /// - Throws: `invalidArgument` if the name isn't in normal form C, or that can't be determined.
     package static func check(_ name: String) throws(DocumentError) {
         var text = name
         if text.withUTF8({ $0.allSatisfy { $0 < firstCombining } }) { return }
@@ -15,7 +15,8 @@ package enum FieldNames {
                 "the field name \"\(name)\" is not in Unicode's normal form C (NFC), as names of fields have to be; "
                     + "normalize it")
         }
-        // Text of characters that were known stays in the form for good; of newer ones the tables here may not agree.
+        // Text of assigned characters stays in the normal form in all later versions; for newer characters the tables
+        // here may differ.
         guard name.unicodeScalars.allSatisfy({ ($0.properties.age?.major ?? .max) <= 15 }) else {
             throw .invalidArgument(
                 "the field name \"\(name)\" has a character that is not one of Unicode 15, as those in names of fields "
@@ -33,7 +34,7 @@ extension FieldPath {
 }
 
 extension [String: Value] {
-    /// Checks the names of all maps in it. Its depth must be bounded.
+    /// Checks the names in all nested maps. The depth must be bounded.
     func checkNames() throws(DocumentError) {
         for (name, value) in self {
             try FieldNames.check(name)
@@ -43,7 +44,7 @@ extension [String: Value] {
 }
 
 extension Value {
-    /// Checks the names of all maps in it. Its depth must be bounded.
+    /// Checks the names in all nested maps. The depth must be bounded.
     func checkNames() throws(DocumentError) {
         switch self {
         case .map(let fields): try fields.checkNames()

@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension [String: Value] {
-    /// Puts a value at a path, makes maps on the way where there are none, or removes what is there.
+    /// Sets the value at a path and creates missing maps on the way, or removes the value if it is nil.
     mutating func set(_ value: Value?, at path: ArraySlice<String>) {
         guard let name = path.first else { return }
         let rest = path.dropFirst()
@@ -17,7 +17,7 @@ extension [String: Value] {
         } else {
             inner = [:]
         }
-        // The map is taken out first, so that changing it copies nothing.
+        // The map is taken out of the dictionary first, so that changing it copies nothing.
         self[name] = .null
         inner.set(value, at: rest)
         self[name] = .map(inner)

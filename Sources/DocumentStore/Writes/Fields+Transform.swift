@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension FieldTransform {
-    /// - Throws: `invalidArgument` where the operand is of the wrong kind.
+    /// - Throws: `invalidArgument` if the operand has the wrong type.
     func check() throws(DocumentError) {
         try field.check()
         switch operation {
@@ -13,7 +13,7 @@ extension FieldTransform {
         }
     }
 
-    /// What the field holds after the transform, and what the client is told.
+    /// The field's value after the transform, and the result that the client receives.
     func apply(to current: Value?, at time: Timestamp) -> (value: Value, result: Value) {
         switch operation {
         case .serverTimestamp: return (.timestamp(time), .timestamp(time))
@@ -36,7 +36,7 @@ extension FieldTransform {
         }
     }
 
-    /// What isn't a number gives way to the operand; of equal numbers the present one stays. NaN wins always.
+    /// The operand replaces a value that isn't a number; of equal numbers the current one stays. NaN always wins.
     private func extreme(_ current: Value?, _ operand: Value, keeping kept: ValueOrder) -> (Value, Value) {
         guard let current, current.valueClass == .number else { return (operand, operand) }
         let nan = Value.double(.nan)

@@ -1,14 +1,14 @@
 import StorageEngine
 import DocumentModel
 
-/// The documents that a commit looked at, with their stored bytes, which the change log takes over.
+/// The documents that a commit has read, with their stored bytes, which are reused for the change log.
 final class StoredDocuments {
     private let storage: any StorageWriter
     private let maxBytes: Int
     private var bytes = 0
     private var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
 
-    /// - Parameter maxBytes: how much there may be of them, as all are held until the commit is stored.
+    /// - Parameter maxBytes: the limit on their total size, because all are held until the commit is stored.
     init(_ storage: any StorageWriter, maxBytes: Int) {
         self.storage = storage
         self.maxBytes = maxBytes
@@ -28,7 +28,7 @@ final class StoredDocuments {
 }
 
 extension DocumentError {
-    /// Fewer writes at a time may pass.
+    /// A smaller number of writes in one commit may succeed.
     static func readsTooMuch(_ limit: Int) -> DocumentError {
         .invalidArgument(
             "the documents that a commit changes, and those that rules read for it, have more than \(limit) bytes "

@@ -1,9 +1,9 @@
 import CommitPipeline
 import DocumentModel
 
-/// What a list of writes would change, worked out in full before anything is stored.
+/// Computes all changes of a list of writes before anything is stored.
 struct WriteComputation {
-    /// Of each document once, in the order of their first write, without those that end as they began.
+    /// One change for each document, in the order of the first writes, without documents that end as they began.
     private(set) var changes: [DocumentChange] = []
     private(set) var results: [WriteResult] = []
 
@@ -15,16 +15,16 @@ struct WriteComputation {
     private var before: [DocumentPath: Document?] = [:]
     private var after: [DocumentPath: Document?] = [:]
     private var transforms: [DocumentPath: Int] = [:]
-    /// Of each document whether it is verified, else it is written: Firestore refuses both in one commit.
+    /// For each document, whether it is verified or written: Firestore refuses both in one commit.
     private var verifies: [DocumentPath: Bool] = [:]
     /// The first precondition or limit that refuses a write.
     private var refusal: DocumentError?
 
     /// - Parameters:
     ///   - time: the commit's time.
-    ///   - catalog: what a document's index entries are counted by.
-    ///   - read: documents as they are now.
-    /// - Throws: `DocumentError` where a precondition, the policy or a limit refuses a write.
+    ///   - catalog: determines how a document's index entries are counted.
+    ///   - read: reads the current state of documents.
+    /// - Throws: `DocumentError` if a precondition, the policy or a limit refuses a write.
     init(
         _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?, catalog: IndexCatalog,
         read: @escaping (DocumentPath) throws -> Document?
@@ -41,17 +41,18 @@ struct WriteComputation {
             if policy != nil { decisions.append(access) }
         }
         try decide(decisions)
-        // Only now: what a precondition or a limit says of a document is for those who may write it.
+        // Thrown only after the policy check: only clients that may write a document may learn about its preconditions
+        // and limits.
         if let refusal { throw refusal }
         for path in order {
             let (old, new) = (before[path] ?? nil, after[path] ?? nil)
-            // A write that changes nothing leaves the time of the last change.
+            // A write that changes nothing keeps the time of the last change.
             guard old?.updateTime != new?.updateTime else { continue }
             changes.append(DocumentChange(path: path, before: old, after: new))
         }
     }
 
-    /// The policy sees all after-images, whatever the order of the writes.
+    /// The policy sees all documents in their final state, whatever the order of the writes.
     private func decide(_ decisions: [Access]) throws {
         guard let policy else { return }
         let readStored = { [read] (path: DocumentPath) throws(DocumentError) -> Document? in
@@ -132,7 +133,7 @@ struct WriteComputation {
     ) throws(DocumentError) {
         let new = Value.map(new)
         for field in mask { try field.check() }
-        // Shorter ones first: what a longer one names inside of them then is as they have made it.
+        // Shorter paths first, so that longer paths apply to maps that shorter ones have set.
         for field in mask.sorted(by: { $0.segments.count < $1.segments.count }) {
             fields.set(new[field], at: field.segments[...])
         }

@@ -10,6 +10,6 @@ package enum TokenPolicy: Hashable, Sendable {
 
     var acceptsUnsignedTokens: Bool { self == .development }
 
-    /// The value of `Authorization` that makes a caller the admin; nil in production, where there is none.
+    /// The value of `Authorization` that makes a caller the admin; nil in production, which has no such value.
     package var adminAuthorization: String? { self == .development ? "Bearer owner" : nil }
 }

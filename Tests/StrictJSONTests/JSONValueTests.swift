@@ -89,4 +89,14 @@ import Testing
         let text = #"{"@type":"type.googleapis.com/google.protobuf.Int64Value","value":"5"}"#
         #expect(try JSONValue(parsing: Array(text.utf8)).objectValue?.count == 2)
     }
+
+    @Test(
+        arguments: [
+            ("1.0", 1), ("-2e3", -2000), ("5e18", 5_000_000_000_000_000_000), ("-9223372036854775808.0", Int.min),
+            ("0.5", nil), ("9223372036854775808.0", nil), ("-1e300", nil),
+        ] as [(String, Int?)])
+    func aWholeDoubleIsAnInteger(text: String, expected: Int?) throws {
+        #expect(try JSONValue(parsing: Array(text.utf8)).intValue == expected)
+        #expect((try? JSONNode(parsing: Array(text.utf8)).integer()) == expected.map { Int64($0) })
+    }
 }

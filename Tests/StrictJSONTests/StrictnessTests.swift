@@ -21,6 +21,11 @@ import Testing
         ]
     }
 
+    /// More containers beside one another than may be in one another.
+    private static func siblings(_ value: String) -> String {
+        "[" + Array(repeating: value, count: JSONScanner.maxDepth + 1).joined(separator: ",") + "]"
+    }
+
     private static func object(_ keys: [String]) -> String {
         "{" + keys.map { "\"\($0)\":0" }.joined(separator: ",") + "}"
     }
@@ -34,6 +39,7 @@ import Testing
             " [ 1 , [ ] , { } ] ", #"{"a":1,"b":{"a":[{"a":1},{"a":2}]}}"#, #"{"":1," ":2}"#, #"{"A":1,"a":2}"#,
             #"{"aaaaaaaa":1,"aaaaaaab":2,"aaaaaaaaa":3}"#, object((0..<500).map { "key\($0)" }),
             object((0..<500).map { String(repeating: "k", count: $0) }), object((0..<20).map { "ключ\($0)" }),
+            siblings("{}"), siblings("[]"), siblings(#"{"a":[]}"#),
         ] + nested(512))
 
     static let refused = rows(
@@ -41,9 +47,12 @@ import Testing
         [
             "", " ", "nul", "tru1", "True", "NaN", "Infinity", "undefined", "'a'", "+1", "01", "-01", "-", "--1", ".5",
             "1.", "1.e2", "1e", "1e+", "0x10", "1_000", "1 2", "1,", "\u{feff}1", "/**/1", "1//", "\u{a0}1", "\u{c}1",
-            #"""#, #""a"#, #""a\"#, #""\x""#, #""\'""#, #""\u12""#, #""\u12g4""#, "\"a\nb\"", "\"\\n\n\"",
-            "\"\u{0}\"", "\"\u{1f}\"", #""\ud800""#, #""\udc00""#, #""\ud83d\u0041""#, #""\ud83d\ud83d\ude00""#,
-            #""\ud83dx""#, #""\ud83d\n""#, #""\ud83d\u00""#, "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[}", "{",
+            #"""#, #""a"#, #""a\"#, #""\x""#, #""\'""#, #""\u12""#, #""\u12g4""#, #""\u12G4""#, #""\u12:4""#,
+            #""\u12/4""#, #""\u12@4""#, #""\u12`4""#, #""\u 123""#, "\"a\nb\"", "\"\\n\n\"",
+            "\"\u{0}\"", "\"\u{1f}\"", "\"a\u{1f}bcdefghijkl\"", #""\ud800""#, #""\udc00""#, #""\ud83d\u0041""#,
+            #""\ud83d\ud83d\ude00""#,
+            #""\ud83d\ud83d""#, #""\ud83dx""#, #""\ud83d\n""#, #""\ud83d\u00""#, "[", "]", "[1", "[1,", "[1,]", "[,1]",
+            "[1 2]", "[}", "{",
             "}", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\"}", "{a:1}", "{1:1}", "{\"a\":1,}", "{,}",
             "{\"a\":1 \"b\":2}", "{\"a\":}", "{\"a\" 1}", "{\"a\":1]", #"{"a":1,"a":2}"#, #"{"a":1,"b":2,"a":1}"#,
             #"[{"x":{"a":1,"\u0061":2}}]"#, #"{"é":1,"\u00e9":2}"#, #"{"é":1,"e\#u{301}":2}"#, #"{"":1,"":2}"#,

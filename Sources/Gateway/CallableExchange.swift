@@ -123,6 +123,8 @@ final class CallableExchange: Exchange, InvocationClient {
                     head: head, body: .bytes(data), completionKey: completionKey(data, uid: auth?.id))
             }
             self.invocation = invocation
+            // The client may have left while the stream's head was written.
+            if hasLeft { invocation.clientLeft() }
         } catch {
             fail(error.failure, retryAfter: error.retryAfterSeconds)
         }

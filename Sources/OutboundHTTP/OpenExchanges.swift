@@ -11,6 +11,8 @@ final class OpenExchanges: NSObject, URLSessionDataDelegate {
 
     private struct Open {
         var exchange: Exchange
+        /// Ends the exchange at its deadline.
+        var watch: Task<Void, Never>
         var completion: @Sendable (Outcome) -> Void
     }
 
@@ -21,7 +23,11 @@ final class OpenExchanges: NSObject, URLSessionDataDelegate {
     init(_ clock: ExchangeClock) { self.clock = clock }
 
     func begin(_ exchange: Exchange, for task: URLSessionTask, _ completion: @escaping @Sendable (Outcome) -> Void) {
-        open.withLock { $0[task.taskIdentifier] = Open(exchange: exchange, completion: completion) }
+        open.withLock { open in
+            // However soon the watch runs, it waits for this lock and finds the exchange.
+            let watch = Task { await self.watch(task) }
+            open[task.taskIdentifier] = Open(exchange: exchange, watch: watch, completion: completion)
+        }
     }
 
     /// Ends the wait for a response at once.
@@ -31,19 +37,19 @@ final class OpenExchanges: NSObject, URLSessionDataDelegate {
         ended.completion(ended.exchange.end(with: error))
     }
 
-    /// Nil once the exchange has ended.
-    func deadline(of task: URLSessionTask) -> Duration? {
-        open.withLock { $0[task.taskIdentifier]?.exchange.deadline }
-    }
-
-    /// Ends an exchange whose deadline has passed.
-    func expire(_ task: URLSessionTask) {
-        let error = open.withLock { $0[task.taskIdentifier]?.exchange.expiry(at: clock.now()) }
-        if let error { end(task, with: error) }
+    /// Waits for the deadline, which each byte moves, and ends the exchange then.
+    private func watch(_ task: URLSessionTask) async {
+        while let deadline = open.withLock({ $0[task.taskIdentifier]?.exchange.deadline }) {
+            guard (try? await clock.sleep(deadline)) != nil else { return }
+            let error = open.withLock { $0[task.taskIdentifier]?.exchange.expiry(at: clock.now()) }
+            if let error { end(task, with: error) }
+        }
     }
 
     private func remove(_ task: URLSessionTask) -> Open? {
-        open.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        let removed = open.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        removed?.watch.cancel()
+        return removed
     }
 
     private func receiveHead(_ response: HTTPURLResponse, for task: URLSessionTask) {

@@ -41,13 +41,6 @@ package final class OutboundClient: OutboundTransport {
         }
         let task = session.dataTask(with: URLRequest(request, to: url))
         let exchange = Exchange(request, host: host, at: clock.now())
-        let watch = Task { [exchanges, clock] in
-            while let deadline = exchanges.deadline(of: task) {
-                guard (try? await clock.sleep(deadline)) != nil else { return }
-                exchanges.expire(task)
-            }
-        }
-        defer { watch.cancel() }
         let cancelled = OutboundError(.cancelled, host: host, "the request was cancelled")
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

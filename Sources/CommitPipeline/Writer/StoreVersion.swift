@@ -33,7 +33,7 @@ package enum StoreVersion {
     static func open(_ storage: any StorageWriter, at now: Timestamp) throws -> Int64 {
         var (version, generation) = try readBoth(storage)
         let isRestored = try storage.get(.meta, RestoredMark.key) != nil
-        if version == 0 { generation = 0 }
+        if version == 0 { generation = generation ?? 0 }
         if version == 0 || isRestored {
             version = max(version, now.microseconds)
             try write(version, generation: generation, to: storage)

@@ -559,8 +559,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "DocumentModel", "FunctionsRuntime", "StorageEngine", "DocumentStore", "Semaphore", "FirestoreClient",
-                "TestSupport", "ShopFunctions", "FixtureFunctions", "StandaloneFunctions", "functions-host",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
+                "DocumentStore", "Semaphore", "FirestoreClient", "Workers", "TestSupport", "ShopFunctions",
+                "FixtureFunctions", "StandaloneFunctions", "functions-host",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

@@ -3,9 +3,11 @@
 #endif
 #include "system_shims.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
@@ -37,17 +39,19 @@ long long functions_file_size(const char *path) {
 
 void functions_write_output_by_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 
-#if defined(__linux__)
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static void end_group(int number) {
-    (void)number;
+void functions_kill_own_group(void) {
     /* Only if this process leads its group: a shared group isn't its own. */
     if (getpgrp() == getpid()) kill(0, SIGKILL);
     kill(getpid(), SIGKILL);
+}
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sys/wait.h>
+
+static void end_group(int number) {
+    (void)number;
+    functions_kill_own_group();
 }
 
 int functions_die_with_parent(void) {

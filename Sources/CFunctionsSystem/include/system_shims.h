@@ -19,6 +19,9 @@ void functions_forbid_core_dumps(void);
    exist. */
 long long functions_file_size(const char *path);
 
+/* Kills this process, and with it the process group that it leads. Async-signal-safe. */
+void functions_kill_own_group(void);
+
 #if defined(__linux__)
 #include <spawn.h>
 

@@ -22,8 +22,8 @@ final class LinkReader: Sendable {
         self.writer = writer
     }
 
-    /// Reads until the host closes the link, because it has retired the worker or has died. Running handlers are
-    /// abandoned then.
+    /// Reads until the host closes the link, because it has retired the worker or has died. Then the worker ends with
+    /// all that its handlers have started: a host that has died can't do that any more.
     func run() -> Never {
         writer.send(.ready) { $0.writeInteger(Frame.protocolVersion) }
         var parser = FrameParser()
@@ -33,7 +33,7 @@ final class LinkReader: Sendable {
             let count = bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: size) {
                 ProcessControl.read(descriptor, into: $0)
             }
-            guard count > 0 else { ProcessControl.exit(0) }
+            guard count > 0 else { ProcessControl.exitWithGroup() }
             // A full read is probably followed by more: a large body.
             size = count >= size ? Self.largeRead : Self.smallRead
             parser.append(&bytes)

@@ -20,6 +20,12 @@ enum ProcessControl {
     /// Exits without running exit handlers, because function handlers may still be running.
     static func exit(_ status: Int32) -> Never { _exit(status) }
 
+    /// Ends this process and all that its handlers have started.
+    static func exitWithGroup() -> Never {
+        functions_kill_own_group()
+        exit(0)
+    }
+
     /// Waits until all bytes are written.
     /// - Returns: Whether they were.
     static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
@@ -75,8 +81,9 @@ enum ProcessControl {
 
     /// Makes the kernel kill this process and its children when the host dies, whatever the handlers are doing.
     ///
-    /// The end of the link tells the same, but only to a process that still reads its link. If the host died before
-    /// this call, the link is already closed, and the worker exits because of that.
+    /// The closed link shows the same, but only to a process that still reads it, and may be noticed before the
+    /// signal arrives or after. If the host died before this call, the link is already closed, and the worker ends
+    /// because of that.
     static func dieWithHost() {
         #if os(Linux)
             _ = functions_die_with_parent()

@@ -6,7 +6,7 @@ enum ProcessTable {
     static func running(_ program: String) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { pid in
-            guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return false }
+            guard let line = contents("/proc/\(pid)/cmdline") else { return false }
             return line.starts(with: Array(program.utf8) + [0])
         }
     }
@@ -17,7 +17,7 @@ enum ProcessTable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { pid in
             // PID (NAME) STATE PARENT …; the name may contain any character.
-            guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/stat"),
+            guard let line = contents("/proc/\(pid)/stat"),
                 let end = line.lastIndex(of: UInt8(ascii: ")"))
             else { return false }
             let rest = String(decoding: line[(end + 1)...], as: UTF8.self).split(separator: " ")
@@ -29,8 +29,25 @@ enum ProcessTable {
     static func having(_ variable: String) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { pid in
-            guard let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ") else { return false }
+            guard let environment = contents("/proc/\(pid)/environ") else { return false }
             return environment.split(separator: 0).contains { $0.elementsEqual(variable.utf8) }
+        }
+    }
+
+    /// A file of the kernel's, which gives no size. Waits read these thousands of times, and `Data(contentsOf:)` leaves
+    /// so much unused memory behind that a wait without end took 20 GB.
+    private static func contents(_ path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { _ = close(descriptor) }
+        var bytes: [UInt8] = []
+        while true {
+            let count = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                bytes.append(contentsOf: buffer.prefix(max(count, 0)))
+                return count
+            }
+            guard count > 0 else { return bytes }
         }
     }
 }

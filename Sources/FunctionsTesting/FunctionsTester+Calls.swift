@@ -84,7 +84,7 @@ extension FunctionsTester {
         }
         let now = now
         var head = InvocationHead(
-            executionID: "", timeLeft: 0, streams: request.streams, headers: request.allHeaders.block)
+            streams: request.streams, headers: request.allHeaders.block)
         head.auth = try request.caller?.identity(project: project, at: now)
         guard request.app != nil || !trigger.enforceAppCheck else {
             throw HttpsError(.unauthenticated, "Unauthenticated")

@@ -101,7 +101,7 @@ extension FunctionsTester {
         guard let function = functions[name], case .event = function.handler else {
             throw TestError("there is no event function \"\(name)\"")
         }
-        let head = InvocationHead(executionID: "", timeLeft: 0)
+        let head = InvocationHead()
         let end = await perform(function, head, body: attempt.encoded, operations)
         if end.isGivenUp {
             throw HttpsError(

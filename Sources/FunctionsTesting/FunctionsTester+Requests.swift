@@ -26,7 +26,7 @@ extension FunctionsTester {
             throw TestError("there is no HTTP function \"\(name)\"")
         }
         var head = InvocationHead(
-            executionID: "", timeLeft: 0, method: method,
+            method: method,
             target: target.hasPrefix("/") ? target : "/" + target, headers: headers.block)
         head.auth = try caller?.identity(project: project, at: now)
         var response: TestResponse

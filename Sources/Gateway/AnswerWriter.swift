@@ -62,7 +62,7 @@ struct AnswerWriter {
         endPart(part, into: &bytes)
     }
 
-    /// What precedes the content of a part, which is then to be written as it is: a large one needn't be copied.
+    /// Writes the bytes before a part's content. The caller then writes the content itself, so a large one isn't copied.
     /// - Returns: whether the answer has a body, and so whether the content is to be written.
     @discardableResult
     func beginPart(_ part: AnswerPart, into bytes: inout ByteBuffer) -> Bool {

@@ -115,7 +115,7 @@ final class CallableExchange: Exchange, InvocationClient {
                 user: auth, address: request.address, for: self, on: loop.invocations
             ) {
                 var head = InvocationHead(
-                    executionID: "", timeLeft: 0, app: app, streams: stream != nil,
+                    app: app, streams: stream != nil,
                     headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
                 head.appTokenConsumed = isConsumed
                 stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)

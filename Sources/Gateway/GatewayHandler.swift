@@ -4,13 +4,13 @@ import WorkerProtocol
 import Workers
 import DequeModule
 import Logging
-import NIOCore
+package import NIOCore
 import NIOHTTP1
 
-/// One connection of a client: reads a request, hands it to an exchange, and sends what that answers.
+/// One connection of a client: reads a request, hands it to an exchange, and writes the exchange's answer.
 ///
-/// Requests of one connection are answered one at a time. What a client sends ahead waits here, and beyond a bound in
-/// the client.
+/// Requests of one connection are answered one at a time. Pipelined requests are buffered here, and reading pauses, so
+/// that further ones wait in the client's socket.
 final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
@@ -187,8 +187,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Answers, and closes. In the middle of a request what is still to come is read and thrown away first: a
-    /// connection closed with unread bytes is reset, and the client would lose the answer.
+    /// Sends an error and closes the connection. If the request is incomplete, its rest is read and discarded first:
+    /// closing with unread bytes resets the connection, and the client would lose the answer.
     private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus) {
         if case .receiving = state { state = .discarding }
         request.keepsAlive = false
@@ -252,7 +252,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// Writes the rest of an answer. A large one counts until its client has taken it.
-    /// - Returns: false if so many answers wait for their clients already that this one isn't kept.
+    /// - Returns: false if large answers already fill ``GatewayLimits/allAnswers``; this one is dropped then.
     private func writeLast(_ start: ByteBuffer, _ part: AnswerPart, _ context: ChannelHandlerContext) -> Bool {
         let size = start.readableBytes + part.count
         guard size > Self.largeAnswer else {
@@ -305,6 +305,16 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func releaseBody() {
         loop.bodyBytes -= heldBytes
         heldBytes = 0
+    }
+}
+
+extension GatewayLoop {
+    /// Serves a client's connection. Call on the loop.
+    package func serve(_ channel: any Channel) throws {
+        // Answers are written as bytes, so there is no encoder.
+        try channel.pipeline.syncOperations.addHandler(
+            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+        try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
     }
 }
 

@@ -2,7 +2,6 @@ package import TokenVerification
 package import Workers
 package import Logging
 package import NIOCore
-import NIOHTTP1
 
 /// What the connections of one event loop share.
 ///
@@ -37,14 +36,6 @@ package final class GatewayLoop: @unchecked Sendable {
         self.proxies = proxies
         self.logger = logger
         self.routes = routes
-    }
-
-    /// Serves a client's connection. Call on the loop.
-    package func serve(_ channel: any Channel) throws {
-        // Answers are written as bytes, so there is no encoder.
-        try channel.pipeline.syncOperations.addHandler(
-            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
-        try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
     }
 
     var connectionCount: Int { connections.count }

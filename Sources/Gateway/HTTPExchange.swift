@@ -54,7 +54,7 @@ final class HTTPExchange: Exchange, InvocationClient {
                 user: user, address: request.address, for: self, on: loop.invocations
             ) {
                 var head = InvocationHead(
-                    executionID: "", timeLeft: 0, method: request.head.method.rawValue, target: request.match.target,
+                    method: request.head.method.rawValue, target: request.match.target,
                     headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
                 if case .valid(let identity, _) = tokens.appCheck { head.app = identity }
                 return InvocationRequest(head: head, body: .bytes(request.body))

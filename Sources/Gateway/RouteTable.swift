@@ -48,7 +48,7 @@ package struct RouteTable: Sendable {
             return Match(function: function, target: path.rest(from: name.end))
         }
         guard let name = path.segment(at: 0), let function = byName[String(name.text)] else { return nil }
-        // At a cloud host's name only the region that it names is there.
+        // A cloud host name serves only functions of the region in that name.
         if let host, let region = cloudRegion(of: host), !function.manifest.regions.contains(region) { return nil }
         return Match(function: function, target: path.rest(from: name.end))
     }

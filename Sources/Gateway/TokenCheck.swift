@@ -83,7 +83,7 @@ extension TokenCheck.Verdict {
             case nil: .absent
             case .valid(let token): .valid(.init(id: token.subject, claims: token.claims), expires: token.expires)
             case .invalid(let rejection): .invalid(rejection.message)
-            // A second time after a fetch means that the fetch brought nothing.
+            // `needsKeys` after a fetch means that the fetch didn't bring the key.
             case .needsKeys, .unavailable: .unavailable
             }
     }

@@ -28,8 +28,9 @@ package struct InvocationHead: Equatable, Sendable {
         }
     }
 
+    /// A head without an execution ID and the time left gets them when its invocation is admitted and started.
     package init(
-        executionID: String, timeLeft: UInt32, auth: VerifiedIdentity? = nil, app: VerifiedIdentity? = nil,
+        executionID: String = "", timeLeft: UInt32 = 0, auth: VerifiedIdentity? = nil, app: VerifiedIdentity? = nil,
         streams: Bool = false, method: String = "POST", target: String = "/", headers: HeaderBlock = HeaderBlock([])
     ) {
         self.executionID = executionID

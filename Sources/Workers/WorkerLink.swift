@@ -42,7 +42,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     /// Asks for an invocation whose handler hasn't begun, so that it can run elsewhere.
     func recall(_ id: UInt64) { send(.recall, id) { _ in } }
 
-    /// The latest first: each that is given back is queued before the others.
+    /// Recalls every invocation, the newest first: each goes to the head of the queue, so the oldest ends up first.
     func recallAll() {
         guard channel != nil else { return }
         for invocation in loop.carried(by: self) { invocation.recall() }
@@ -55,11 +55,12 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func send(_ kind: Frame.Kind, _ invocation: UInt64, _ body: (inout ByteBuffer) -> Void) {
-        if pending.readableBytes == 0 { loop.flushSoon(self) }
+        // What the current turn of the loop sends leaves in one write.
+        if pending.readableBytes == 0 { loop.eventLoop.execute { self.flush() } }
         pending.writeFrame(kind, invocation: invocation, body)
     }
 
-    func flush() {
+    private func flush() {
         guard let channel, pending.readableBytes > 0 else { return }
         channel.writeAndFlush(pending, promise: nil)
         pending = ByteBuffer()
@@ -129,7 +130,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
             try invocation(frame)?.received(backWith: payload, from: worker)
         case .failure:
             var failure = try InvocationFailure(from: &payload)
-            // Of an event it is kept and logged.
+            // The failure of an event is stored with its delivery and logged, so secrets are redacted first.
             let filter = worker.launch.secretFilter
             failure.message = filter.filtered(failure.message)
             failure.details = failure.details.map { filter.filtered($0) }

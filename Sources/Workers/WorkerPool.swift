@@ -181,12 +181,18 @@ package final class WorkerPool: Sendable {
                 if let worker = step.worker { processes.start(worker) }
             case .dispatch(let ticket, _):
                 guard let worker = step.worker else { continue }
-                at(ticket, from: loop) { $0.start(ticket.invocation, in: worker) }
+                at(ticket, from: loop) { [self] loop in
+                    // If it was withdrawn after the decision, its place is free.
+                    guard let invocation = loop[ticket.invocation], invocation.isQueued else {
+                        return ended(in: worker.id, wasAbandoned: false, on: loop)
+                    }
+                    invocation.start(in: worker)
+                }
             case .refuse(let ticket):
                 let failure = services.isStopping ? InvocationFailure.stopping : .queueFull
-                at(ticket, from: loop) { $0.refuse(ticket.invocation, failure) }
+                at(ticket, from: loop) { $0[ticket.invocation]?.refuse(failure) }
             case .fail(let ticket):
-                at(ticket, from: loop) { $0.refuse(ticket.invocation, .internal) }
+                at(ticket, from: loop) { $0[ticket.invocation]?.refuse(.internal) }
             case .end:
                 step.worker?.end(services.isStopping ? .shutdown : isDraining ? .release : .idle)
             case .kill:

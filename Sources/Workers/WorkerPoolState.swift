@@ -79,7 +79,8 @@ package struct WorkerPoolState: Equatable {
     private let limits: Limits
     private var workers: [Worker] = []
     private var queue: FairQueue<Caller, Ticket>
-    /// Taken back from workers that hadn't begun them: the first to be dispatched. They had their place when they came.
+    /// Recalled invocations. They are dispatched before the queue and don't count against its limit, because they were
+    /// admitted already.
     private var returned: Deque<Ticket> = []
     private var nextID: WorkerID = 1
     private(set) var isStopping = false
@@ -333,7 +334,7 @@ package struct WorkerPoolState: Equatable {
         guard workers[index].phase == .ready, workers[index].running == 0 else { return [] }
         let time = workers[index].idleSince + limits.keepAlive
         if let nextWake, nextWake <= time { return [] }
-        // Only those that are ready: as long as others don't serve none is too many, and a tick would end nothing.
+        // Counts ready workers only: until more than `minInstances` are ready, a tick would retire none.
         guard workers.count(where: { $0.phase == .ready }) > limits.minInstances else { return [] }
         return wake(at: time)
     }

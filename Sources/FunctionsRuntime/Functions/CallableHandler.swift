@@ -1,34 +1,36 @@
 import NIOCore
 import WorkerProtocol
 
-private struct OversizedResult: Error, CustomStringConvertible {
-    let bytes: Int
-    var description: String { "the answer has \(bytes) bytes; the limit is 32 MiB" }
-}
-
-/// A type-erased callable handler: from an invocation to the result's JSON.
+/// A callable handler without its types: from an invocation to the result's JSON.
 package struct CallableHandler: Sendable {
     package let isTransactional: Bool
     var authPolicy: (@Sendable (AuthData?) -> Bool)?
     private let body: @Sendable (InvocationContext) async throws -> [UInt8]
 
-    init<Output: Encodable & Sendable>(_ handler: @escaping @Sendable (InvocationContext) async throws -> Output) {
+    init<Input, Output: Encodable & Sendable>(
+        _ handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Output
+    ) {
         isTransactional = false
-        body = { context in try CallableEncoder().encode(try await handler(context)) }
+        body = { context in try Self.encode(try await handler(CallableRequest(decoding: context))) }
     }
 
-    init<Output: Encodable & Sendable>(
-        _ handler: @escaping @Sendable (InvocationContext, Transaction) async throws -> Output
+    init<Input, Chunk, Output: Encodable & Sendable>(
+        _ handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Output
+    ) {
+        self.init { request in try await handler(request, StreamingResponse(context: request.context.invocation)) }
+    }
+
+    init<Input, Output: Encodable & Sendable>(
+        _ handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Output
     ) {
         isTransactional = true
         body = { context in
             let outcome = try await TransactionRunner(transport: context.transport).run(
                 completing: { answer in answer },
+                // Decoded and encoded within the transaction: a result that was stored earlier is found first, and
+                // only a result that can be sent is committed.
                 { transaction -> [UInt8] in
-                    let answer = try CallableEncoder().encode(try await handler(context, transaction))
-                    // Checked before the commit: a committed result must be returnable.
-                    guard answer.count <= Frame.maxAnswer else { throw OversizedResult(bytes: answer.count) }
-                    return answer
+                    try Self.encode(try await handler(CallableRequest(decoding: context), transaction))
                 })
             switch outcome {
             case .committed(let answer, _), .completed(let answer): return answer
@@ -43,5 +45,23 @@ package struct CallableHandler: Sendable {
             throw HttpsError(.permissionDenied, "Permission Denied")
         }
         return try await body(context)
+    }
+
+    private static func encode(_ result: some Encodable) throws -> [UInt8] {
+        try HandlerRun.bounded(try CallableEncoder().encode(result), "the limit is")
+    }
+}
+
+extension CallableRequest {
+    /// - Throws: ``HttpsError`` `invalidArgument` with the path that doesn't decode.
+    fileprivate init(decoding context: InvocationContext) throws {
+        do {
+            let data = try context.body.withUnsafeReadableBytes {
+                try CallableDecoder(firestore: Firestore(transport: context.transport)).decode(Input.self, from: $0)
+            }
+            self.init(data: data, context: context)
+        } catch let error as DecodingError {
+            throw HttpsError(.invalidArgument, error.explanation)
+        }
     }
 }

@@ -1,4 +1,3 @@
-import NIOCore
 import FunctionManifest
 
 /// A callable function: clients call it by name with `httpsCallable`.
@@ -15,7 +14,7 @@ public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Output
 ) -> Function {
-    callable(name, options, CallableHandler { context in try await handler(.decode(context)) })
+    callable(name, options, CallableHandler(handler))
 }
 
 /// A callable function without a result: the client gets null.
@@ -23,7 +22,7 @@ public func onCall<Input: Decodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Void
 ) -> Function {
-    callable(name, options, CallableHandler { context in try await nothing(handler(.decode(context))) })
+    callable(name, options, CallableHandler { request in try await nothing(handler(request)) })
 }
 
 /// A callable function that sends chunks before its result.
@@ -31,9 +30,7 @@ public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable, Out
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Output
 ) -> Function {
-    callable(
-        name, options,
-        CallableHandler { context in try await handler(.decode(context), StreamingResponse(context: context)) })
+    callable(name, options, CallableHandler(handler))
 }
 
 /// A callable function that sends chunks and has no result.
@@ -41,10 +38,7 @@ public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Void
 ) -> Function {
-    callable(
-        name, options,
-        CallableHandler { context in try await nothing(handler(.decode(context), StreamingResponse(context: context))) }
-    )
+    callable(name, options, CallableHandler { request, response in try await nothing(handler(request, response)) })
 }
 
 /// A transactional callable function: its writes and its result are one commit.
@@ -56,8 +50,7 @@ public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Output
 ) -> Function {
-    callable(
-        name, options, CallableHandler { context, transaction in try await handler(.decode(context), transaction) })
+    callable(name, options, CallableHandler(handler))
 }
 
 /// A transactional callable function without a result.
@@ -66,8 +59,7 @@ public func onCall<Input: Decodable & Sendable>(
     handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Void
 ) -> Function {
     callable(
-        name, options,
-        CallableHandler { context, transaction in try await nothing(handler(.decode(context), transaction)) })
+        name, options, CallableHandler { request, transaction in try await nothing(handler(request, transaction)) })
 }
 
 private func callable(_ name: String, _ options: [CallableOption], _ handler: CallableHandler) -> Function {
@@ -82,17 +74,3 @@ private func callable(_ name: String, _ options: [CallableOption], _ handler: Ca
 }
 
 private func nothing(_: Void) -> NoData { NoData() }
-
-extension CallableRequest {
-    /// - Throws: ``HttpsError`` `invalidArgument` with the path that doesn't decode.
-    fileprivate static func decode(_ context: InvocationContext) throws -> CallableRequest {
-        do {
-            let data = try context.body.withUnsafeReadableBytes {
-                try CallableDecoder(firestore: Firestore(transport: context.transport)).decode(Input.self, from: $0)
-            }
-            return CallableRequest(data: data, context: context)
-        } catch let error as DecodingError {
-            throw HttpsError(.invalidArgument, error.explanation)
-        }
-    }
-}

@@ -22,7 +22,7 @@ package enum HandlerRun {
         do {
             switch function.handler {
             case .callable(let handler):
-                answer.end(try bounded(try await handler.run(context), "the limit is"))
+                answer.end(try await handler.run(context))
             case .http(let handler):
                 try await send(try await handler(HTTPRequest(context: context)), context, answer)
             case .event(let handler):
@@ -49,7 +49,8 @@ package enum HandlerRun {
         var description: String
     }
 
-    private static func bounded(_ body: [UInt8], _ advice: String) throws -> [UInt8] {
+    /// - Throws: if the body is larger than a frame may be.
+    static func bounded(_ body: [UInt8], _ advice: String) throws -> [UInt8] {
         guard body.count <= Frame.maxAnswer else {
             throw UnsendableResult(description: "the answer has \(body.count) bytes; \(advice) 32 MiB")
         }

@@ -59,7 +59,7 @@ package struct InvocationRequest {
     package var delivery: InvocationDelivery?
 
     package init(
-        head: InvocationHead = InvocationHead(executionID: "", timeLeft: 0), body: InvocationBody,
+        head: InvocationHead = InvocationHead(), body: InvocationBody,
         completionKey: CompletionKey? = nil, timeoutSeconds: Int? = nil, delivery: InvocationDelivery? = nil
     ) {
         self.head = head

@@ -39,7 +39,7 @@ package final class Invocation {
     private var state = State.queued
     /// When its handler was started last; nil if it wasn't or was taken back.
     private var startedAt: NIODeadline?
-    /// When its worker is asked to give it back unless its handler has begun.
+    /// When the invocation is recalled if its handler hasn't started.
     private var recallAt = NIODeadline.distantFuture
     /// Bytes of its streamed answer that the client hasn't taken yet.
     private var unreadBytes = 0
@@ -47,9 +47,10 @@ package final class Invocation {
 
     /// How long a handler may go on after its deadline.
     static let overdueGrace = TimeAmount.seconds(2)
-    /// A handler that hasn't begun by then won't soon: others block its worker's threads.
+    /// The time in which a handler should start. After it, other handlers are probably blocking the worker's threads.
     static let beginTime = TimeAmount.milliseconds(500)
-    /// Bytes of a stream that its client hasn't taken; an empty part counts as one, as the runtime counts none for it.
+    /// The maximum of unread stream bytes. An empty chunk counts as one byte, because it uses none of the worker's
+    /// credit.
     private static let maxUnread = Frame.initialCredit + 65_536
 
     init(
@@ -101,7 +102,7 @@ package final class Invocation {
     /// Starts the handler in a worker that has a place for it.
     func start(in worker: Worker) {
         let link = worker.links[loop.index]
-        // The worker died while the pool's decision was on its way here; the pool knows by now.
+        // The worker died between the pool's decision and this call. The pool already knows.
         guard link.isOpen, worker.began(executionID) else { return pool.submit(self, on: loop) }
         let now = loop.eventLoop.now
         state = .running(link)
@@ -190,7 +191,7 @@ package final class Invocation {
         case .running(let link):
             if deadline <= now { return .deadline }
             guard recallAt <= now else { return nil }
-            // A process that ends others' work is busy and not blocked: what waits in it has its turn before long.
+            // A worker that completes other invocations is busy, not blocked: a waiting handler will start soon.
             let begins = link.lastEnd + Self.beginTime
             guard begins > now else { return .recall }
             recallAt = begins

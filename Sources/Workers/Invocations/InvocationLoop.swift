@@ -1,9 +1,9 @@
 package import WorkerProtocol
 package import NIOCore
 
-/// The invocations of one event loop, by id: what the loop's connections have asked for and its links carry.
+/// The invocations of one event loop, by ID. It owns each from its admission to its end, and checks its deadline.
 ///
-/// A connection, its invocations and the links they use stay on one loop, so that a call costs no hop.
+/// A connection, its invocations and the links they use stay on one loop, so that a call changes no thread.
 ///
 /// `@unchecked Sendable`: every member but the constants is touched on `eventLoop` only.
 package final class InvocationLoop: @unchecked Sendable {
@@ -11,7 +11,6 @@ package final class InvocationLoop: @unchecked Sendable {
     package let eventLoop: any EventLoop
     private let idSource: InvocationIDSource
     private var invocations: [UInt64: Invocation] = [:]
-    private var unflushed: [WorkerLink] = []
     private var isSweeping = false
 
     /// How often deadlines are checked: an answer comes at most so much after its deadline.
@@ -49,30 +48,6 @@ package final class InvocationLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: From the pool
-
-    func start(_ id: UInt64, in worker: Worker) {
-        // If it was withdrawn while the pool's decision was on its way here, its place is free.
-        guard let invocation = invocations[id], invocation.isQueued else {
-            return worker.pool.ended(in: worker.id, wasAbandoned: false, on: self)
-        }
-        invocation.start(in: worker)
-    }
-
-    func refuse(_ id: UInt64, _ failure: InvocationFailure) { invocations[id]?.refuse(failure) }
-
-    // MARK: From links
-
-    func flushSoon(_ link: WorkerLink) {
-        unflushed.append(link)
-        guard unflushed.count == 1 else { return }
-        eventLoop.execute {
-            let links = self.unflushed
-            self.unflushed.removeAll(keepingCapacity: true)
-            for link in links { link.flush() }
-        }
-    }
-
     // MARK: Deadlines
 
     private func sweepRegularly() {
@@ -91,7 +66,7 @@ package final class InvocationLoop: @unchecked Sendable {
             if let what = invocation.due(at: now) { due.append((invocation, what)) }
         }
         guard !due.isEmpty else { return }
-        // The latest first: each that is given back is queued before the others.
+        // Newest first: a recalled invocation goes to the head of the queue, so the oldest ends up first.
         for (invocation, what) in due.sorted(by: { $0.invocation.id > $1.invocation.id }) { invocation.handle(what) }
     }
 }

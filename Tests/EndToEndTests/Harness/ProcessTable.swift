@@ -34,8 +34,8 @@ enum ProcessTable {
         }
     }
 
-    /// A file of the kernel's, which gives no size. Waits read these thousands of times, and `Data(contentsOf:)` leaves
-    /// so much unused memory behind that a wait without end took 20 GB.
+    /// Reads a file of the kernel's. `FileManager.contents(atPath:)` leaks 4 KiB whenever one is empty, as those of kernel
+    /// threads are, and waits read them again and again.
     private static func contents(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

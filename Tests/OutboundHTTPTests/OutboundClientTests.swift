@@ -27,7 +27,7 @@ struct OutboundClientTests {
             seen.withLock { $0 = request }
             try await connection.send("HTTP/1.1 409 Conflict\r\nX-Kind: busy\r\nContent-Length: 2\r\n\r\nno")
         } body: { address in
-            let response = try await OutboundClient().send(
+            let response = try await OutboundClient(clock: ManualClock()).send(
                 OutboundRequest(
                     to: address, headers: ["Authorization": "Bearer a"], body: Array("hello".utf8),
                     limits: Self.limits))
@@ -49,7 +49,7 @@ struct OutboundClientTests {
             for await _ in gate {}
             try await connection.send("HTTP/1.1 204 No Content\r\n\r\n")
         } body: { address in
-            let client = OutboundClient()
+            let client = OutboundClient(clock: ManualClock())
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<40 {
                     group.addTask {
@@ -153,7 +153,7 @@ struct OutboundClientTests {
         } body: { address in
             let request = OutboundRequest(to: address, limits: Self.limits)
             let expected = OutboundError(.tooLarge, host: host(address), "the response is larger than 100 bytes")
-            #expect(await error(OutboundClient(), request) == expected)
+            #expect(await error(OutboundClient(clock: ManualClock()), request) == expected)
         }
     }
 
@@ -164,7 +164,7 @@ struct OutboundClientTests {
             await connection.untilClosed()
         } body: { address in
             let request = OutboundRequest(to: address, limits: Self.limits) { $0 <= 99 }
-            #expect(await error(OutboundClient(), request)?.kind == .outOfMemory)
+            #expect(await error(OutboundClient(clock: ManualClock()), request)?.kind == .outOfMemory)
         }
     }
 
@@ -174,7 +174,8 @@ struct OutboundClientTests {
             _ = try await connection.request()
             try await connection.send(part)
         } body: { address in
-            let error = await error(OutboundClient(), OutboundRequest(to: address, limits: Self.limits))
+            let error = await error(
+                OutboundClient(clock: ManualClock()), OutboundRequest(to: address, limits: Self.limits))
             #expect(error?.kind == .lost)
             #expect(error?.host == host(address))
         }
@@ -189,7 +190,7 @@ struct OutboundClientTests {
             try await connection.send(text)
         } body: { address in
             let request = OutboundRequest(to: address, limits: Self.limits, need: .status)
-            let response = try await OutboundClient().send(request)
+            let response = try await OutboundClient(clock: ManualClock()).send(request)
             #expect(response.status == 200)
         }
     }
@@ -201,7 +202,7 @@ struct OutboundClientTests {
             arrival.yield()
             await connection.untilClosed()
         } body: { address in
-            let client = OutboundClient()
+            let client = OutboundClient(clock: ManualClock())
             let request = OutboundRequest(to: address, limits: Self.limits)
             let begun = Task { await error(client, request) }
             for await _ in arrivals { break }
@@ -223,7 +224,8 @@ struct OutboundClientTests {
             try await connection.send("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")
             _ = try await connection.request()
         } body: { address in
-            let response = try await OutboundClient().send(OutboundRequest(to: address, limits: Self.limits))
+            let response = try await OutboundClient(clock: ManualClock()).send(
+                OutboundRequest(to: address, limits: Self.limits))
             #expect(response.status == 302)
         }
         #expect(count.withLock { $0 } == 1)
@@ -232,7 +234,7 @@ struct OutboundClientTests {
     @Test(.timeLimit(.minutes(5))) func serverThatIsNotThereHasReceivedNothing() async {
         // Nobody listens on the first port.
         let request = OutboundRequest(to: "http://127.0.0.1:1/path?token=secret", limits: Self.limits)
-        let error = await error(OutboundClient(), request)
+        let error = await error(OutboundClient(clock: ManualClock()), request)
         #expect(error?.kind == .notSent)
         #expect(error.map { "\($0)" }?.hasPrefix("127.0.0.1:1: ") == true)
         #expect(error.map { "\($0)" }?.contains("secret") == false)
@@ -242,7 +244,7 @@ struct OutboundClientTests {
     func addressThatIsNoHTTPURLIsRefused(address: String) async {
         let request = OutboundRequest(to: address, limits: Self.limits)
         #expect(
-            await error(OutboundClient(), request)
+            await error(OutboundClient(clock: ManualClock()), request)
                 == OutboundError(.notSent, host: "", "the address is not an HTTP URL"))
     }
 }

@@ -42,7 +42,9 @@ import Testing
                 group.addTask {
                     var buyer = buyer
                     while !storm.isOver, !Task.isCancelled {
+                        let before = buyer.bought.count
                         try await buyer.purchase(from: Self.products + [Self.scarce])
+                        storm.note(purchases: buyer.bought.count - before)
                     }
                     return buyer
                 }
@@ -58,6 +60,8 @@ import Testing
                 }
                 kills += 1
             }
+            // A busy machine has done little by then.
+            while storm.purchases <= Self.buyers { try await Bound.pause(milliseconds: 50) }
             // The last ones leave something that waits for its time, in a host that goes on.
             while try await !host.hasPlannedRetry {
                 for worker in host.workers { kill(worker, SIGKILL) }
@@ -95,9 +99,12 @@ import Testing
 
 /// Goes on until it is ended.
 private final class Storm: Sendable {
-    private let hasEnded = Mutex(false)
+    private let state = Mutex((purchases: 0, hasEnded: false))
 
-    var isOver: Bool { hasEnded.withLock { $0 } }
+    var isOver: Bool { state.withLock { $0.hasEnded } }
+    /// The purchases that were answered.
+    var purchases: Int { state.withLock { $0.purchases } }
 
-    func end() { hasEnded.withLock { $0 = true } }
+    func note(purchases: Int) { state.withLock { $0.purchases += purchases } }
+    func end() { state.withLock { $0.hasEnded = true } }
 }

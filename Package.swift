@@ -343,7 +343,7 @@ let package = Package(
             ],
             path: "Benchmarks/functions-bench",
             swiftSettings: settings),
-        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: settings),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "TextFormatsTests", dependencies: ["TextFormats"], swiftSettings: settings),
         .testTarget(
             name: "DocumentModelTests",

@@ -4,12 +4,13 @@ import StrictJSON
 /// Finds `data` in the body of a callable request, and validates the whole body as JSON.
 ///
 /// It doesn't decode: the worker does, once and as the author's type. A valid body is a JSON object whose only key is
-/// `data`. The validation is as strict as the worker's.
+/// `data`. Keys that are repeated within `data` are refused by the worker, which compares them while it decodes: here
+/// the comparison would block an event loop, before the caller's tokens are checked.
 enum EnvelopeScanner {
     /// Why the envelope is invalid. For the log; the response is «Bad Request».
     enum Failure: Error, Equatable, CustomStringConvertible {
         case empty
-        case malformed(JSONSyntaxError)
+        case malformed(JSONError)
         case notAnObject
         case missingData
         case otherKey
@@ -17,7 +18,7 @@ enum EnvelopeScanner {
         var description: String {
             switch self {
             case .empty: "the body is empty"
-            case .malformed(let error): "the body isn't JSON at byte \(error.offset): \(error.message)"
+            case .malformed(let error): "the body isn't valid JSON: \(error.reason)"
             case .notAnObject: "the body isn't a JSON object"
             case .missingData: "the body has no key \"data\""
             case .otherKey: "the body has a key other than \"data\""
@@ -38,7 +39,7 @@ enum EnvelopeScanner {
     private static func data(in bytes: UnsafeRawBufferPointer) throws(Failure) -> Range<Int> {
         var scanner = JSONScanner(bytes)
         let envelope: Envelope?
-        do throws(JSONSyntaxError) {
+        do throws(JSONError) {
             scanner.skipSpace()
             envelope = scanner.take(UInt8(ascii: "{")) ? try Envelope(&scanner) : nil
             // The log distinguishes another JSON value from malformed JSON.
@@ -59,10 +60,9 @@ enum EnvelopeScanner {
         var hasOtherKey = false
 
         /// - Parameter scanner: A scanner after the opening brace. It ends after the closing brace.
-        init(_ scanner: inout JSONScanner) throws(JSONSyntaxError) {
+        init(_ scanner: inout JSONScanner) throws(JSONError) {
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: "}")) { return }
-            var firstKey: Int?
             repeat {
                 scanner.skipSpace()
                 let keyStart = scanner.position
@@ -70,10 +70,7 @@ enum EnvelopeScanner {
                 let start = scanner.position
                 try scanner.skipValue()
                 if isData {
-                    guard firstKey == nil else {
-                        throw JSONSyntaxError(.duplicateKey(first: firstKey), offset: keyStart)
-                    }
-                    firstKey = keyStart
+                    guard data == nil else { throw JSONError(.duplicateKey("data"), at: keyStart) }
                     data = start..<scanner.position
                 } else {
                     hasOtherKey = true

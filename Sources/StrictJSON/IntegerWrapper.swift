@@ -10,17 +10,17 @@ package enum IntegerWrapper {
     /// The integer in a wrapper; nil if the object isn't a wrapper.
     ///
     /// - Throws: If it is a wrapper without such an integer.
-    static func unwrap(_ object: JSONObject, at offset: Int) throws(JSONSyntaxError) -> JSONValue? {
+    static func unwrap(_ object: JSONObject) throws(JSONError) -> JSONValue? {
         guard case .string(let type)? = object["@type"] else { return nil }
         switch type {
         case int64:
             guard let value = object["value"]?.stringValue.flatMap({ Int64($0) }) else {
-                throw JSONSyntaxError(.invalidInt64Wrapper, offset: offset)
+                throw JSONError(.invalidInt64Wrapper)
             }
             return .integer(value)
         case uint64:
             guard let value = object["value"]?.stringValue.flatMap({ UInt64($0) }) else {
-                throw JSONSyntaxError(.invalidUInt64Wrapper, offset: offset)
+                throw JSONError(.invalidUInt64Wrapper)
             }
             return Int64(exactly: value).map { .integer($0) } ?? .unsigned(value)
         default: return nil

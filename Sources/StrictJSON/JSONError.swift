@@ -1,53 +1,82 @@
-/// The reason why bytes aren't JSON, or why a value can't be represented in JSON.
-public struct JSONError: Error, Sendable, CustomStringConvertible {
-    /// What is wrong, and for parsed text at which byte.
-    public let reason: String
-    /// The path from the root to the error; empty for a malformed text.
-    package let path: [PathKey]
+/// The reason why a text isn't JSON, or why a value can't be written as JSON.
+public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var problem: Problem
+    /// The offset of the first byte of what is wrong: a string's quote, a number's first character, a backslash; nil
+    /// if the error isn't about one byte of a text.
+    package var offset: Int?
+    /// The path from the root to the error; empty for an error in a text that is read without one.
+    package var path: [PathKey]
 
-    package init(_ reason: String, path: [PathKey] = []) {
-        self.reason = reason
+    package init(_ problem: Problem, at offset: Int? = nil, path: [PathKey] = []) {
+        self.problem = problem
+        self.offset = offset
         self.path = path
     }
 
     /// The same error with the path of the parent.
     @usableFromInline
-    package func inside(_ key: PathKey) -> JSONError { JSONError(reason, path: [key] + path) }
+    package func inside(_ key: PathKey) -> JSONError { JSONError(problem, at: offset, path: [key] + path) }
+
+    /// What is wrong, and for parsed text at which byte.
+    public var reason: String { offset.map { "\(message), at byte \($0)" } ?? message }
 
     public var description: String { path.isEmpty ? reason : "\(path.joinedPath): \(reason)" }
 }
 
 extension JSONError {
-    /// The error in the wording for authors and clients of their functions, with the byte at which parsing stopped.
-    init(_ error: JSONSyntaxError, in bytes: UnsafeRawBufferPointer, path: [PathKey] = []) {
-        let what =
-            switch error.reason {
-            case .missingValue: "a value is missing"
-            case .notAValue: "no value begins like this"
-            case .missingElementSeparator: "an array's element is followed by neither , nor ]"
-            case .missingMemberSeparator: "an object's member is followed by neither , nor }"
-            case .missingKey: "an object's key is missing"
-            case .missingColon: "a key is not followed by :"
-            case .trailingText: "nothing may follow the JSON value"
-            case .tooDeep: "the JSON is nested more than \(JSONScanner.maxDepth) deep"
-            case .numberWithoutDigits: "a number has no digits"
-            case .numberWithLeadingZero: "a number begins with 0"
-            case .numberWithoutFraction: "a number has no digits after its point"
-            case .numberWithoutExponent: "a number has no digits in its exponent"
-            case .numberTooLarge: "a number is too large"
-            case .unclosedString: "a string is not closed"
-            case .controlCharacter: "a string holds a control character that is not escaped"
-            case .invalidUTF8: "a string is not valid UTF-8"
-            case .unknownEscape: "a string holds an unknown escape"
-            case .invalidHexEscape: "\\u takes four hexadecimal digits"
-            case .loneSurrogate: "a string holds half of a surrogate pair"
-            case .duplicateKey, .invalidInt64Wrapper, .invalidUInt64Wrapper: error.message(in: bytes)
-            }
-        switch error.reason {
-        case .invalidInt64Wrapper, .invalidUInt64Wrapper: self.init(what, path: path)
-        default:
-            let place = error.position < bytes.count ? "at byte \(error.position)" : "at the end"
-            self.init("\(what), \(place)", path: path)
+    package enum Problem: Hashable, Sendable {
+        case missingValue
+        case notAValue
+        case missingElementSeparator
+        case missingMemberSeparator
+        case missingKey
+        case missingColon
+        case trailingText
+        case tooDeep
+        case numberWithoutDigits
+        case numberWithLeadingZero
+        case numberWithoutFraction
+        case numberWithoutExponent
+        case numberTooLarge
+        case unclosedString
+        case controlCharacter
+        case invalidUTF8
+        case unknownEscape
+        case invalidHexEscape
+        /// `firstLine` is the line of the key's first occurrence, if the reader knows it.
+        case duplicateKey(String, firstLine: Int? = nil)
+        case invalidInt64Wrapper
+        case invalidUInt64Wrapper
+        /// A value that JSON can't represent, in a sentence.
+        case unrepresentable(String)
+    }
+
+    /// What is wrong, without the place.
+    package var message: String {
+        switch problem {
+        case .missingValue: "the text ends where a value should be"
+        case .notAValue: "a value should be here"
+        case .missingElementSeparator: "a comma or ] should be here"
+        case .missingMemberSeparator: "a comma or } should be here"
+        case .missingKey: "a key in quotes should be here"
+        case .missingColon: "a colon should be here"
+        case .trailingText: "the text continues after the value"
+        case .tooDeep: "arrays and objects are nested more than \(JSONScanner.maxDepth) deep"
+        case .numberWithoutDigits: "a number has no digits"
+        case .numberWithLeadingZero: "a number begins with a needless 0"
+        case .numberWithoutFraction: "a number has no digits after its point"
+        case .numberWithoutExponent: "a number has no digits in its exponent"
+        case .numberTooLarge: "a number is larger than any double"
+        case .unclosedString: "a string has no closing quote"
+        case .controlCharacter: "a string contains a control character; write it as an escape"
+        case .invalidUTF8: "a string is not valid UTF-8"
+        case .unknownEscape: "JSON has no such escape"
+        case .invalidHexEscape: "\\u needs four hexadecimal digits"
+        case .duplicateKey(let key, let line?): "the key \"\(key)\" is also on line \(line); keep one"
+        case .duplicateKey(let key, nil): "the key \"\(key)\" is repeated"
+        case .invalidInt64Wrapper: "an Int64Value holds no 64-bit integer in its \"value\""
+        case .invalidUInt64Wrapper: "a UInt64Value holds no unsigned 64-bit integer in its \"value\""
+        case .unrepresentable(let sentence): sentence
         }
     }
 }

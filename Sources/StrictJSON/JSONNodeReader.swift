@@ -4,10 +4,10 @@ extension JSONNode {
     /// - Throws: The first error in the text.
     package init(parsing bytes: UnsafeRawBufferPointer) throws(JSONProblem) {
         var reader = JSONNodeReader(bytes)
-        do throws(JSONSyntaxError) {
+        do throws(JSONError) {
             self = try reader.text()
         } catch {
-            throw JSONProblem(offset: error.offset, message: error.message(in: bytes))
+            throw JSONProblem(offset: error.offset ?? 0, message: error.message)
         }
     }
 
@@ -29,16 +29,16 @@ private struct JSONNodeReader {
 
     init(_ bytes: UnsafeRawBufferPointer) { scanner = JSONScanner(bytes) }
 
-    mutating func text() throws(JSONSyntaxError) -> JSONNode {
+    mutating func text() throws(JSONError) -> JSONNode {
         let node = try value()
         try scanner.end()
         return node
     }
 
-    private mutating func value() throws(JSONSyntaxError) -> JSONNode {
+    private mutating func value() throws(JSONError) -> JSONNode {
         scanner.skipSpace()
         let start = scanner.position
-        guard let first = scanner.peek() else { throw JSONSyntaxError(.missingValue, offset: start) }
+        guard let first = scanner.peek() else { throw JSONError(.missingValue, at: start) }
         let kind: JSONNode.Kind
         switch first {
         case UInt8(ascii: "\""): kind = .string(try scanner.string())
@@ -65,19 +65,19 @@ private struct JSONNodeReader {
         case UInt8(ascii: "n"):
             try scanner.word("null")
             kind = .null
-        default: throw JSONSyntaxError(.notAValue, offset: start)
+        default: throw JSONError(.notAValue, at: start)
         }
         return JSONNode(kind: kind, offset: start)
     }
 
-    private mutating func enter() throws(JSONSyntaxError) {
-        guard depth < JSONScanner.maxDepth else { throw JSONSyntaxError(.tooDeep, offset: scanner.position) }
+    private mutating func enter() throws(JSONError) {
+        guard depth < JSONScanner.maxDepth else { throw JSONError(.tooDeep, at: scanner.position) }
         depth += 1
         scanner.position += 1
         scanner.skipSpace()
     }
 
-    private mutating func elements() throws(JSONSyntaxError) -> [JSONNode] {
+    private mutating func elements() throws(JSONError) -> [JSONNode] {
         var elements: [JSONNode] = []
         if scanner.take(UInt8(ascii: "]")) { return elements }
         while true {
@@ -85,33 +85,34 @@ private struct JSONNodeReader {
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }
             guard scanner.take(UInt8(ascii: "]")) else {
-                throw JSONSyntaxError(.missingElementSeparator, offset: scanner.position)
+                throw JSONError(.missingElementSeparator, at: scanner.position)
             }
             return elements
         }
     }
 
-    private mutating func members() throws(JSONSyntaxError) -> [JSONNode.Member] {
+    private mutating func members() throws(JSONError) -> [JSONNode.Member] {
         var members: [JSONNode.Member] = []
         if scanner.take(UInt8(ascii: "}")) { return members }
         while true {
             scanner.skipSpace()
             let start = scanner.position
-            guard scanner.peek() == UInt8(ascii: "\"") else { throw JSONSyntaxError(.missingKey, offset: start) }
+            guard scanner.peek() == UInt8(ascii: "\"") else { throw JSONError(.missingKey, at: start) }
             let key = try scanner.string()
             try scanner.colon()
             members.append(.init(key: key, offset: start, value: try value()))
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }
             guard scanner.take(UInt8(ascii: "}")) else {
-                throw JSONSyntaxError(.missingMemberSeparator, offset: scanner.position)
+                throw JSONError(.missingMemberSeparator, at: scanner.position)
             }
             try refuseDuplicates(members)
             return members
         }
     }
 
-    private func refuseDuplicates(_ members: [JSONNode.Member]) throws(JSONSyntaxError) {
+    /// Compares few keys directly, and finds the repeated one among many by their hashes.
+    private func refuseDuplicates(_ members: [JSONNode.Member]) throws(JSONError) {
         guard members.count > 12 else {
             for (index, member) in members.enumerated() {
                 for earlier in members[..<index] where earlier.key == member.key { throw duplicate(member, earlier) }
@@ -125,7 +126,8 @@ private struct JSONNodeReader {
         }
     }
 
-    private func duplicate(_ member: JSONNode.Member, _ earlier: JSONNode.Member) -> JSONSyntaxError {
-        JSONSyntaxError(.duplicateKey(first: earlier.offset), offset: member.offset)
+    private func duplicate(_ member: JSONNode.Member, _ earlier: JSONNode.Member) -> JSONError {
+        let line = JSONPosition(of: earlier.offset, in: scanner.bytes).line
+        return JSONError(.duplicateKey(member.key, firstLine: line), at: member.offset)
     }
 }

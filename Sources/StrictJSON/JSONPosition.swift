@@ -1,4 +1,4 @@
-/// A position in a text as editors count it.
+/// A position in a text as editors count it: a byte order mark has none.
 package struct JSONPosition: Hashable, Sendable {
     /// From 1.
     package var line: Int
@@ -8,7 +8,7 @@ package struct JSONPosition: Hashable, Sendable {
     package init(of offset: Int, in bytes: some Collection<UInt8>) {
         line = 1
         column = 1
-        for byte in bytes.prefix(offset) {
+        for byte in bytes.prefix(offset).dropFirst(Self.byteOrderMark(in: bytes)) {
             if byte == UInt8(ascii: "\n") {
                 line += 1
                 column = 1
@@ -16,5 +16,10 @@ package struct JSONPosition: Hashable, Sendable {
                 column += 1
             }
         }
+    }
+
+    /// The length of the byte order mark with which some editors begin a text; 0 if there is none.
+    static func byteOrderMark(in bytes: some Collection<UInt8>) -> Int {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF] as [UInt8]) ? 3 : 0
     }
 }

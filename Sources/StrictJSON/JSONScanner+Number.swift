@@ -21,7 +21,7 @@ extension JSONScanner {
     /// Reads a number: exactly if it is an integer that fits 64 bits, else as the nearest double.
     ///
     /// - Precondition: the next byte is a digit or a minus sign.
-    package mutating func number() throws(JSONSyntaxError) -> JSONNumber {
+    package mutating func number() throws(JSONError) -> JSONNumber {
         let start = position
         let token = try numberToken(withDigits: true)
         if token.isWhole {
@@ -37,13 +37,13 @@ extension JSONScanner {
             return .double(token.isNegative ? -value : value)
         }
         guard let value = Double(text(from: start)), value.isFinite else {
-            throw JSONSyntaxError(.numberTooLarge, offset: start)
+            throw JSONError(.numberTooLarge, at: start)
         }
         return .double(value)
     }
 
     /// Skips a number. One beyond a double's range is valid JSON; only reading it fails.
-    package mutating func skipNumber() throws(JSONSyntaxError) { _ = try numberToken(withDigits: false) }
+    package mutating func skipNumber() throws(JSONError) { _ = try numberToken(withDigits: false) }
 
     private func text(from start: Int) -> String {
         String(decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
@@ -58,67 +58,69 @@ extension JSONScanner {
     }
 
     @inline(__always)
-    private mutating func numberToken(withDigits: Bool) throws(JSONSyntaxError) -> NumberToken {
+    private mutating func numberToken(withDigits: Bool) throws(JSONError) -> NumberToken {
         let start = position
         var token = NumberToken()
-        token.isNegative = take(UInt8(ascii: "-"))
-        let leading = position
-        digits(&token, withDigits)
-        guard position > leading else {
-            throw JSONSyntaxError(.numberWithoutDigits, offset: start, position: position)
+        var place = start
+        if bytes[place] == UInt8(ascii: "-") {
+            token.isNegative = true
+            place += 1
         }
-        guard bytes[leading] != UInt8(ascii: "0") || position == leading + 1 else {
-            throw JSONSyntaxError(.numberWithLeadingZero, offset: start)
+        let leading = place
+        digits(&token, &place, withDigits)
+        guard place > leading else { throw JSONError(.numberWithoutDigits, at: start) }
+        guard bytes[leading] != UInt8(ascii: "0") || place == leading + 1 else {
+            throw JSONError(.numberWithLeadingZero, at: start)
         }
-        guard position < bytes.count else { return token }
-        if bytes[position] == UInt8(ascii: ".") {
-            position += 1
+        if place < bytes.count, bytes[place] == UInt8(ascii: ".") {
+            place += 1
             token.isWhole = false
-            let fraction = position
-            digits(&token, withDigits)
-            guard position > fraction else {
-                throw JSONSyntaxError(.numberWithoutFraction, offset: start, position: position)
-            }
-            token.exponent = fraction - position
+            let fraction = place
+            digits(&token, &place, withDigits)
+            guard place > fraction else { throw JSONError(.numberWithoutFraction, at: start) }
+            token.exponent = fraction - place
         }
-        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+        if place < bytes.count, bytes[place] | 0x20 == UInt8(ascii: "e") {
+            place += 1
             token.isWhole = false
-            token.exponent += try exponent(from: start)
+            let exponent = exponent(&place)
+            guard let exponent else { throw JSONError(.numberWithoutExponent, at: start) }
+            token.exponent += exponent
         }
+        position = place
         return token
     }
 
     @inline(__always)
-    private mutating func digits(_ token: inout NumberToken, _ withDigits: Bool) {
-        var place = position
-        var digits = token.digits
+    private func digits(_ token: inout NumberToken, _ place: inout Int, _ withDigits: Bool) {
+        let first = place
         while place < bytes.count {
             let digit = bytes[place] &- UInt8(ascii: "0")
             guard digit < 10 else { break }
-            if withDigits { digits = digits &* 10 &+ UInt64(digit) }
+            if withDigits { token.digits = token.digits &* 10 &+ UInt64(digit) }
             place += 1
         }
-        token.digits = digits
-        token.digitCount += place - position
-        position = place
+        token.digitCount += place - first
     }
 
-    private mutating func exponent(from start: Int) throws(JSONSyntaxError) -> Int {
-        position += 1
-        let isNegative = take(UInt8(ascii: "-"))
-        if !isNegative { _ = take(UInt8(ascii: "+")) }
-        let first = position
+    /// Reads an exponent after its letter; nil if it has no digits.
+    @inline(__always)
+    private func exponent(_ place: inout Int) -> Int? {
+        var isNegative = false
+        if place < bytes.count, bytes[place] == UInt8(ascii: "-") || bytes[place] == UInt8(ascii: "+") {
+            isNegative = bytes[place] == UInt8(ascii: "-")
+            place += 1
+        }
+        let first = place
         var exponent = 0
-        while position < bytes.count {
-            let digit = bytes[position] &- UInt8(ascii: "0")
+        while place < bytes.count {
+            let digit = bytes[place] &- UInt8(ascii: "0")
             guard digit < 10 else { break }
             // Larger than any double's exponent, and small enough not to overflow.
-            if exponent < 100_000 { exponent = exponent * 10 + Int(digit) }
-            position += 1
+            if exponent < 100_000 { exponent = exponent &* 10 &+ Int(digit) }
+            place += 1
         }
-        guard position > first else {
-            throw JSONSyntaxError(.numberWithoutExponent, offset: start, position: position)
-        }
+        guard place > first else { return nil }
         return isNegative ? -exponent : exponent
     }
 

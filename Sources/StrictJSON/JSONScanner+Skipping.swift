@@ -1,35 +1,34 @@
 extension JSONScanner {
-    /// Validates and skips a value and the white space before it, as strictly as the readers of trees, except that
-    /// numbers may exceed a double's range.
+    /// Validates and skips a value and the white space before it, by the grammar alone.
     ///
-    /// It doesn't recurse, and it doesn't allocate unless a value has many open keys.
-    package mutating func skipValue() throws(JSONSyntaxError) {
+    /// The readers of trees refuse two more things: an object's repeated keys, for which they compare what they keep
+    /// anyway, and numbers beyond a double's range. Skipping neither recurses nor allocates, and takes linear time.
+    package mutating func skipValue() throws(JSONError) {
         skipSpace()
         guard let first = peek(), first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
             return try skipScalar()
         }
-        let result: Result<Void, JSONSyntaxError> = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 128) {
-            words in
-            var open = OpenContainers(startingIn: words)
-            return Result { () throws(JSONSyntaxError) in try skipContainer(&open) }
+        let result = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: OpenContainers.wordCount) { words in
+            Result { () throws(JSONError) in try skipContainer(OpenContainers(in: words)) }
         }
         try result.get()
     }
 
-    private mutating func skipContainer(_ open: inout OpenContainers) throws(JSONSyntaxError) {
+    private mutating func skipContainer(_ containers: OpenContainers) throws(JSONError) {
+        var open = containers
         while true {
             switch peek() {
             case UInt8(ascii: "{"):
-                guard open.push(isObject: true) else { throw JSONSyntaxError(.tooDeep, offset: position) }
+                guard open.push(isObject: true) else { throw JSONError(.tooDeep, at: position) }
                 position += 1
                 skipSpace()
                 guard take(UInt8(ascii: "}")) else {
-                    try skipKey(&open)
+                    try skipKey()
                     continue
                 }
                 open.pop()
             case UInt8(ascii: "["):
-                guard open.push(isObject: false) else { throw JSONSyntaxError(.tooDeep, offset: position) }
+                guard open.push(isObject: false) else { throw JSONError(.tooDeep, at: position) }
                 position += 1
                 skipSpace()
                 guard take(UInt8(ascii: "]")) else { continue }
@@ -42,42 +41,36 @@ extension JSONScanner {
                 skipSpace()
                 if take(UInt8(ascii: ",")) {
                     skipSpace()
-                    if open.isObject { try skipKey(&open) }
+                    if open.isObject { try skipKey() }
                     break
                 }
                 if open.isObject {
-                    guard take(UInt8(ascii: "}")) else {
-                        throw JSONSyntaxError(.missingMemberSeparator, offset: position)
-                    }
-                    try open.checkKeys(in: bytes)
+                    guard take(UInt8(ascii: "}")) else { throw JSONError(.missingMemberSeparator, at: position) }
                 } else {
-                    guard take(UInt8(ascii: "]")) else {
-                        throw JSONSyntaxError(.missingElementSeparator, offset: position)
-                    }
+                    guard take(UInt8(ascii: "]")) else { throw JSONError(.missingElementSeparator, at: position) }
                 }
                 open.pop()
             }
         }
     }
 
-    private mutating func skipKey(_ open: inout OpenContainers) throws(JSONSyntaxError) {
-        let start = position
-        guard peek() == UInt8(ascii: "\"") else { throw JSONSyntaxError(.missingKey, offset: start) }
-        let content = try skipString()
-        open.addKey(at: start, length: position - start - 2, isPlain: content == .plain)
+    @inline(__always)
+    private mutating func skipKey() throws(JSONError) {
+        guard peek() == UInt8(ascii: "\"") else { throw JSONError(.missingKey, at: position) }
+        try skipString()
         try colon()
     }
 
     @inline(__always)
-    private mutating func skipScalar() throws(JSONSyntaxError) {
-        guard let first = peek() else { throw JSONSyntaxError(.missingValue, offset: position) }
+    private mutating func skipScalar() throws(JSONError) {
+        guard let first = peek() else { throw JSONError(.missingValue, at: position) }
         switch first {
         case UInt8(ascii: "\""): try skipString()
         case UInt8(ascii: "-"), 0x30...0x39: try skipNumber()
         case UInt8(ascii: "t"): try word("true")
         case UInt8(ascii: "f"): try word("false")
         case UInt8(ascii: "n"): try word("null")
-        default: throw JSONSyntaxError(.notAValue, offset: position)
+        default: throw JSONError(.notAValue, at: position)
         }
     }
 }

@@ -1,16 +1,15 @@
 extension JSONScanner {
     /// The kind of characters in a string.
     package enum StringContent {
-        /// ASCII without escapes.
-        case plain
-        case beyondASCII
+        /// Without escapes.
+        case literal
         case escaped
     }
 
-    /// Reads a key or a string.
+    /// Reads a key or a string. An escaped surrogate without its other half is read as U+FFFD.
     ///
     /// - Precondition: the next byte is the opening quote.
-    package mutating func string() throws(JSONSyntaxError) -> String {
+    package mutating func string() throws(JSONError) -> String {
         let start = position + 1
         let content = try skipString()
         let text = UnsafeRawBufferPointer(rebasing: bytes[start..<position - 1])
@@ -22,15 +21,13 @@ extension JSONScanner {
     ///
     /// - Precondition: the next byte is the opening quote.
     @discardableResult
-    package mutating func skipString() throws(JSONSyntaxError) -> StringContent {
+    package mutating func skipString() throws(JSONError) -> StringContent {
         let start = position
         position += 1
-        var content = StringContent.plain
+        var content = StringContent.literal
         while true {
             skipPlain()
-            guard position < bytes.count else {
-                throw JSONSyntaxError(.unclosedString, offset: start, position: position)
-            }
+            guard position < bytes.count else { throw JSONError(.unclosedString, at: start) }
             let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "\""):
@@ -38,13 +35,16 @@ extension JSONScanner {
                 return content
             case UInt8(ascii: "\\"):
                 content = .escaped
-                try skipEscapes()
-            case 0..<0x20: throw JSONSyntaxError(.controlCharacter, offset: position)
-            default:
-                if content == .plain { content = .beyondASCII }
-                guard skipBeyondASCII() else { throw JSONSyntaxError(.invalidUTF8, offset: start, position: start + 1) }
+                try skipEscapes(in: start)
+            case 0..<0x20: throw JSONError(.controlCharacter, at: position)
+            default: guard skipBeyondASCII() else { throw JSONError(.invalidUTF8, at: start) }
             }
         }
+    }
+
+    @inline(__always)
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     /// Skips unescaped ASCII characters, eight at a time.
@@ -66,11 +66,7 @@ extension JSONScanner {
             }
             position += 8
         }
-        while position < bytes.count {
-            let byte = bytes[position]
-            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { return }
-            position += 1
-        }
+        while position < bytes.count, Self.isPlain(bytes[position]) { position += 1 }
     }
 
     /// Skips characters of two to four bytes.
@@ -102,29 +98,32 @@ extension JSONScanner {
         return true
     }
 
-    /// Skips escapes that follow each other.
+    /// Skips escapes that are close together, with the plain characters between them.
+    ///
+    /// - Parameter start: The offset of the string's quote.
     @inline(__always)
-    private mutating func skipEscapes() throws(JSONSyntaxError) {
+    private mutating func skipEscapes(in start: Int) throws(JSONError) {
+        var place = position
         repeat {
-            guard bytes.count - position >= 2 else {
-                throw JSONSyntaxError(.unclosedString, offset: position, position: bytes.count)
-            }
-            let escape = bytes[position + 1]
+            guard bytes.count - place >= 2 else { throw JSONError(.unclosedString, at: start) }
+            let escape = bytes[place + 1]
             if Self.isSimpleEscape(escape) {
-                position += 2
-            } else if escape == UInt8(ascii: "u"), isPlainCodeUnit(at: position + 2) {
-                position += 6
+                place += 2
             } else if escape == UInt8(ascii: "u") {
-                try skipCodeUnits()
+                guard areHexDigits(at: place + 2) else { throw JSONError(.invalidHexEscape, at: place) }
+                place += 6
             } else {
-                throw JSONSyntaxError(.unknownEscape, offset: position, position: position + 1)
+                throw JSONError(.unknownEscape, at: place)
             }
-        } while peek() == UInt8(ascii: "\\")
+            let near = min(place + 8, bytes.count)
+            while place < near, Self.isPlain(bytes[place]) { place += 1 }
+        } while place < bytes.count && bytes[place] == UInt8(ascii: "\\")
+        position = place
     }
 
-    /// Whether four hexadecimal digits of a character follow, and not of a surrogate.
+    /// Whether four hexadecimal digits follow.
     @inline(__always)
-    private func isPlainCodeUnit(at offset: Int) -> Bool {
+    private func areHexDigits(at offset: Int) -> Bool {
         guard bytes.count - offset >= 4 else { return false }
         let digits = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         let highs: UInt32 = 0x8080_8080
@@ -133,25 +132,7 @@ extension JSONScanner {
         // Each sum has the high bit of a byte that is at least "0", above "9", at least "a", above "f".
         let areDecimal = (digits &+ 0x5050_5050) & ~(digits &+ 0x4646_4646)
         let areLetters = (letters &+ 0x1F1F_1F1F) & ~(letters &+ 0x1919_1919)
-        guard (areDecimal | areLetters) & highs == highs else { return false }
-        return UInt8(truncatingIfNeeded: letters) != UInt8(ascii: "d")
-            || UInt8(truncatingIfNeeded: digits >> 8) < UInt8(ascii: "8")
-    }
-
-    /// Skips an escaped code unit, or two that are a surrogate pair.
-    private mutating func skipCodeUnits() throws(JSONSyntaxError) {
-        let start = position
-        position += 2
-        let unit = try hexDigits(from: start)
-        guard unit & 0xF800 == 0xD800 else { return }
-        // A leading surrogate must be followed by a trailing one.
-        guard unit < 0xDC00, bytes.count - position >= 2, bytes[position] == UInt8(ascii: "\\"),
-            bytes[position + 1] == UInt8(ascii: "u")
-        else { throw JSONSyntaxError(.loneSurrogate, offset: start) }
-        position += 2
-        guard try hexDigits(from: start) & 0xFC00 == 0xDC00 else {
-            throw JSONSyntaxError(.loneSurrogate, offset: start)
-        }
+        return (areDecimal | areLetters) & highs == highs
     }
 
     /// Whether a byte after a backslash is a whole escape.
@@ -165,40 +146,11 @@ extension JSONScanner {
         }
     }
 
-    @inline(__always)
-    private mutating func hexDigits(from start: Int) throws(JSONSyntaxError) -> UInt16 {
-        guard bytes.count - position >= 4 else {
-            throw JSONSyntaxError(.invalidHexEscape, offset: start, position: position)
-        }
-        var unit: UInt16 = 0
-        for offset in 0..<4 {
-            guard let digit = Self.hexValue(bytes[position + offset]) else {
-                throw JSONSyntaxError(.invalidHexEscape, offset: start, position: position + offset)
-            }
-            unit = unit << 4 | UInt16(digit)
-        }
-        position += 4
-        return unit
-    }
-
-    @inline(__always)
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x37
-        case 0x61...0x66: byte - 0x57
-        default: nil
-        }
-    }
-
     /// The characters of a string with escapes, which ``skipString()`` has validated.
     static func unescaped(_ text: UnsafeRawBufferPointer) -> String {
         // An escape is never shorter than the character it represents.
         String(unsafeUninitializedCapacity: text.count) { buffer in
             var (read, written) = (0, 0)
-            func unit(at offset: Int) -> UInt32 {
-                (0..<4).reduce(0) { $0 << 4 | UInt32(hexValue(text[offset + $1]) ?? 0) }
-            }
             while read < text.count {
                 var byte = text[read]
                 read += 1
@@ -212,14 +164,7 @@ extension JSONScanner {
                     case UInt8(ascii: "r"): byte = 0x0D
                     case UInt8(ascii: "t"): byte = 0x09
                     case UInt8(ascii: "u"):
-                        var code = unit(at: read)
-                        read += 4
-                        if code & 0xF800 == 0xD800 {
-                            code = 0x10000 + ((code - 0xD800) << 10) + (unit(at: read + 2) - 0xDC00)
-                            read += 6
-                        }
-                        for byte in UTF8.encode(Unicode.Scalar(code) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter
-                        {
+                        for byte in UTF8.encode(scalar(in: text, &read)) ?? UTF8.encodedReplacementCharacter {
                             buffer[written] = byte
                             written += 1
                         }
@@ -232,5 +177,27 @@ extension JSONScanner {
             }
             return written
         }
+    }
+
+    /// The character of a `\u` escape, or of two that are a surrogate pair; U+FFFD for half of a pair.
+    ///
+    /// - Parameter position: The offset of the first escape's digits. It ends after the digits that were read.
+    private static func scalar(in text: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar {
+        func unit(at offset: Int) -> UInt32 { (0..<4).reduce(0) { $0 << 4 | hexValue(text[offset + $1]) } }
+        let high = unit(at: position)
+        position += 4
+        guard high & 0xFC00 == 0xD800, text.count - position >= 6, text[position] == UInt8(ascii: "\\"),
+            text[position + 1] == UInt8(ascii: "u")
+        else { return Unicode.Scalar(high) ?? "\u{FFFD}" }
+        let low = unit(at: position + 2)
+        guard low & 0xFC00 == 0xDC00 else { return "\u{FFFD}" }
+        position += 6
+        return Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)) ?? "\u{FFFD}"
+    }
+
+    /// The value of a valid hexadecimal digit.
+    @inline(__always)
+    private static func hexValue(_ digit: UInt8) -> UInt32 {
+        UInt32(digit < UInt8(ascii: "A") ? digit &- UInt8(ascii: "0") : (digit | 0x20) &- 0x57)
     }
 }

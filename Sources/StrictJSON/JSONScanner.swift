@@ -1,7 +1,8 @@
-/// Reads the tokens of JSON texts: RFC 8259 and nothing beyond it.
+/// Reads the tokens of JSON texts as RFC 8259 defines them.
 ///
 /// All readers of JSON use it, so they accept the same texts. The text is untrusted: the scanner never reads beyond its
-/// end, bounds the nesting, and validates strings as UTF-8 without lone surrogates.
+/// end, bounds the nesting, and validates strings as UTF-8. It accepts two things that some clients and editors write:
+/// a byte order mark before the text, and `\u` escapes of half a surrogate pair, which are read as U+FFFD.
 @usableFromInline
 package struct JSONScanner {
     /// The maximum depth of nested arrays and objects. The bound keeps recursive readers from overflowing their stack.
@@ -13,7 +14,13 @@ package struct JSONScanner {
 
     /// - Parameter bytes: The text, which must stay valid while it is scanned.
     @inlinable
-    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        if bytes.first == 0xEF { skipByteOrderMark() }
+    }
+
+    @usableFromInline
+    mutating func skipByteOrderMark() { position = JSONPosition.byteOrderMark(in: bytes) }
 
     @inlinable
     package var isAtEnd: Bool { position >= bytes.count }
@@ -47,48 +54,49 @@ package struct JSONScanner {
     }
 
     /// - Throws: `trailingText` if anything but white space is left.
-    package mutating func end() throws(JSONSyntaxError) {
+    package mutating func end() throws(JSONError) {
         skipSpace()
-        guard isAtEnd else { throw JSONSyntaxError(.trailingText, offset: position) }
+        guard isAtEnd else { throw JSONError(.trailingText, at: position) }
     }
 
     /// Skips `true`, `false` or `null`.
     @inline(__always)
-    mutating func word(_ word: StaticString) throws(JSONSyntaxError) {
+    mutating func word(_ word: StaticString) throws(JSONError) {
         let length = word.utf8CodeUnitCount
-        guard bytes.count - position >= length else { throw JSONSyntaxError(.notAValue, offset: position) }
+        guard bytes.count - position >= length else { throw JSONError(.notAValue, at: position) }
         for offset in 0..<length where bytes[position + offset] != word.utf8Start[offset] {
-            throw JSONSyntaxError(.notAValue, offset: position)
+            throw JSONError(.notAValue, at: position)
         }
         position += length
     }
 
     /// Skips the colon after a key, and the white space around it.
     @inline(__always)
-    mutating func colon() throws(JSONSyntaxError) {
+    mutating func colon() throws(JSONError) {
         skipSpace()
-        guard take(UInt8(ascii: ":")) else { throw JSONSyntaxError(.missingColon, offset: position) }
+        guard take(UInt8(ascii: ":")) else { throw JSONError(.missingColon, at: position) }
         skipSpace()
     }
 
     /// Skips an object's key and the colon after it.
     ///
     /// - Returns: Whether the key is `name`, also if it is written with escapes.
-    package mutating func isKey(_ name: StaticString) throws(JSONSyntaxError) -> Bool {
+    package mutating func isKey(_ name: StaticString) throws(JSONError) -> Bool {
         let start = position
-        guard peek() == UInt8(ascii: "\"") else { throw JSONSyntaxError(.missingKey, offset: start) }
+        guard peek() == UInt8(ascii: "\"") else { throw JSONError(.missingKey, at: start) }
         let content = try skipString()
         let key = UnsafeRawBufferPointer(rebasing: bytes[(start + 1)..<(position - 1)])
         try colon()
         let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        if content == .escaped { return Self.unescaped(key).utf8.elementsEqual(name) }
-        guard key.count == name.count else { return false }
-        for index in key.indices where key[index] != name[index] { return false }
-        return true
+        switch content {
+        case .literal: return key.elementsEqual(name)
+        // The longest escapes take six bytes for one.
+        case .escaped: return key.count <= name.count * 6 && Self.unescaped(key).utf8.elementsEqual(name)
+        }
     }
 
     /// Skips the brace that closes an object.
-    package mutating func endObject() throws(JSONSyntaxError) {
-        guard take(UInt8(ascii: "}")) else { throw JSONSyntaxError(.missingMemberSeparator, offset: position) }
+    package mutating func endObject() throws(JSONError) {
+        guard take(UInt8(ascii: "}")) else { throw JSONError(.missingMemberSeparator, at: position) }
     }
 }

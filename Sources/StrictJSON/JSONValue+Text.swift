@@ -4,9 +4,12 @@ extension JSONValue {
     /// - Throws: ``JSONError``, with the position of the first invalid byte.
     public init(parsing bytes: [UInt8]) throws(JSONError) {
         let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(JSONError) in try JSONValue(parsing: buffer, unwrappingIntegers: false) }
+            Result { () throws(JSONError) in
+                var reader = JSONValueReader(buffer, unwrapsIntegers: false)
+                return try reader.text()
+            }
         }
-        do throws(JSONError) { self = try result.get() } catch { throw JSONError(error.reason) }
+        self = try result.get()
     }
 
     /// Parses a JSON text.
@@ -15,10 +18,10 @@ extension JSONValue {
     /// - Throws: ``JSONError``, with the position of the first invalid byte and the path to it.
     package init(parsing bytes: UnsafeRawBufferPointer, unwrappingIntegers unwraps: Bool) throws(JSONError) {
         var reader = JSONValueReader(bytes, unwrapsIntegers: unwraps)
-        do throws(JSONSyntaxError) {
+        do throws(JSONError) {
             self = try reader.text()
         } catch {
-            throw JSONError(error, in: bytes, path: reader.reversedPath.reversed())
+            throw JSONError(error.problem, at: error.offset, path: reader.reversedPath.reversed())
         }
     }
 

@@ -12,15 +12,16 @@ struct JSONValueReader {
     }
 
     /// Parses a whole text.
-    mutating func text() throws(JSONSyntaxError) -> JSONValue {
+    mutating func text() throws(JSONError) -> JSONValue {
         let value = try value(depth: 0)
         try scanner.end()
         return value
     }
 
-    private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+    @inline(__always)
+    private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
         scanner.skipSpace()
-        guard let first = scanner.peek() else { throw JSONSyntaxError(.missingValue, offset: scanner.position) }
+        guard let first = scanner.peek() else { throw JSONError(.missingValue, at: scanner.position) }
         switch first {
         case UInt8(ascii: "\""): return .string(try scanner.string())
         case UInt8(ascii: "-"), 0x30...0x39:
@@ -40,22 +41,22 @@ struct JSONValueReader {
         case UInt8(ascii: "n"):
             try scanner.word("null")
             return .null
-        default: throw JSONSyntaxError(.notAValue, offset: scanner.position)
+        default: throw JSONError(.notAValue, at: scanner.position)
         }
     }
 
-    private func checkDepth(_ depth: Int) throws(JSONSyntaxError) {
-        guard depth < JSONScanner.maxDepth else { throw JSONSyntaxError(.tooDeep, offset: scanner.position) }
+    private func checkDepth(_ depth: Int) throws(JSONError) {
+        guard depth < JSONScanner.maxDepth else { throw JSONError(.tooDeep, at: scanner.position) }
     }
 
-    private mutating func array(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+    private mutating func array(depth: Int) throws(JSONError) -> JSONValue {
         try checkDepth(depth)
         scanner.position += 1
         var elements: [JSONValue] = []
         scanner.skipSpace()
         if scanner.take(UInt8(ascii: "]")) { return .array(elements) }
         while true {
-            do throws(JSONSyntaxError) {
+            do throws(JSONError) {
                 elements.append(try value(depth: depth + 1))
             } catch {
                 reversedPath.append(.index(elements.count))
@@ -64,15 +65,14 @@ struct JSONValueReader {
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }
             guard scanner.take(UInt8(ascii: "]")) else {
-                throw JSONSyntaxError(.missingElementSeparator, offset: scanner.position)
+                throw JSONError(.missingElementSeparator, at: scanner.position)
             }
             return .array(elements)
         }
     }
 
-    private mutating func object(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+    private mutating func object(depth: Int) throws(JSONError) -> JSONValue {
         try checkDepth(depth)
-        let start = scanner.position
         scanner.position += 1
         var members = KeyedList<JSONValue>()
         var mayBeWrapper = false
@@ -81,13 +81,13 @@ struct JSONValueReader {
         while true {
             scanner.skipSpace()
             let place = scanner.position
-            guard scanner.peek() == UInt8(ascii: "\"") else { throw JSONSyntaxError(.missingKey, offset: place) }
+            guard scanner.peek() == UInt8(ascii: "\"") else { throw JSONError(.missingKey, at: place) }
             let key = try scanner.string()
             try scanner.colon()
             if unwrapsIntegers, key.utf8.count == 5, key == "@type" { mayBeWrapper = true }
-            do throws(JSONSyntaxError) {
+            do throws(JSONError) {
                 guard members.appendIfNew(key, try value(depth: depth + 1)) else {
-                    throw JSONSyntaxError(.duplicateKey(first: nil), offset: place)
+                    throw JSONError(.duplicateKey(key), at: place)
                 }
             } catch {
                 reversedPath.append(.name(key))
@@ -96,10 +96,10 @@ struct JSONValueReader {
             scanner.skipSpace()
             if scanner.take(UInt8(ascii: ",")) { continue }
             guard scanner.take(UInt8(ascii: "}")) else {
-                throw JSONSyntaxError(.missingMemberSeparator, offset: scanner.position)
+                throw JSONError(.missingMemberSeparator, at: scanner.position)
             }
             let object = JSONObject(members)
-            return mayBeWrapper ? try IntegerWrapper.unwrap(object, at: start) ?? .object(object) : .object(object)
+            return mayBeWrapper ? try IntegerWrapper.unwrap(object) ?? .object(object) : .object(object)
         }
     }
 }

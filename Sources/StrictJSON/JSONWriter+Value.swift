@@ -63,7 +63,7 @@ extension JSONWriter {
 
     /// Appends a number in its shortest form: an integer has no fraction.
     private mutating func number(_ value: Double) throws(JSONError) {
-        guard value.isFinite else { throw JSONError("JSON has no number for \(value)") }
+        guard value.isFinite else { throw JSONError(.unrepresentable("JSON has no number for \(value)")) }
         if abs(value) <= Double(IntegerWrapper.largestExact), let integer = Int64(whole: value) {
             number(magnitude: integer.magnitude, isNegative: value.sign == .minus)
         } else {

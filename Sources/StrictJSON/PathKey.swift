@@ -1,6 +1,6 @@
 /// A path component for which there is no key of the author's type.
 @usableFromInline
-package enum PathKey: CodingKey, Sendable {
+package enum PathKey: CodingKey, Hashable, Sendable {
     case name(String)
     case index(Int)
 

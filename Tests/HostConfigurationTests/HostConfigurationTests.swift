@@ -17,6 +17,7 @@ struct HostConfigurationTests {
     @Test(arguments: [
         ("[]", "functions.json:1:1: the file must contain an object, { … }; this is an array"),
         ("{", "functions.json:1:2: a key in quotes should be here"),
+        ("\u{feff}{", "functions.json:1:2: a key in quotes should be here"),
         (
             "{}",
             "functions.json:1:1: \"project\" is missing; write the ID of your Firebase project, or demo-… if "
@@ -165,7 +166,7 @@ struct HostConfigurationTests {
         ),
         (
             "{\"project\": \"demo-shop\",\n \"mode\": \"development\",\n \"mode\": \"production\"}",
-            "functions.json:3:2: the key \"mode\" stands here and on line 2; keep one"
+            "functions.json:3:2: the key \"mode\" is also on line 2; keep one"
         ),
         (
             "{\"project\": \"demo-shop\", \"environments\": {\"s\": {\"mod\": 1}}}",

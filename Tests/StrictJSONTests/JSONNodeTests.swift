@@ -9,26 +9,25 @@ struct JSONNodeTests {
         ("{\"a\":1,}", 7, "a key in quotes should be here"),
         ("[1,]", 3, "a value should be here"),
         ("[1 2]", 3, "a comma or ] should be here"),
-        ("1 2", 2, "text goes on after the end of the value"),
-        ("01", 0, "not a number as JSON writes it"),
-        ("1.", 0, "not a number as JSON writes it"),
-        ("-", 0, "not a number as JSON writes it"),
-        ("1e999", 0, "a number beyond what a double can hold"),
+        ("1 2", 2, "the text continues after the value"),
+        ("01", 0, "a number begins with a needless 0"),
+        ("1.", 0, "a number has no digits after its point"),
+        ("-", 0, "a number has no digits"),
+        ("1e999", 0, "a number is larger than any double"),
         ("tru", 0, "a value should be here"),
-        ("\"a", 0, "a string without its closing quote"),
-        ("\"a\nb\"", 2, "a control character inside a string; write it as an escape"),
-        ("\"\\x\"", 1, "no escape that JSON knows"),
-        ("\"\\ud800\"", 1, "half of a surrogate pair"),
+        ("\"a", 0, "a string has no closing quote"),
+        ("\"a\nb\"", 2, "a string contains a control character; write it as an escape"),
+        ("\"\\x\"", 1, "JSON has no such escape"),
         ("\"\\u12g4\"", 1, "\\u needs four hexadecimal digits"),
-        ("\u{feff}1", 0, "a value should be here"),
-        ("{\"a\":1,\n\"a\":2}", 8, "the key \"a\" stands here and on line 1; keep one"),
+        ("\u{feff}x", 3, "a value should be here"),
+        ("{\"a\":1,\n\"a\":2}", 8, "the key \"a\" is also on line 1; keep one"),
     ])
     func malformedTextIsRefusedWithItsPlace(text: String, offset: Int, message: String) {
         #expect(throws: JSONProblem(offset: offset, message: message)) { try JSONNode(parsing: Array(text.utf8)) }
     }
 
     @Test func invalidUTF8IsRefused() {
-        #expect(throws: JSONProblem(offset: 0, message: "a string that is not valid UTF-8")) {
+        #expect(throws: JSONProblem(offset: 0, message: "a string is not valid UTF-8")) {
             try JSONNode(parsing: [0x22, 0xFF, 0x22])
         }
     }

@@ -26,29 +26,32 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "a value is missing, at the end"), (" ", "a value is missing, at the end"),
-        ("nul", "no value begins like this, at byte 0"), ("tru1", "no value begins like this, at byte 0"),
-        ("NaN", "no value begins like this, at byte 0"), ("+1", "no value begins like this, at byte 0"),
-        ("01", "a number begins with 0, at byte 0"), ("-", "a number has no digits, at the end"),
-        ("-01", "a number begins with 0, at byte 0"), (".5", "no value begins like this, at byte 0"),
-        ("1.", "a number has no digits after its point, at the end"),
-        ("1e", "a number has no digits in its exponent, at the end"),
-        ("1e+x", "a number has no digits in its exponent, at byte 3"), ("1e400", "a number is too large, at byte 0"),
-        ("-1e99999999999999999999", "a number is too large, at byte 0"),
-        ("1 2", "nothing may follow the JSON value, at byte 2"), ("\"a", "a string is not closed, at the end"),
-        ("\"a\\", "a string is not closed, at the end"), ("\"\\x\"", "a string holds an unknown escape, at byte 2"),
-        ("\"\\u12", "\\u takes four hexadecimal digits, at byte 3"),
-        ("\"\\u12g4\"", "\\u takes four hexadecimal digits, at byte 5"),
-        ("\"a\nb\"", "a string holds a control character that is not escaped, at byte 2"),
-        ("\"\\n\n\"", "a string holds a control character that is not escaped, at byte 3"),
-        ("[1,]", "no value begins like this, at byte 3"),
-        ("[1 2]", "an array's element is followed by neither , nor ], at byte 3"),
-        ("[", "a value is missing, at the end"), ("{\"a\"}", "a key is not followed by :, at byte 4"),
-        ("{a:1}", "an object's key is missing, at byte 1"), ("{\"a\":1,}", "an object's key is missing, at byte 7"),
-        ("{\"a\":1 \"b\"}", "an object's member is followed by neither , nor }, at byte 7"),
-        ("{\"a\":}", "no value begins like this, at byte 5"), ("\u{feff}1", "no value begins like this, at byte 0"),
-        (#""\ud83d\u0041""#, "a string holds half of a surrogate pair, at byte 1"),
-        ("/**/1", "no value begins like this, at byte 0"), ("'a'", "no value begins like this, at byte 0"),
+        ("", "the text ends where a value should be, at byte 0"),
+        (" ", "the text ends where a value should be, at byte 1"),
+        ("nul", "a value should be here, at byte 0"), ("tru1", "a value should be here, at byte 0"),
+        ("NaN", "a value should be here, at byte 0"), ("+1", "a value should be here, at byte 0"),
+        ("01", "a number begins with a needless 0, at byte 0"), ("-", "a number has no digits, at byte 0"),
+        ("-01", "a number begins with a needless 0, at byte 0"), (".5", "a value should be here, at byte 0"),
+        ("[1.", "a number has no digits after its point, at byte 1"),
+        ("[1e", "a number has no digits in its exponent, at byte 1"),
+        ("1e+x", "a number has no digits in its exponent, at byte 0"),
+        ("1e400", "a number is larger than any double, at byte 0"),
+        ("-1e99999999999999999999", "a number is larger than any double, at byte 0"),
+        ("1 2", "the text continues after the value, at byte 2"),
+        (" \"a", "a string has no closing quote, at byte 1"), ("\"a\\", "a string has no closing quote, at byte 0"),
+        ("\"\\x\"", "JSON has no such escape, at byte 1"),
+        ("\"\\u12", "\\u needs four hexadecimal digits, at byte 1"),
+        ("\"a\\u12g4\"", "\\u needs four hexadecimal digits, at byte 2"),
+        ("\"a\nb\"", "a string contains a control character; write it as an escape, at byte 2"),
+        ("\"\\n\n\"", "a string contains a control character; write it as an escape, at byte 3"),
+        ("[1,]", "a value should be here, at byte 3"), ("[1 2]", "a comma or ] should be here, at byte 3"),
+        ("[", "the text ends where a value should be, at byte 1"),
+        ("{\"a\"}", "a colon should be here, at byte 4"),
+        ("{a:1}", "a key in quotes should be here, at byte 1"),
+        ("{\"a\":1,}", "a key in quotes should be here, at byte 7"),
+        ("{\"a\":1 \"b\"}", "a comma or } should be here, at byte 7"),
+        ("{\"a\":}", "a value should be here, at byte 5"), ("\u{feff}x", "a value should be here, at byte 3"),
+        ("/**/1", "a value should be here, at byte 0"), ("'a'", "a value should be here, at byte 0"),
     ])
     func invalidTextIsRefusedWithItsPlace(text: String, reason: String) {
         let error = #expect(throws: JSONError.self) { try JSONValue(parsing: Array(text.utf8)) }
@@ -62,7 +65,7 @@ import Testing
         ] as [[UInt8]])
     func invalidUTF8IsRefused(bytes: [UInt8]) {
         let error = #expect(throws: JSONError.self) { try JSONValue(parsing: bytes) }
-        #expect(error?.reason == "a string is not valid UTF-8, at byte 1")
+        #expect(error?.reason == "a string is not valid UTF-8, at byte 0")
     }
 
     @Test func depthIsBounded() throws {
@@ -71,7 +74,7 @@ import Testing
         }
         _ = try JSONValue(parsing: nested(512))
         let error = #expect(throws: JSONError.self) { try JSONValue(parsing: nested(513)) }
-        #expect(error?.reason == "the JSON is nested more than 512 deep, at byte 512")
+        #expect(error?.reason == "arrays and objects are nested more than 512 deep, at byte 512")
         let objects = Array(String(repeating: "{\"a\":", count: 10_000).utf8)
         #expect(throws: JSONError.self) { try JSONValue(parsing: nested(10_000)) }
         #expect(throws: JSONError.self) { try JSONValue(parsing: objects) }
@@ -80,7 +83,7 @@ import Testing
     @Test func repeatedKeysAreRefusedWithTheirPlace() {
         let text = #"{"a":1,"b":2,"a":3}"#
         let error = #expect(throws: JSONError.self) { try JSONValue(parsing: Array(text.utf8)) }
-        #expect(error?.reason == #"the key "a" stands here a second time; keep one, at byte 13"#)
+        #expect(error?.reason == #"the key "a" is repeated, at byte 13"#)
         let members = (0..<1000).map { "\"k\($0 % 999)\":\($0)" }.joined(separator: ",")
         #expect(throws: JSONError.self) { try JSONValue(parsing: Array("{\(members)}".utf8)) }
     }

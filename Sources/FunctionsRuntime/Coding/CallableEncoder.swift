@@ -35,7 +35,7 @@ extension JSONWriter {
             try elements(children) { (writer, child) throws(JSONError) in try writer.node(child) }
         case .map(let fields):
             try members(fields) { (writer, child) throws(JSONError) in try writer.node(child) }
-        case .field: throw JSONError("a FieldValue is written to documents only")
+        case .field: throw JSONError(.unrepresentable("a FieldValue is written to documents only"))
         }
     }
 }

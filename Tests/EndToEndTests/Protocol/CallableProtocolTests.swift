@@ -1,6 +1,6 @@
 import Testing
 
-/// What an author's types are on the wire. What the gateway does by itself is told in GatewayTests.
+/// An author's types on the wire. GatewayTests covers what the gateway does by itself.
 @Suite(.timeLimit(.minutes(30))) struct CallableProtocolTests {
     static let badRequest = #"{"error":{"message":"Bad Request","status":"INVALID_ARGUMENT"}}"#
     static let unauthenticated = #"{"error":{"message":"Unauthenticated","status":"UNAUTHENTICATED"}}"#
@@ -12,6 +12,7 @@ import Testing
         ("an object", #"{"foo":"bar"}"#, #"{"foo":"bar"}"#),
         ("null", "null", "null"),
         ("text beyond ASCII", #""購入 🛒 \u00e9""#, #""購入 🛒 é""#),
+        ("half of a surrogate pair", #""\ud83d, \ud83d\ude00""#, #""\ufffd, 😀""#),
         ("nested", #"[1,[2,{"a":[true,null,1.5]}]]"#, #"[1,[2,{"a":[true,null,1.5]}]]"#),
         ("a small Int64Value", #"{\#(int64),"value":"12"}"#, "12"),
         ("a wrapper in a list", #"[{\#(int64),"value":"-7"}]"#, "[-7]"),
@@ -48,6 +49,10 @@ import Testing
             #expect(bad.status == 400)
             #expect(bad.json["error"]?["status"] == .string("INVALID_ARGUMENT"))
             #expect(bad.json["error"]?["message"]?.text?.contains("items[1].quantity") == true, "\(bad.text)")
+            let repeated = try await host.call("typed", #"{"items":[{"quantity":2,"quantity":3}]}"#)
+            #expect(repeated.status == 400)
+            #expect(repeated.json["error"]?["status"] == .string("INVALID_ARGUMENT"))
+            #expect(repeated.json["error"]?["message"]?.text?.contains("is repeated") == true, "\(repeated.text)")
         }
     }
 }

@@ -64,10 +64,19 @@ import Testing
         (#"{"items":[7],"paid":true}"#, "data.items[0]: expected an object, found an integer"),
         (#"{"items":[],"paid":1}"#, "data.paid: expected a boolean, found an integer"),
         ("[]", "data: expected an object, found an array"), ("null", "data: expected an object, found null"),
-        (#"{"items":[],"paid":tru}"#, "data.paid: no value begins like this, at byte 19"),
+        (#"{"items":[],"paid":tru}"#, "data.paid: a value should be here, at byte 19"),
+        (
+            #"{"items":[{"name":"a","quantity":1,"name":"b"}],"paid":true}"#,
+            "data.items[0].name: the key \"name\" is repeated, at byte 35"
+        ),
     ])
     func errorNamesPathAndReason(text: String, reason: String) {
         #expect(explanation(Order.self, text) == reason)
+    }
+
+    @Test func halfOfASurrogatePairIsDecodedAsTheReplacementCharacter() throws {
+        #expect(try decode([String].self, #"["\ud83d","a\ude00b"]"#) == ["\u{FFFD}", "a\u{FFFD}b"])
+        #expect(try decode([String: Int].self, #"{"\ud83d":1}"#) == ["\u{FFFD}": 1])
     }
 
     @Test func wrappersCountAsTheIntegersTheyHold() throws {

@@ -49,7 +49,7 @@ import Testing
         for (data, reason) in [
             (#"{"order":1}"#, "data.order: expected a string, found an integer"),
             ("", "data: expected an object, found null"),
-            ("nonsense", "data: no value begins like this, at byte 0"),
+            ("nonsense", "data: a value should be here, at byte 0"),
         ] {
             let event = CloudEvent(type: "t", source: "s", data: Array(data.utf8))
             #expect(await failure { try await function.tell(.of(.custom(event))) }?.message == reason)

@@ -60,7 +60,7 @@ import Testing
         (#"{}"#, "data: missing"),
         (#"{"data":{"order":"o1","amount":1},"more":1}"#, "more: a task's body must contain only \"data\""),
         (#"[1]"#, "expected an object, found an array"),
-        (#"{"data":"#, "data: a value is missing, at the end"),
+        (#"{"data":"#, "data: the text ends where a value should be, at byte 8"),
     ])
     func bodyThatDoesNotFitFails(body: String, reason: String) async throws {
         let function = onTaskDispatched("q") { (request: TaskRequest<Receipt>, transaction: Transaction) in }

@@ -69,7 +69,7 @@ package struct DeliveryService: Sendable {
             switch state {
             case .running: false
             case .dead: true
-            case .pending, .waiting: action != .retry || (state == .pending && delivery.tries > 0)
+            case .pending, .waiting: action != .retry || (state == .pending && delivery.failedAttempts > 0)
             }
         }
         let ids = found.map(\.delivery.id)
@@ -162,8 +162,9 @@ package struct DeliveryService: Sendable {
             function: delivery.id.function, event: "\(delivery.id.event)", state: state.rawValue,
             created: delivery.created.rfc3339,
             age: Int(max(0, (now().microseconds - delivery.created.microseconds) / 1_000_000)),
-            due: delivery.due?.rfc3339, died: died?.rfc3339, tries: delivery.tries, executions: delivery.executions,
-            firstTry: delivery.firstTry?.rfc3339, lastError: delivery.lastError, lastStatus: delivery.lastStatus,
+            due: delivery.due?.rfc3339, died: died?.rfc3339, tries: delivery.failedAttempts,
+            executions: delivery.executions,
+            firstTry: delivery.firstAttempt?.rfc3339, lastError: delivery.lastError, lastStatus: delivery.lastStatus,
             taskName: delivery.taskName)
     }
 

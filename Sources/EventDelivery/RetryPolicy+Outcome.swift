@@ -14,7 +14,8 @@ extension RetryPolicy {
         of delivery: Delivery, _ failure: DeliveryFailure, began: Timestamp, now: Timestamp
     ) -> DeliveryOutcome {
         let verdict = verdict(
-            afterFailures: delivery.tries + 1, event: delivery.ageStart, firstTry: delivery.firstTry ?? began, now: now)
+            afterFailures: delivery.failedAttempts + 1, event: delivery.ageStart,
+            firstAttempt: delivery.firstAttempt ?? began, now: now)
         return switch verdict {
         case .retry(let due): .retry(at: due, failure)
         case .dead: .dead(failure)

@@ -36,5 +36,5 @@ package enum AttemptEnd: Equatable, Sendable {
     /// The event can't be decoded, in any attempt.
     case unreadable(String)
     /// The host stops, which says nothing of the handler: the delivery is as if it hadn't been attempted.
-    case givenBack
+    case returned
 }

@@ -17,7 +17,7 @@ package struct DeliveryMetrics: Sendable {
 /// What was counted since the host started.
 package struct DeliveryCounters: Equatable, Sendable {
     /// Handlers that ended, and those of them that failed.
-    package var tries = 0
+    package var attempts = 0
     package var failures = 0
     /// Deliveries that were given up: kept, and gone.
     package var deadLetters = 0

@@ -199,7 +199,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    // MARK: After a try
+    // MARK: After an attempt
 
     private func conclude(_ delivery: Delivery, _ lease: DeliveryLease, began: Timestamp, _ end: AttemptEnd) {
         let event = delivery.id.event
@@ -219,7 +219,7 @@ final class DeliveryQueue: Sendable {
             parts.store.outbox.release(lease)
             settle()
             perform { $0.machine.returned(event, now: $1) }
-        case .givenBack:
+        case .returned:
             parts.store.outbox.release(lease)
             perform { $0.machine.returned(event, now: $1) }
         case .lostInCompany(let end):
@@ -239,7 +239,7 @@ final class DeliveryQueue: Sendable {
 
     /// Writes an attempt's outcome. The delivery stays leased until it is written, however long that takes.
     private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
-        parts.store.outbox.end(lease, outcome, firstTry: delivery.firstTry ?? began) { [self] result in
+        parts.store.outbox.end(lease, outcome, firstAttempt: delivery.firstAttempt ?? began) { [self] result in
             switch result {
             case .success(let count):
                 if count > 0 { log(outcome, delivery) } else { logOvertaken(outcome, delivery) }
@@ -281,7 +281,8 @@ final class DeliveryQueue: Sendable {
     private func log(_ outcome: DeliveryOutcome, _ delivery: Delivery) {
         func metadata(_ failure: DeliveryFailure) -> Logger.Metadata {
             [
-                "event.id": "\(delivery.id.event)", "try": "\(delivery.tries + 1)", "error": "\(failure.message)",
+                "event.id": "\(delivery.id.event)", "try": "\(delivery.failedAttempts + 1)",
+                "error": "\(failure.message)",
             ]
         }
         switch outcome {
@@ -300,7 +301,7 @@ final class DeliveryQueue: Sendable {
 
 extension DeliveryCounters {
     fileprivate mutating func note(_ outcome: DeliveryOutcome) {
-        tries += 1
+        attempts += 1
         switch outcome {
         case .succeeded: return
         case .retry: break

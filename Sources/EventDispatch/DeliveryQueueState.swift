@@ -207,14 +207,14 @@ package struct DeliveryQueueState: Equatable {
 
     /// A delivery wasn't worked on, and is as it was. It is read again before long.
     mutating func returned(_ event: EventID, now: Timestamp) -> [Action] {
-        giveBack(event)
+        release(event)
         if reading == .none { reading = .failed(again: now.after(seconds: 1)) }
         return advance(now)
     }
 
     /// The process ended while it was at several deliveries, this one among them. It is worked on again, alone.
     mutating func lostInCompany(_ event: EventID, now: Timestamp) -> [Action] {
-        giveBack(event)
+        release(event)
         suspects.insert(event)
         return advance(now)
     }
@@ -222,7 +222,7 @@ package struct DeliveryQueueState: Equatable {
     /// No handler could be started for a delivery, which isn't the delivery's fault. One is attempted at a time, after
     /// ever longer pauses, until one starts.
     mutating func misstarted(_ event: EventID, now: Timestamp) -> [Action] {
-        giveBack(event)
+        release(event)
         // Those that were to start together have one reason.
         if mayStart(now) {
             misstarts += 1
@@ -260,7 +260,7 @@ package struct DeliveryQueueState: Equatable {
     }
 
     /// Of one that isn't to be worked on as before: it is in the store, and read in its turn.
-    private mutating func giveBack(_ event: EventID) {
+    private mutating func release(_ event: EventID) {
         drop(event)
         hasMore = true
     }

@@ -48,7 +48,7 @@ final class DeliveryRun: InvocationClient {
         guard let failure = answer.failure else { return .succeeded }
         let isLate = failure == .deadlineExceeded
         switch outcome {
-        case _ where isStopping(answer), .lost(.shutdown, _): return .givenBack
+        case _ where isStopping(answer), .lost(.shutdown, _): return .returned
         case .notStarted:
             return .notStarted(isLate ? "no process was ready in \(timeout) s" : "no process could be started")
         case _ where isLate:

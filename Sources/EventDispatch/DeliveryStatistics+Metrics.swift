@@ -12,7 +12,7 @@ extension DeliveryStatistics {
             return Function(
                 name: metrics.function, isServed: metrics.isServed, paused: paused[metrics.function],
                 pending: metrics.pending, dead: metrics.dead, oldestAge: Self.age(metrics.oldest, now),
-                inFlight: metrics.inFlight, tries: counters.tries, failures: counters.failures,
+                inFlight: metrics.inFlight, tries: counters.attempts, failures: counters.failures,
                 deadLetters: counters.deadLetters, dropped: counters.dropped,
                 latencyP50: counters.latency.bound(of: 0.5), latencyP99: counters.latency.bound(of: 0.99))
         }

@@ -61,7 +61,7 @@ package final class InvocationLauncher: DeliveryLauncher {
 extension StoredDelivery {
     fileprivate var attempt: DeliveryAttempt {
         DeliveryAttempt(
-            event: event, retryCount: delivery.tries, executionCount: delivery.executions,
+            event: event, retryCount: delivery.failedAttempts, executionCount: delivery.executions,
             previousResponse: delivery.lastStatus, retryReason: delivery.lastError)
     }
 }

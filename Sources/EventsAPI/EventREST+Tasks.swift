@@ -19,7 +19,8 @@ extension EventREST {
         let time = try await commit([.enqueue(task)], auth)
         let id = task.name ?? EventID(version: time.microseconds, ordinal: 0).description
         let resource = TaskResource(
-            name: queue.name(of: id), task: task, created: time, due: max(task.scheduleTime ?? time, time), tries: 0,
+            name: queue.name(of: id), task: task, created: time, due: max(task.scheduleTime ?? time, time),
+            failedAttempts: 0,
             executions: 0)
         var text = JSONWriter()
         guard isEmulated else {
@@ -127,7 +128,7 @@ extension EventREST {
         }
         return TaskResource(
             name: queue.name(of: delivery.taskName ?? "\(delivery.id.event)"), task: task, created: event.time,
-            due: delivery.due ?? event.time, tries: delivery.tries, executions: delivery.executions)
+            due: delivery.due ?? event.time, failedAttempts: delivery.failedAttempts, executions: delivery.executions)
     }
 }
 
@@ -137,7 +138,7 @@ private struct TaskResource {
     var task: TaskDraft
     var created: Timestamp
     var due: Timestamp
-    var tries: Int
+    var failedAttempts: Int
     var executions: Int
 }
 
@@ -165,7 +166,7 @@ extension JSONWriter {
             string("\(deadline)s")
         }
         raw(",\"dispatchCount\":")
-        integer(resource.tries)
+        integer(resource.failedAttempts)
         raw(",\"responseCount\":")
         integer(resource.executions)
         raw(",\"view\":")

@@ -44,7 +44,7 @@ package struct MetricsText {
         for function in paused.union(functions).union(metrics.map(\.function)).sorted() {
             writer.sample("functions_paused", function, paused.contains(function) ? 1 : 0)
         }
-        counter("delivery_tries", "Delivery attempts that ended.") { $0.tries }
+        counter("delivery_tries", "Delivery attempts that ended.") { $0.attempts }
         counter("delivery_failures", "Delivery attempts that failed.") { $0.failures }
         counter("delivery_dead_letters", "Deliveries that were dead-lettered.") { $0.deadLetters }
         counter("delivery_dropped", "Deliveries that were dropped.") { $0.dropped }

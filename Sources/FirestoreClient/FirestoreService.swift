@@ -22,7 +22,7 @@ struct FirestoreService: Sendable {
     static let maxAnswerBytes = 16 * 1024 * 1024
     private static let limits = OutboundLimits(maxBytes: maxAnswerBytes, whole: .seconds(60))
     private static let backoff = Backoff(min: 0.1, max: 5)
-    private static let maxTries = 3
+    private static let maxAttempts = 3
 
     /// Sends one request and returns its response.
     ///
@@ -68,7 +68,7 @@ struct FirestoreService: Sendable {
                 refusal = Self.error(failure, verb, isRepeatable: isRepeatable)
                 mayRepeat = failure.kind == .notSent || (failure.kind == .lost && isRepeatable)
             }
-            guard mayRepeat, failures < Self.maxTries else { throw refusal }
+            guard mayRepeat, failures < Self.maxAttempts else { throw refusal }
             await wait(afterFailures: failures)
             failures += 1
         }

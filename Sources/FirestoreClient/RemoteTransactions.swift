@@ -33,7 +33,7 @@ struct RemoteTransactions {
     /// - Throws: `resourceExhausted` if too many transactions are open.
     func checkCapacity() throws(DocumentError) {
         guard entries.count < Self.maxCount else {
-            throw DocumentError(.resourceExhausted, "too many transactions are open; try again later")
+            throw DocumentError(.resourceExhausted, "too many transactions are open; retry later")
         }
     }
 

@@ -5,7 +5,7 @@ package struct RetryPolicy: Hashable, Sendable {
     /// Nil if the delivery is dropped instead of retried.
     package var backoff: Backoff?
     /// The maximum number of attempts, including the first one; nil for no limit.
-    package var maxTries: Int?
+    package var maxAttempts: Int?
     /// The time limit for attempts in seconds; nil for no limit.
     package var maxSeconds: Double?
     /// Whether the time limit counts from the event or from the first attempt.
@@ -15,11 +15,11 @@ package struct RetryPolicy: Hashable, Sendable {
     package var needsBoth = false
 
     package init(
-        backoff: Backoff? = nil, maxTries: Int? = nil, maxSeconds: Double? = nil, countsFromEvent: Bool = false,
+        backoff: Backoff? = nil, maxAttempts: Int? = nil, maxSeconds: Double? = nil, countsFromEvent: Bool = false,
         needsBoth: Bool = false
     ) {
         self.backoff = backoff
-        self.maxTries = maxTries
+        self.maxAttempts = maxAttempts
         self.maxSeconds = maxSeconds
         self.countsFromEvent = countsFromEvent
         self.needsBoth = needsBoth
@@ -36,19 +36,21 @@ package struct RetryPolicy: Hashable, Sendable {
     /// - Parameters:
     ///   - tries: The number of failed attempts, at least one.
     ///   - event: When the event happened.
-    ///   - firstTry: When the first attempt began.
-    package func verdict(afterFailures tries: Int, event: Timestamp, firstTry: Timestamp, now: Timestamp) -> Verdict {
+    ///   - firstAttempt: When the first attempt began.
+    package func verdict(afterFailures failures: Int, event: Timestamp, firstAttempt: Timestamp, now: Timestamp)
+        -> Verdict
+    {
         guard let backoff else { return .dropped }
-        let due = now.after(seconds: backoff.pause(afterFailures: tries))
-        let start = countsFromEvent ? event : firstTry
-        let triesAreOver = maxTries.map { tries >= $0 }
+        let due = now.after(seconds: backoff.pause(afterFailures: failures))
+        let start = countsFromEvent ? event : firstAttempt
+        let attemptsAreOver = maxAttempts.map { failures >= $0 }
         // An attempt after the time limit isn't made.
         let timeIsOver = maxSeconds.map { due > start.after(seconds: $0) }
         let isOver =
-            switch (triesAreOver, timeIsOver) {
+            switch (attemptsAreOver, timeIsOver) {
             case (nil, nil): false
             case (let over?, nil), (nil, let over?): over
-            case (let tries?, let time?): needsBoth ? tries && time : tries || time
+            case (let attempts?, let time?): needsBoth ? attempts && time : attempts || time
             }
         return isOver ? .dead : .retry(at: due)
     }
@@ -69,13 +71,13 @@ extension RetryPolicy {
                 backoff: Backoff(
                     min: Double(trigger.minBackoffSeconds), max: Double(trigger.maxBackoffSeconds),
                     doublings: trigger.maxDoublings),
-                maxTries: trigger.retryCount > 0 ? trigger.retryCount + 1 : nil,
+                maxAttempts: trigger.retryCount > 0 ? trigger.retryCount + 1 : nil,
                 maxSeconds: trigger.maxRetrySeconds > 0 ? Double(trigger.maxRetrySeconds) : nil, needsBoth: true)
         case .task(let trigger):
             self.init(
                 backoff: Backoff(
                     min: trigger.minBackoffSeconds, max: trigger.maxBackoffSeconds, doublings: trigger.maxDoublings),
-                maxTries: trigger.maxAttempts > 0 ? trigger.maxAttempts : nil,
+                maxAttempts: trigger.maxAttempts > 0 ? trigger.maxAttempts : nil,
                 maxSeconds: trigger.maxRetrySeconds > 0 ? Double(trigger.maxRetrySeconds) : nil, needsBoth: true)
         }
     }
@@ -87,6 +89,6 @@ extension RetryPolicy {
         }
         self.init(
             backoff: Backoff(min: retry.minBackoffSeconds, max: retry.maxBackoffSeconds),
-            maxTries: retry.maxAttempts, maxSeconds: Double(retry.maxAgeSeconds), countsFromEvent: true)
+            maxAttempts: retry.maxAttempts, maxSeconds: Double(retry.maxAgeSeconds), countsFromEvent: true)
     }
 }

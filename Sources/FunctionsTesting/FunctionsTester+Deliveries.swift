@@ -52,7 +52,7 @@ extension FunctionsTester {
     public func deadLetters() async throws -> [TestDeadLetter] {
         try await store.outbox.deliveries(areDead: true, limit: .max).map {
             TestDeadLetter(
-                function: $0.id.function, eventID: $0.id.event.description, attempts: $0.tries,
+                function: $0.id.function, eventID: $0.id.event.description, attempts: $0.failedAttempts,
                 error: $0.lastError ?? "")
         }
     }
@@ -63,7 +63,7 @@ extension FunctionsTester {
         return deliveries
     }
 
-    private var told: [String] {
+    private var eventFunctions: [String] {
         functions.values.filter { if case .event = $0.handler { true } else { false } }.map(\.name).sorted()
     }
 
@@ -77,7 +77,7 @@ extension FunctionsTester {
         while true {
             _ = await schedules.makeRuns(at: now)
             var due: [StoredDelivery] = []
-            for function in told {
+            for function in eventFunctions {
                 due += try await store.outbox.dueDeliveries(
                     of: function, at: now, except: [], limit: 100, maxBytes: 1_048_576
                 ).deliveries
@@ -103,7 +103,7 @@ extension FunctionsTester {
         }
         let start = now
         let attempt = DeliveryAttempt(
-            event: stored.event, retryCount: delivery.tries, executionCount: delivery.executions,
+            event: stored.event, retryCount: delivery.failedAttempts, executionCount: delivery.executions,
             previousResponse: delivery.lastStatus, retryReason: delivery.lastError)
         let operations = OperationContext(chain: event.chain + [function], delivery: lease)
         var failure: (any Error)?
@@ -111,9 +111,9 @@ extension FunctionsTester {
         // Work that the handler has left running can't change anything any more.
         store.outbox.revoke(lease)
         let outcome = failure.map { self.outcome($0, of: delivery, began: start) } ?? .succeeded
-        try await end(lease, outcome, firstTry: start)
+        try await end(lease, outcome, firstAttempt: start)
         return TestDelivery(
-            function: function, eventID: event.id.description, attempt: delivery.tries + 1,
+            function: function, eventID: event.id.description, attempt: delivery.failedAttempts + 1,
             outcome: TestDelivery.Outcome(outcome), error: failure)
     }
 
@@ -123,9 +123,9 @@ extension FunctionsTester {
         return policy.outcome(of: delivery, failure, began: began, now: now)
     }
 
-    private func end(_ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstTry: Timestamp) async throws {
+    private func end(_ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstAttempt: Timestamp) async throws {
         let result = await withCheckedContinuation { continuation in
-            store.outbox.end(lease, outcome, firstTry: firstTry) { continuation.resume(returning: $0) }
+            store.outbox.end(lease, outcome, firstAttempt: firstAttempt) { continuation.resume(returning: $0) }
         }
         _ = try result.get()
     }

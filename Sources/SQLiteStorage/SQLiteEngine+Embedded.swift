@@ -136,10 +136,10 @@ extension SQLiteEngine: EmbeddedEngine {
                 try queue.writeWithoutTransaction { database in
                     // A statement in progress would make this fail.
                     tables.forgetStatements()
-                    try Self.writeAnew(database, until: cancellation)
+                    try Self.rewrite(database, until: cancellation)
                 }
             case .steps:
-                try giveBackPages {
+                try releasePages {
                     try cancellation.check()
                     try progress($0)
                 }
@@ -156,7 +156,7 @@ extension SQLiteEngine: EmbeddedEngine {
     }
 
     /// - Throws: `CancellationError` if it was interrupted; SQLite rolls everything back then.
-    private static func writeAnew(_ database: Database, until cancellation: BlockingWork.Cancellation) throws {
+    private static func rewrite(_ database: Database, until cancellation: BlockingWork.Cancellation) throws {
         try cancellation.check()
         let connection = database.sqliteConnection
         sqlite3_progress_handler(
@@ -174,7 +174,7 @@ extension SQLiteEngine: EmbeddedEngine {
         }
     }
 
-    private func giveBackPages(_ progress: (WorkProgress) throws -> Void) throws {
+    private func releasePages(_ progress: (WorkProgress) throws -> Void) throws {
         func free(_ database: Database) throws -> Int {
             try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
         }

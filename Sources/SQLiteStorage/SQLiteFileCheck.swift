@@ -45,12 +45,12 @@ enum SQLiteFileCheck {
             StorageError(.damaged, "\(role.name) \(file) is damaged: \(what). \(role.advice)")
         }
         guard header.count == 100 else { throw damaged("it has only \(header.count) bytes") }
-        guard header.starts(with: magic) else { throw damaged("it is no SQLite database") }
+        guard header.starts(with: magic) else { throw damaged("it isn't an SQLite database") }
         let pageSize = number(header[16..<18]) == 1 ? 65_536 : number(header[16..<18])
         let log = try SQLiteLog(ofDatabase: file)
         let pages = log.databasePages ?? number(header[28..<32])
         guard pageSize >= 512, size % pageSize == 0 || log.databasePages != nil else {
-            throw damaged("its \(size) bytes are no whole number of pages")
+            throw damaged("its size of \(size) bytes isn't a multiple of its pages' size")
         }
         let present = size / pageSize
         guard present >= pages || (present + 1...pages).allSatisfy(log.pages.contains) else {

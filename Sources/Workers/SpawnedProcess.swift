@@ -144,8 +144,8 @@ final class SpawnedProcess: WorkerProcess {
         return true
     }
 
-    private func remove(_ group: WorkerCgroup, tries: Int = 20) {
-        guard !group.remove(), tries > 0 else { return }
-        supervisor.eventLoop.scheduleTask(in: .milliseconds(100)) { [self] in remove(group, tries: tries - 1) }
+    private func remove(_ group: WorkerCgroup, attempts: Int = 20) {
+        guard !group.remove(), attempts > 0 else { return }
+        supervisor.eventLoop.scheduleTask(in: .milliseconds(100)) { [self] in remove(group, attempts: attempts - 1) }
     }
 }

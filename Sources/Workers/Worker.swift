@@ -118,7 +118,7 @@ package final class Worker: Sendable {
     }
 
     /// An invocation was taken back before its handler began.
-    func gaveBack(_ execution: String) {
+    func returned(_ execution: String) {
         executions.withLock { executions in
             if let index = executions.running.firstIndex(of: execution) { executions.running.remove(at: index) }
         }

@@ -24,7 +24,7 @@ struct BundleWatch: Sendable {
     /// The state of the configuration file and the params files before they were read.
     private let firstSettings: [String]
     private let load: @Sendable () throws -> HostConfiguration
-    private let tell: @Sendable (String) -> Void
+    private let report: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - hostDirectory: The directory of the running program; bundles found there are built in the same
@@ -32,11 +32,11 @@ struct BundleWatch: Sendable {
     ///   - load: Reads the current configuration.
     init(
         _ configuration: HostConfiguration, hostDirectory: String,
-        load: @escaping @Sendable () throws -> HostConfiguration, tell: @escaping @Sendable (String) -> Void
+        load: @escaping @Sendable () throws -> HostConfiguration, report: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
         self.load = load
-        self.tell = tell
+        self.report = report
         firstSettings = Self.settings(of: configuration)
         bundles = configuration.bundles.compactMap { bundle in
             guard case .product(let product, let package) = bundle.source else { return nil }
@@ -51,7 +51,7 @@ struct BundleWatch: Sendable {
 
     /// Builds the bundles at startup. If a build fails, the previous executable may still work.
     func buildAll() async {
-        for bundle in bundles { _ = await Self.build(bundle, tell) }
+        for bundle in bundles { _ = await Self.build(bundle, report) }
     }
 
     /// Watches the sources until its task is cancelled.
@@ -85,16 +85,16 @@ struct BundleWatch: Sendable {
                     seen[index] = []
                     continue
                 }
-                guard let path = await Self.build(bundles[index], tell) else { continue }
+                guard let path = await Self.build(bundles[index], report) else { continue }
                 let stamp = Self.stamp(of: path)
                 guard stamp != bundles[index].built else { continue }
                 count += 1
                 do {
                     try await host.reload(bundles[index].name, id: "local-\(count)")
                     bundles[index].built = stamp
-                    tell("\(bundles[index].name): serving the new build")
+                    report("\(bundles[index].name): serving the new build")
                 } catch {
-                    tell("\(bundles[index].name): the new build can't be served: \(error)")
+                    report("\(bundles[index].name): the new build can't be served: \(error)")
                 }
             }
         }
@@ -116,18 +116,18 @@ struct BundleWatch: Sendable {
             settings = read.first == settings.first ? read : []
             let fixed = next.keysNeedingRestart(comparedWith: configuration)
             if !fixed.isEmpty {
-                tell(
+                report(
                     "\(file): \(fixed.joined(separator: ", ")) changed; restart the host to apply this")
             }
             configuration = next
             let deployed = try await host.reloadParams(next, id: id)
-            tell(
+            report(
                 "reloaded params"
                     + (deployed.isEmpty
                         ? ""
                         : ", except those of \(deployed.joined(separator: ", ")): deployed releases keep their params"))
         } catch {
-            tell("params can't be reloaded: \(error); the previous ones stay in use")
+            report("params can't be reloaded: \(error); the previous ones stay in use")
         }
         return settings
     }
@@ -139,12 +139,12 @@ struct BundleWatch: Sendable {
         ([configuration.places.file] + configuration.paramFiles).compactMap { stamp(of: $0) }
     }
 
-    private static func build(_ bundle: Bundle, _ tell: @Sendable (String) -> Void) async -> String? {
-        tell("\(bundle.name): building \(bundle.build.product)")
+    private static func build(_ bundle: Bundle, _ report: @Sendable (String) -> Void) async -> String? {
+        report("\(bundle.name): building \(bundle.build.product)")
         do {
             return try await onThread { try bundle.build.run() }
         } catch {
-            tell("\(bundle.name): \(error); the previous build keeps serving")
+            report("\(bundle.name): \(error); the previous build keeps serving")
             return nil
         }
     }

@@ -25,14 +25,14 @@ struct ChangedDeliveries: ParsableArguments {
 
     /// Changes all matching deliveries, in batches.
     func perform(
-        _ act: DeliveryService.Action, in place: DeliveryAccess, _ told: (Int) -> Void = { _ in }
+        _ act: DeliveryService.Action, in place: DeliveryAccess, _ report: (Int) -> Void = { _ in }
     ) async throws -> Int {
         if one.count == 2 { return try await place.perform(act, function: one[0], event: one[1]).count }
         var change = DeliveryChange()
         repeat {
             let page = try await place.perform(act, selection.filter, after: change.next)
             change = DeliveryChange(count: change.count + page.count, next: page.next)
-            told(change.count)
+            report(change.count)
         } while change.next != nil
         return change.count
     }

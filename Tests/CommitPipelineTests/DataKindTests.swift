@@ -57,7 +57,7 @@ struct DataKindTests {
         let outcome = await pipeline.commit { Commit([CountUp("a", counters), CountUp("full", counters)]) }
         guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
         #expect(error.code == .failedPrecondition)
-        // Nor does one whose effect is impossible.
+        // Nor does one whose effect fails.
         let nowhere = Effect.enqueue(TaskDraft(queue: "nowhere", body: []))
         let impossible = await pipeline.commit { Commit([CountUp("a", counters)], effects: [nowhere]) }
         guard case .refused(let reason) = impossible else { throw DocumentError(.internal, "\(impossible)") }

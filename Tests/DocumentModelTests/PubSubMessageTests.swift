@@ -14,10 +14,10 @@ import Testing
             let event = try message.event(topic: "orders", project: "p")
             let json = try #require(
                 try JSONSerialization.jsonObject(with: Data(event.data)) as? [String: Any])
-            let told = try #require(json["message"] as? [String: Any])
-            #expect(told["data"] as? String == Data(data).base64EncodedString())
-            #expect(told["publishTime"] as? String == "1970-01-01T00:00:00Z")
-            #expect(told["orderingKey"] == nil)
+            let sent = try #require(json["message"] as? [String: Any])
+            #expect(sent["data"] as? String == Data(data).base64EncodedString())
+            #expect(sent["publishTime"] as? String == "1970-01-01T00:00:00Z")
+            #expect(sent["orderingKey"] == nil)
         }
     }
 

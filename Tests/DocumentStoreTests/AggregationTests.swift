@@ -128,7 +128,7 @@ struct AggregationTests {
         guard
             case .began(let second, let prefetched) = await test.store.perform(
                 .begin(.readWrite(retrying: transaction)))
-        else { throw DocumentError(.unknown, "no second try") }
+        else { throw DocumentError(.unknown, "no second attempt") }
         #expect(prefetched.isEmpty)
         #expect(try await test.aggregate(query, [.count(upTo: nil)], .transaction(second)) == [.integer(2)])
         try await test.commit([write], in: second)

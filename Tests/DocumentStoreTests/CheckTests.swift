@@ -56,7 +56,7 @@ struct CheckTests {
         await test.store.shutdown()
     }
 
-    @Test(arguments: EngineKind.allCases) func wrongEntriesAreFoundAndMadeAnew(kind: EngineKind) async throws {
+    @Test(arguments: EngineKind.allCases) func wrongEntriesAreFoundAndRebuilt(kind: EngineKind) async throws {
         let (test, engine) = try await filled(kind)
         var keys: [[UInt8]] = []
         try engine.makeReadSession().read { reader in
@@ -67,8 +67,8 @@ struct CheckTests {
         }
         let gone = keys.enumerated().filter { $0.offset % 20 == 3 }.map(\.element)
         let altered = keys.enumerated().filter { $0.offset % 20 == 7 }.map(\.element)
-        // A value nobody has, and a document that isn't there.
-        let strays = try [("users/u1", 77), ("users/nobody", 1), ("users/u1/orders/none", 5)].flatMap { path, value in
+        // A value that no document has, and documents that don't exist.
+        let strays = try [("users/u1", 77), ("users/missing", 1), ("users/u1/orders/none", 5)].flatMap { path, value in
             let path = try DocumentPath(path)
             let document = Document(
                 path: path, fields: ["n": .integer(Int64(value))], createTime: test.clock.timestamp(),
@@ -90,7 +90,7 @@ struct CheckTests {
         #expect(problems.count { $0.contains("is wrong") } == altered.count)
         #expect(problems.count { $0.contains("there is an index entry") } == strays.count)
         #expect(strays.count >= 3)
-        #expect(problems.contains { $0.contains("users/nobody") })
+        #expect(problems.contains { $0.contains("users/missing") })
         try await test.store.rebuildIndexes()
         try await test.store.indexesAreDone()
         #expect(try check(test).1.isEmpty)

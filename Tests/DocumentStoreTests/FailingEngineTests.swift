@@ -20,11 +20,11 @@ struct FailingEngineTests {
         #expect(await refusal { try await test.set("a/b", ["n": .integer(2)]) }?.code == .unavailable)
         engine.fails.withLock { $0 = false }
         #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
-        // What was not kept is no conflict either.
+        // A write that wasn't kept doesn't conflict either.
         try await test.set("a/b", ["n": .integer(3)], in: reader)
         let document = try #require(await test.get("a/b"))
         #expect(document.fields == ["n": .integer(3)])
-        // Nobody is told of it, and the log doesn't count it.
+        // No listener is notified of it, and the log doesn't count it.
         #expect(try await listener.next() == .changes([.modified(document)], at: document.updateTime))
         try engine.makeReadSession().read { storage in
             var bytes = 0
@@ -37,7 +37,7 @@ struct FailingEngineTests {
         await test.store.shutdown()
     }
 
-    /// A rollback is done whatever becomes of the batch that it came in.
+    /// A rollback is done even if its batch fails.
     @Test func aRollbackIsToldAsItIs() async throws {
         let engine = FailingEngine()
         let test = try TestStore(engine: engine)

@@ -3,7 +3,7 @@ import DocumentModel
 import DocumentStore
 import Testing
 
-/// What names fields is bounded, and the same to whoever compares names and whoever compares bytes.
+/// Field names are bounded, and comparing names gives the same result as comparing their bytes.
 struct FieldNameTests {
     /// U+212A, which is equal to "K" in Swift.
     private static let kelvin = "\u{212A}"

@@ -50,7 +50,7 @@ struct FullDiskTests {
         return store
     }
 
-    /// How many documents a function is to be told of.
+    /// The number of documents whose events are pending for a function.
     private func deliveries(_ store: DocumentStore) async throws -> Int {
         try await store.outbox.counts().first?.pending ?? 0
     }

@@ -175,7 +175,7 @@ struct StoredCatalogTests {
     }
 
     @Test(arguments: EngineKind.allCases)
-    func anOlderStoresEntriesAreMadeAnew(kind: EngineKind) async throws {
+    func anOlderStoresEntriesAreRebuilt(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
         let engine = try kind.make(in: directory)
         try await filled(engine)

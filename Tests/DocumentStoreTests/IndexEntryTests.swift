@@ -84,7 +84,7 @@ struct IndexEntryTests {
     }
 
     @Test(arguments: EngineKind.allCases)
-    func anIntegerThatBecomesADoubleIsWrittenAnew(kind: EngineKind) async throws {
+    func anIntegerThatBecomesADoubleIsRewritten(kind: EngineKind) async throws {
         let test = try TestStore(kind)
         try await test.store.configureIndexes(
             IndexConfiguration(indexes: [index([("a", .ascending), ("b", .ascending)]).indexes[0].definition]))

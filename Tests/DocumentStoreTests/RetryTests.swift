@@ -62,20 +62,20 @@ struct RetryTests {
         let test = try TestStore(kind)
         try await test.set(path.string, ["n": .integer(0)])
         let (clients, rounds) = (64, 10)
-        var tries: [Int] = []
+        var attempts: [Int] = []
         try await withThrowingTaskGroup(of: [Int].self) { group in
             for _ in 0..<clients {
                 group.addTask {
-                    var tries: [Int] = []
-                    for _ in 0..<rounds { tries.append(try await increment(test)) }
-                    return tries
+                    var attempts: [Int] = []
+                    for _ in 0..<rounds { attempts.append(try await increment(test)) }
+                    return attempts
                 }
             }
-            for try await clientTries in group { tries += clientTries }
+            for try await clientAttempts in group { attempts += clientAttempts }
         }
         #expect(try await test.get(path.string)?.fields["n"] == .integer(Int64(clients * rounds)))
-        #expect(tries.reduce(0, +) <= clients * rounds * 3)
-        #expect(try #require(tries.max()) <= 3)
+        #expect(attempts.reduce(0, +) <= clients * rounds * 3)
+        #expect(try #require(attempts.max()) <= 3)
         await test.store.shutdown()
     }
 

@@ -83,7 +83,7 @@ extension DocumentResponse {
     }
 }
 
-/// The code with which something is refused; nil where it isn't.
+/// The code with which an operation is refused; nil if it isn't.
 func refusal(_ body: () async throws -> Void) async -> DocumentError? {
     do {
         try await body()

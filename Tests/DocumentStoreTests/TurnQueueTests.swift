@@ -72,7 +72,7 @@ struct TurnQueueTests {
         func perform(_ actions: [TurnQueue.Action]) {
             for case .grant(let id) in actions {
                 guard let keys = waiting.removeValue(forKey: id) else {
-                    Issue.record("a turn for nobody")
+                    Issue.record("a turn that none waits for")
                     continue
                 }
                 for held in holders.values where !held.isDisjoint(with: keys) { Issue.record("a key has two holders") }
@@ -98,7 +98,7 @@ struct TurnQueueTests {
                 perform(queue.join(id, keys: wanted))
             }
             if holders.isEmpty, !waiting.isEmpty {
-                Issue.record("all wait and nobody has a turn, at step \(step)")
+                Issue.record("all wait and none has a turn, at step \(step)")
                 return
             }
         }

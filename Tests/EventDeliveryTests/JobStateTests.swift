@@ -6,7 +6,7 @@ import DocumentStore
 @testable import EventDelivery
 import Testing
 
-/// What becomes of a job's due times, by its policy, with nothing but times handed in.
+/// What a job's policy does with its due times, as a function of times alone.
 @Suite struct JobStateTests {
     private static func time(_ text: String) throws -> Timestamp {
         try #require(Timestamp(rfc3339: "2026-01-01T\(text)Z"))
@@ -29,7 +29,7 @@ import Testing
         return state
     }
 
-    /// What a step makes, as times of day; nil where it makes nothing.
+    /// The result of a step as times of day; nil if it has none.
     private static func made(_ state: inout JobState, at now: String, isBlocked: Bool = false) throws -> [String]? {
         guard case .make(let runs, let record) = state.step(at: try time(now), isBlocked: isBlocked) else { return nil }
         let version = try time(now).microseconds

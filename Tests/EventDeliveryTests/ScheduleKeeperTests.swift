@@ -25,20 +25,22 @@ import Testing
         until end: Timestamp, _ fixtures: ScheduleFixtures, _ store: DocumentStore,
         _ made: inout [String: [Timestamp]]
     ) async throws {
-        let told = Mutex<[StoredDelivery]>([])
-        store.outbox.onChanges { news in told.withLock { $0 += news.due } }
+        let delivered = Mutex<[StoredDelivery]>([])
+        store.outbox.onChanges { news in delivered.withLock { $0 += news.due } }
         var keeper = try keeper(fixtures, store)
         for function in fixtures.functions {
             for delivery in try await store.outbox.deliveries(areDead: false, function: function.name, limit: 1000) {
-                if let stored = try await store.outbox.delivery(delivery.id) { told.withLock { $0.append(stored) } }
+                if let stored = try await store.outbox.delivery(delivery.id) {
+                    delivered.withLock { $0.append(stored) }
+                }
             }
         }
         while fixtures.now < end {
             _ = await keeper.step(at: fixtures.now)
             while true {
-                let runs = told.withLock { told in
-                    defer { told = [] }
-                    return told
+                let runs = delivered.withLock { delivered in
+                    defer { delivered = [] }
+                    return delivered
                 }
                 guard !runs.isEmpty else { break }
                 var ends: [DeliveryEnd] = []
@@ -75,7 +77,7 @@ import Testing
             try await Self.pass(until: try Self.time("2026-04-01T00:00:00Z"), fixtures, store, &made)
         }
         print("a month of schedules took \(ContinuousClock.now - start)")
-        // Every hour of the month: the one that New York's clocks jump over is no hour of real time.
+        // Every hour of the month: the one that New York's clocks jump over never passes in real time.
         let hours = (1..<744).map { Timestamp(seconds: 1_772_323_200 + $0 * 3600, nanoseconds: 0) }
         #expect(made["hourly"] == hours)
         #expect(made["nightly"] == (0..<31).map { Timestamp(seconds: 1_772_388_000 + $0 * 86_400, nanoseconds: 0) })

@@ -26,7 +26,7 @@ import Testing
         var suspects: Set<EventID> = []
         /// What was asked for, with what the store held then; nil until its snapshot is taken.
         var reading: (request: DeliveryQueueState.Request, page: DeliveryQueueState.Page?)?
-        /// Timers go by a clock that nobody puts back.
+        /// Timers use a clock that is never set back.
         var elapsed = 0.0
         var timers: [(fires: Double, wake: Timestamp)] = []
         /// The latest that the wall clock has shown.

@@ -4,7 +4,7 @@ import DocumentStore
 @testable import EventDispatch
 import Testing
 
-/// A delivery that failed is tried again, whatever comes first: its time, the news of it, or the end of its try.
+/// A failed delivery is retried, whichever comes first: its due time, the notice of it, or the end of its attempt.
 struct DeliveryQueueRetryTests {
     private static let start = Timestamp(microseconds: 1_767_323_045_000_000)
 

@@ -47,10 +47,10 @@ import Testing
         #expect(queue.lostInCompany(event(2), now: start) == [])
         #expect(queue.read(Page(), now: start) == [read(except: [])])
         #expect(queue.read(Page(deliveries: [stored(1), stored(2)]), now: start) == [.start(stored(1))])
-        // Nothing else runs beside it, not even what is no suspect.
+        // Nothing else runs beside it, not even a delivery that isn't suspected.
         #expect(queue.arrived([stored(3)], later: nil, now: start) == [])
         #expect(queue.ended(event(1), now: start) == [.start(stored(2))])
-        // What ended alone is told of as any other.
+        // A delivery that ended alone is reported like any other.
         #expect(queue.ended(event(2), now: start) == [.start(stored(3))])
         #expect(queue.arrived([stored(4)], later: nil, now: start) == [.start(stored(4))])
     }
@@ -71,7 +71,7 @@ import Testing
             // Another one's turn comes, but as late.
             let next = min(pause * 2, 60)
             #expect(queue.misstarted(event(1), now: time).last == .wake(at: time.after(seconds: next)))
-            // Both are read anew, so that the first one is the first again.
+            // Both are read again, so that the first one is the first again.
             queue.withdrawn([event(2)])
             _ = queue.read(Page(), now: time)
             #expect(queue.read(both, now: time) == [])
@@ -196,7 +196,7 @@ import Testing
     @Test func oneThatIsStillWorkedOnIsReadOnceItEnded() {
         var queue = queue()
         _ = queue.arrived([stored(1)], later: nil, now: start)
-        // Its retry was written and told, and that its try ended wasn't yet.
+        // Its retry was written and reported, but not yet the end of its attempt.
         #expect(queue.arrived([stored(1)], later: nil, now: start) == [read(except: [1])])
         #expect(queue.read(Page(), now: start) == [])
         var other = self.queue()

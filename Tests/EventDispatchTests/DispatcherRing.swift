@@ -88,7 +88,7 @@ final class DispatcherRing: Sendable {
         }
     }
 
-    /// Returns once all that was given to the store's writer is durable and told.
+    /// Returns once all that was given to the store's writer is durable and reported.
     func written() async throws { try await store.outbox.keep([("test/barrier", nil)]) }
 
     func pending(_ function: String) async throws -> [Delivery] {
@@ -96,7 +96,7 @@ final class DispatcherRing: Sendable {
         return try await store.outbox.deliveries(areDead: false, function: function, limit: 10_000)
     }
 
-    /// Those of the pending deliveries that nobody works on: a lease that nobody gives back would keep them for ever.
+    /// The pending deliveries without a lease: a lease that is never released would keep them forever.
     func unleased(_ function: String) async throws -> [DeliveryID] {
         try await pending(function).map(\.id).filter { id in
             guard let lease = store.outbox.lease(id) else { return false }

@@ -21,7 +21,7 @@ import Testing
         #expect(try await ring.pending("f").isEmpty)
         #expect(try await ring.dead("f").isEmpty)
         #expect(!ring.service.isInFlight(start.id))
-        #expect(try ring.counters("f").tries == 1)
+        #expect(try ring.counters("f").attempts == 1)
         #expect(try ring.counters("f").latency.count == 1)
     }
 
@@ -56,7 +56,7 @@ import Testing
         launcher.end(start, .failed(.broken))
         #expect(try await ring.pending("f").isEmpty)
         let counters = try ring.counters("f")
-        #expect((counters.tries, counters.failures, counters.dropped) == (1, 0, 0))
+        #expect((counters.attempts, counters.failures, counters.dropped) == (1, 0, 0))
     }
 
     @Test func aFunctionThatComesBackKnowsWhatOfItStillRuns() async throws {
@@ -67,7 +67,7 @@ import Testing
         let function = EventService.Function(
             manifest: .created("f"), gate: try #require(ring.gates["f"]), launcher: launcher)
         try ring.service.serve([])
-        // Nobody is told of this.
+        // No function receives this.
         try await ring.set("items/2")
         try ring.service.serve([function])
         try await ring.set("items/3")
@@ -108,7 +108,7 @@ import Testing
         try await ring.set("items/1")
         let launcher = try ring.launcher("f")
         launcher.end(await launcher.next(), .notStarted("no process could be started"))
-        #expect(try await ring.pending("f").first?.tries == 0)
+        #expect(try await ring.pending("f").first?.failedAttempts == 0)
         ring.clock.advance(seconds: 1)
         launcher.end(await launcher.next())
         #expect(try await ring.pending("f").isEmpty)
@@ -139,26 +139,26 @@ import Testing
         try await ring.set("items/1")
         let launcher = try ring.launcher("f")
         launcher.end(await launcher.next(), .failed(.broken))
-        #expect(try await ring.pending("f").first?.tries == 1)
+        #expect(try await ring.pending("f").first?.failedAttempts == 1)
         ring.clock.advance(seconds: 9.9)
         #expect(launcher.count == 1)
         ring.clock.advance(seconds: 0.1)
         let second = await launcher.next()
-        #expect(second.stored.delivery.tries == 1)
+        #expect(second.stored.delivery.failedAttempts == 1)
         #expect(second.stored.delivery.lastError == "INTERNAL: it broke")
         launcher.end(second, .failed(.broken))
         try await ring.written()
         ring.clock.advance(seconds: 20)
         launcher.end(await launcher.next(), .failed(.broken))
         let dead = try #require(try await ring.dead("f").first)
-        #expect(dead.tries == 3)
+        #expect(dead.failedAttempts == 3)
         #expect(dead.lastError == "INTERNAL: it broke")
         #expect(try ring.counters("f").deadLetters == 1)
         #expect(try ring.counters("f").failures == 3)
         // By hand it begins again.
         #expect(try await ring.store.outbox.requeue([dead.id]) == 1)
         let again = await launcher.next()
-        #expect(again.stored.delivery.tries == 0)
+        #expect(again.stored.delivery.failedAttempts == 0)
         launcher.end(again)
         #expect(try await ring.dead("f").isEmpty)
     }
@@ -172,12 +172,12 @@ import Testing
         let dead = try #require(try await ring.dead("f").first)
         #expect(try await ring.store.outbox.requeue([dead.id]) == 1)
         launcher.end(await launcher.next(), .failed(.broken))
-        #expect(try await ring.pending("f").map(\.tries) == [1])
+        #expect(try await ring.pending("f").map(\.failedAttempts) == [1])
         #expect(try await ring.dead("f").isEmpty)
         // Too late for a try after this one.
         ring.clock.advance(seconds: 86_400)
         launcher.end(await launcher.next(), .failed(.broken))
-        #expect(try await ring.dead("f").map(\.tries) == [2])
+        #expect(try await ring.dead("f").map(\.failedAttempts) == [2])
     }
 
     @Test func aTryThatSaysNothingLeavesTheDeliveryAsItWas() async throws {
@@ -186,10 +186,10 @@ import Testing
         let launcher = try ring.launcher("f")
         let start = await launcher.next()
         ring.service.stop()
-        launcher.end(start, .givenBack)
-        #expect(try await ring.pending("f").first?.tries == 0)
+        launcher.end(start, .returned)
+        #expect(try await ring.pending("f").first?.failedAttempts == 0)
         let next = try await DispatcherRing([.created("f", retry: quick)], after: ring)
-        #expect(try await next.launcher("f").next().stored.delivery.tries == 0)
+        #expect(try await next.launcher("f").next().stored.delivery.failedAttempts == 0)
     }
 
     @Test func whatIsDroppedByHandIsNotRunThoughItWaitsInMemory() async throws {

@@ -36,7 +36,7 @@ import Testing
         try await ring.service.pause("g")
         try await ring.service.pause(nil)
         #expect(ring.gates["call"]?.admit() == .paused)
-        // A callable has no deliveries, and is told all the same.
+        // A callable has no deliveries, and is paused all the same.
         #expect(try await ring.service.metricsText().contains("functions_paused{function=\"call\"} 1\n"))
         let statistics = DeliveryStatistics(
             try await ring.service.metrics(), pauses: ring.service.pausedFunctions, now: ring.clock.timestamp())
@@ -70,10 +70,10 @@ import Testing
 
     @Test func unknownFunctionsAreNamed() async throws {
         let ring = try await DispatcherRing([.created("f"), call])
-        await #expect(throws: DocumentError(.notFound, "there is no function nobody; there are call, f")) {
-            try await ring.service.pause("nobody")
+        await #expect(throws: DocumentError(.notFound, "there is no function missing; there are call, f")) {
+            try await ring.service.pause("missing")
         }
-        await #expect(throws: DocumentError.self) { try await ring.service.resume("nobody") }
+        await #expect(throws: DocumentError.self) { try await ring.service.resume("missing") }
     }
 
     @Test func aPausedFunctionsDeliveriesAreKeptForTheirAgeOnly() async throws {
@@ -186,7 +186,7 @@ import Testing
         try await second.set("items/1")
         #expect(try await second.launcher("f").next().subject == "1")
         #expect(second.gates["f"]?.admit() == .budgetUsedUp)
-        // Written anew, it can be read.
+        // Written again, it can be read.
         await second.service.finish()
         let third = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: second)
         #expect(third.gates["f"]?.admit() == .budgetUsedUp)

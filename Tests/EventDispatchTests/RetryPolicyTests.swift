@@ -8,8 +8,9 @@ import Testing
 @Suite struct RetryPolicyTests {
     private let start = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
 
-    /// How the tries of a delivery go that always fails: when each is due after the event, and whether it is dead then.
-    private func tries(_ policy: RetryPolicy, atMost bound: Int = 20) -> (seconds: [Double], isDead: Bool) {
+    /// The times of the attempts of a delivery that always fails, in seconds after the event, and whether it is
+    /// dead-lettered after the last one.
+    private func attempts(of policy: RetryPolicy, atMost bound: Int = 20) -> (seconds: [Double], isDead: Bool) {
         var delivery = Delivery(
             id: DeliveryID(event: EventID(version: start.microseconds, ordinal: 0), function: "f"),
             state: .pending(due: start))
@@ -18,8 +19,8 @@ import Testing
         while seconds.count < bound {
             switch policy.outcome(of: delivery, .broken, began: now, now: now) {
             case .retry(let due, .broken):
-                delivery.firstTry = delivery.firstTry ?? now
-                delivery.tries += 1
+                delivery.firstAttempt = delivery.firstAttempt ?? now
+                delivery.failedAttempts += 1
                 now = due
                 seconds.append(now.seconds(since: start))
             case .dead(.broken): return (seconds, true)
@@ -47,13 +48,13 @@ import Testing
 
     @Test func eventsAreTriedUntilTheirAge() {
         let policy = RetryPolicy(.event(.init(eventType: "t", retry: .init(maxAgeSeconds: 100))))
-        #expect(tries(policy) == ([0, 10, 30, 70], true))
+        #expect(attempts(of: policy) == ([0, 10, 30, 70], true))
     }
 
     @Test func eventsAreTriedUntilTheirAttempts() {
         let policy = RetryPolicy(
             .document(.init(eventType: .created, document: "a/{b}", retry: .init(maxAttempts: 3))))
-        #expect(tries(policy) == ([0, 10, 30], true))
+        #expect(attempts(of: policy) == ([0, 10, 30], true))
     }
 
     @Test(arguments: [
@@ -67,7 +68,7 @@ import Testing
                 .init(
                     maxAttempts: attempts, maxRetrySeconds: seconds, minBackoffSeconds: 1, maxBackoffSeconds: 60,
                     maxDoublings: 16)))
-        #expect(tries(policy, atMost: due.count + (isDead ? 1 : 0)) == (due, isDead))
+        #expect(self.attempts(of: policy, atMost: due.count + (isDead ? 1 : 0)) == (due, isDead))
     }
 
     @Test(arguments: [(2, 0, [0.0, 5, 15]), (0, 40, [0, 5, 15, 35]), (1, 40, [0, 5, 15, 35])])
@@ -77,7 +78,7 @@ import Testing
                 .init(
                     schedule: "* * * * *", timeZone: "UTC", retryCount: retries, maxRetrySeconds: seconds,
                     minBackoffSeconds: 5, maxBackoffSeconds: 3600, maxDoublings: 5)))
-        #expect(tries(policy) == (due, true))
+        #expect(attempts(of: policy) == (due, true))
     }
 
     @Test func theTimeToTryBeginsWithTheFirstTry() {

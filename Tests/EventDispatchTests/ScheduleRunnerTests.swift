@@ -93,10 +93,10 @@ import Testing
         ])
     func aRunByHandCanBeAwaited(outcome: DeliveryOutcome, name: String) async throws {
         try await Self.serving { runner, alarm, fixtures, store in
-            let (told, telling) = AsyncStream<StoredDelivery>.makeStream()
-            store.outbox.onChanges { news in for run in news.due { telling.yield(run) } }
+            let (deliveries, continuation) = AsyncStream<StoredDelivery>.makeStream()
+            store.outbox.onChanges { news in for run in news.due { continuation.yield(run) } }
             async let awaited = runner.run("job", isAwaited: true)
-            var runs = told.makeAsyncIterator()
+            var runs = deliveries.makeAsyncIterator()
             let first = try #require(await runs.next())
             // Its run goes on, and may not be overlapped.
             await #expect(throws: DocumentError.self) { try await runner.run("job", isAwaited: false) }

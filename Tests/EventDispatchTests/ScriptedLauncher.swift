@@ -60,7 +60,7 @@ final class ScriptedLauncher: DeliveryLauncher {
     /// Ends a handler that runs.
     func end(_ start: DeliveryStart, _ end: AttemptEnd = .succeeded) {
         state.withLock { $0.running -= 1 }
-        if case .notStarted = end { gate.giveBack() }
+        if case .notStarted = end { gate.refund() }
         start.onEnd(end)
     }
 

@@ -9,7 +9,9 @@ struct MetricsTextTests {
         var busy = DeliveryMetrics(function: "recordSale")
         (busy.pending, busy.dead, busy.inFlight) = (5, 2, 3)
         busy.oldest = Timestamp(microseconds: 1_000_000_000_000)
-        (busy.counters.tries, busy.counters.failures, busy.counters.deadLetters, busy.counters.dropped) = (7, 4, 2, 1)
+        (busy.counters.attempts, busy.counters.failures, busy.counters.deadLetters, busy.counters.dropped) = (
+            7, 4, 2, 1
+        )
         for seconds in [0.000_1, 0.000_9, 0.004, 700] { busy.counters.latency.add(seconds: seconds) }
         let idle = DeliveryMetrics(function: "sendReceipt")
         let text = MetricsText.text(

@@ -142,7 +142,7 @@ struct FixtureFunctions: FunctionBundle {
             do {
                 try await Task.sleep(for: .seconds(3600))
             } catch {
-                request.logger.info("was told to stop")
+                request.logger.info("was cancelled")
                 throw error
             }
         }
@@ -177,11 +177,11 @@ struct FixtureFunctions: FunctionBundle {
         }
         onCall("spins", .timeout(.seconds(3)), .concurrency(4)) { (request: CallableRequest<Bool>) in
             while request.data {}
-            return "spared"
+            return "returned"
         }
         onCall("blocks", .timeout(.seconds(4)), .concurrency(4)) { (request: CallableRequest<Bool>) in
             if request.data { sleep(3600) }
-            return "spared"
+            return "returned"
         }
         onCall("prints") { (request: CallableRequest<Int>) in
             for number in 0..<request.data { print("line \(number)") }

@@ -141,7 +141,7 @@ import Testing
         try await tester.advance(by: .seconds(20))
         let error = await #expect(throws: HttpsError.self) { try await task.value }
         #expect(error?.message == "the handler took longer than its 20 s")
-        await #expect(throws: TestError.self) { try await tester.waitUntilRunning("nobody") }
+        await #expect(throws: TestError.self) { try await tester.waitUntilRunning("missing") }
     }
 
     @Test func whatAHandlerLeavesRunningReachesNothing() async throws {

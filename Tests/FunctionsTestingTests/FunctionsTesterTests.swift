@@ -99,9 +99,9 @@ import Testing
         try await tester.taskQueue("sendReceipt").enqueue(
             EventFixtures.Order(id: "bad"), options: TaskOptions(scheduleDelay: .seconds(3600)))
         #expect(try await tester.advance(by: .seconds(3500)).isEmpty)
-        let tries = try await tester.advance(by: .seconds(200), toleratingFailures: true)
-        #expect(tries.map(\.attempt) == [1, 2])
-        #expect(tries.last?.outcome == .dead)
+        let attempts = try await tester.advance(by: .seconds(200), toleratingFailures: true)
+        #expect(attempts.map(\.attempt) == [1, 2])
+        #expect(attempts.last?.outcome == .dead)
     }
 
     @Test func nameIsTakenOnceAndUnknownQueuesAreTold() async throws {
@@ -115,7 +115,7 @@ import Testing
         await #expect(throws: HttpsError.self) { let _: NoData = try await tester.call("buy", 500) }
         #expect(try await fields("orders/o1") == nil)
         let unknown = await #expect(throws: DocumentError.self) {
-            try await tester.taskQueue("nobody").enqueue(order)
+            try await tester.taskQueue("missing").enqueue(order)
         }
         #expect(unknown?.code == .notFound)
         #expect(try await tester.deliverAll().map(\.function) == ["sendReceipt"])
@@ -135,7 +135,7 @@ import Testing
         #expect(try await fields("receipts/o2") != nil)
         #expect(try await fields("receipts/o1") == nil)
         #expect(try await fields("receipts/o5") == nil)
-        let unknown = await #expect(throws: DocumentError.self) { try await tester.taskQueue("nobody").delete("a") }
+        let unknown = await #expect(throws: DocumentError.self) { try await tester.taskQueue("missing").delete("a") }
         #expect(unknown?.code == .notFound)
     }
 

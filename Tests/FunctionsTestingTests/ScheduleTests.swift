@@ -27,9 +27,9 @@ struct TimedFunctions: FunctionBundle {
         func fields(_ path: String) async throws -> [String: Value]? {
             try await tester.firestore.document(path).getDocument().data()
         }
-        let tries = try await tester.advance(by: .seconds(3 * 3600), toleratingFailures: true)
-        #expect(tries.map(\.function) == ["hourly", "hourly", "hourly", "hourly", "hourly"])
-        #expect(tries.map(\.attempt) == [1, 2, 1, 2, 1])
+        let attempts = try await tester.advance(by: .seconds(3 * 3600), toleratingFailures: true)
+        #expect(attempts.map(\.function) == ["hourly", "hourly", "hourly", "hourly", "hourly"])
+        #expect(attempts.map(\.attempt) == [1, 2, 1, 2, 1])
         let due: [Int64] = [1_767_326_400, 1_767_330_000]
         #expect(
             try await fields("runs/hourly")

@@ -18,7 +18,7 @@ import WorkerTesting
             ring.advance(.milliseconds(30))
             // All are asked for; the one that has begun isn't given back.
             #expect(invocations.allSatisfy { $0.isRecalled })
-            for invocation in invocations.dropFirst().reversed() { invocation.giveBack() }
+            for invocation in invocations.dropFirst().reversed() { invocation.returnToHost() }
             ring.run()
             let other = try #require(ring.worker)
             #expect(other !== blocked)
@@ -58,7 +58,7 @@ import WorkerTesting
             ring.advance(.milliseconds(520))
             #expect(invocation.isRecalled)
             client.hangUp()
-            invocation.giveBack()
+            invocation.returnToHost()
             ring.advance(.seconds(1))
             #expect(ring.next() == nil)
             #expect(invocation.worker.isRunning)

@@ -32,7 +32,7 @@ import WorkerTesting
                 LogLine(level: 2, label: "f", message: String(repeating: "x", count: 1 << 20), metadata: [:]))
         },
         Row(name: "giving back what it runs", reason: "it gave back an invocation that it wasn't asked for") {
-            $0.giveBack()
+            $0.returnToHost()
         },
         Row(name: "an invalid status", reason: "99 is not a status that an answer can have") { $0.send(status: 99) },
         Row(name: "a broken document operation", reason: "a document operation is malformed: ") { invocation in

@@ -185,7 +185,7 @@ import Testing
             let secret = try #require(other.refreshToken.split(separator: ".").last)
             expect(try await host.refresh("\(user.uid).\(secret)"), "INVALID_REFRESH_TOKEN")
             expect(try await host.refresh("..."), "INVALID_REFRESH_TOKEN")
-            expect(try await host.refresh("nobody.x"), "USER_NOT_FOUND")
+            expect(try await host.refresh("missing.x"), "USER_NOT_FOUND")
         }
     }
 
@@ -286,13 +286,13 @@ import Testing
                     "/identitytoolkit.googleapis.com/v1/projects/shop-prod/accounts:\(operation)", json: json,
                     headers: [.authorization: "Bearer \(caller)"])
             }
-            let found = try await admin("lookup", #"{"localId":["\#(user.uid)","nobody"]}"#)
+            let found = try await admin("lookup", #"{"localId":["\#(user.uid)","missing"]}"#)
             guard case .array(let users)? = found.body["users"]?.kind else {
                 Issue.record("no users")
                 return
             }
             #expect(users.count == 1)
-            #expect(try await admin("lookup", #"{"localId":["nobody"]}"#).body["users"] == nil)
+            #expect(try await admin("lookup", #"{"localId":["missing"]}"#).body["users"] == nil)
             #expect(try await admin("update", #"{"localId":"\#(user.uid)","disableUser":true}"#).status == 200)
             expect(try await host.refresh(user.refreshToken), "USER_DISABLED")
             expect(try await host.account("lookup", #"{"idToken":"\#(user.idToken)"}"#), "USER_DISABLED")

@@ -117,7 +117,7 @@ struct CompactionTests {
         try queue.close()
     }
 
-    @Test func aFileOfAnOlderVersionIsCompactedOnceItIsWrittenAnew() throws {
+    @Test func aFileOfAnOlderVersionIsCompactedOnceItIsRewritten() throws {
         let queue = try DatabaseQueue(path: file)
         try SQLiteSchema.migrator.migrate(queue)
         try queue.close()

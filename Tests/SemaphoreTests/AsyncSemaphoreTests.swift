@@ -2,7 +2,7 @@ import Semaphore
 import Synchronization
 import Testing
 
-/// Who is served when, and what becomes of those who leave.
+/// The order of waiting tasks, and what happens to those that leave.
 struct AsyncSemaphoreTests {
     private func waiters(_ count: Int, of semaphore: AsyncSemaphore) async {
         while semaphore.waiterCount < count { await Task.yield() }

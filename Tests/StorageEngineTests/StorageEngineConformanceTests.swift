@@ -78,7 +78,7 @@ struct StorageEngineConformanceTests {
             #expect(try reader.get(.meta, [1]) == [1])
             try engine.write { writer in
                 try writer.put(.meta, [1], [2])
-                // Not durable yet, so nobody else sees it.
+                // Not durable yet, so no other reader sees it.
                 #expect(try get(engine, .meta, [1]) == [1])
             }
             #expect(try reader.get(.meta, [1]) == [1])

@@ -4,7 +4,7 @@ import TestSupport
 /// What the clients of the workload do with each other's documents: each kind of work goes wrong in its own way where
 /// transactions aren't serializable.
 ///
-/// Money moves between accounts, of which there is always the same; of each group somebody is always on duty; no room
+/// Money moves between accounts, of which there is always the same; each group always has a member on duty; no room
 /// is booked twice for an hour; counters count every step.
 package enum Bookings {
     package static let accounts = 8
@@ -32,7 +32,7 @@ package enum Bookings {
     }
 
     static func path(_ text: String) -> DocumentPath {
-        guard let path = try? DocumentPath(text) else { preconditionFailure("\(text) is no path") }
+        guard let path = try? DocumentPath(text) else { preconditionFailure("\(text) isn't a path") }
         return path
     }
 

@@ -4,12 +4,12 @@ package import DocumentStore
 import Foundation
 import TestSupport
 
-/// Orders that cause events, and functions that are told of them, in a process that may be killed at any moment.
+/// Orders that cause events, and functions that receive them, in a process that may be killed at any moment.
 ///
 /// Each order is one commit: the order, the next number of its client's cart, two named tasks and an event. One of the
 /// tasks is never done: the other takes it back.
 package final class EventLoad: Sendable {
-    /// Who is told.
+    /// The functions.
     package enum Function: String, CaseIterable, Sendable {
         /// Counts each order once, by a transaction.
         case tally
@@ -19,7 +19,7 @@ package final class EventLoad: Sendable {
         case follow
         /// Writes each order's receipt once and takes its reminder back, by a transaction: a task.
         case mail
-        /// Would remind of an order without a receipt: a task that is put off for longer than any test takes.
+        /// Would remind of an order without a receipt: a task that is scheduled for later than any test takes.
         case remind
         /// Does nothing with an event that was published.
         case hear
@@ -33,7 +33,7 @@ package final class EventLoad: Sendable {
     private let seed: UInt64
     private let acknowledged: @Sendable (String, Timestamp) -> Void
 
-    /// - Parameter acknowledged: told of each order that was answered.
+    /// - Parameter acknowledged: receives each order that was answered.
     package init(
         store: DocumentStore, name: String, seed: UInt64,
         acknowledged: @escaping @Sendable (String, Timestamp) -> Void
@@ -57,7 +57,7 @@ package final class EventLoad: Sendable {
             ])
     }
 
-    /// Orders and is told, until it is over.
+    /// Orders and handles events, until it is over.
     package func run(clients: Int, isOver: @escaping @Sendable () -> Bool) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for client in 1...clients {

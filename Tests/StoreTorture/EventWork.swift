@@ -16,7 +16,7 @@ struct EventWork {
         var description: String
     }
 
-    /// Does one thing with one delivery, or nothing where there is none.
+    /// Does one thing with one delivery, or nothing if there is none.
     func step(_ random: inout SeededGenerator) async throws {
         let function = random.pick(Function.allCases)
         if mayFail, random.once(in: 10) { return try await byHand(function, &random) }
@@ -35,7 +35,7 @@ struct EventWork {
             let later = Timestamp(microseconds: Self.now.microseconds + .random(in: 0...20_000, using: &random))
             try await end(lease, .retry(at: later, DeliveryFailure("failed")))
         case 4:
-            // It goes on after it was given up, and nothing of that counts.
+            // It continues after its lease was released, and nothing of that counts.
             store.outbox.revoke(lease)
             let error = try await handle(stored, function, lease)
             guard error?.code == .failedPrecondition || function == .hear else {
@@ -87,7 +87,7 @@ struct EventWork {
                 throw Anomaly(description: "\(event) came through the filter")
             }
             return nil
-        default: throw Anomaly(description: "\(function) was told of \(event)")
+        default: throw Anomaly(description: "\(function) received \(event)")
         }
     }
 
@@ -102,7 +102,7 @@ struct EventWork {
         let number = Bookings.integer(cart, "number")
         let write = Write(path: copy, operation: .set(["number": .integer(number)]))
         let error = await commit([write], id, [], context)
-        // What was committed was in order; what was refused may have been told late.
+        // Commits were in order; refusals may have been reported late.
         let before = Bookings.integer(found.first ?? nil, "number")
         guard error != nil || before == number - 1 else {
             throw Anomaly(description: "\(path) went from \(before) to \(number)")

@@ -4,7 +4,7 @@ package import DocumentModel
 package struct HistoryRecord: Sendable {
     package static let collection = "log"
 
-    /// The newest commit that anybody was told of when the transaction began: its own is later.
+    /// The newest commit that was acknowledged when the transaction began: its own is later.
     package var after: Timestamp
     package var reads: [Read]
     package var writes: [Write]
@@ -12,7 +12,7 @@ package struct HistoryRecord: Sendable {
     package struct Read: Sendable {
         package var request: DocumentRequest
         package var response: DocumentResponse
-        /// When the read's state was; nil where it is that of the commit.
+        /// The time of the state that was read; nil if it is the commit's.
         package var time: Timestamp?
     }
 
@@ -35,10 +35,10 @@ package struct HistoryRecord: Sendable {
         return ["body": .bytes(writer.bytes)]
     }
 
-    /// - Throws: `DecodingFailure` where the document is none that this program wrote.
+    /// - Throws: `DecodingFailure` if this program didn't write the document.
     package init(_ document: Document) throws {
         guard case .bytes(let bytes) = document.fields["body"] else {
-            throw DecodingFailure("\(document.path) is no record")
+            throw DecodingFailure("\(document.path) isn't a record")
         }
         var reader = ByteReader(bytes)
         after = try reader.timestamp()

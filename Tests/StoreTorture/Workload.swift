@@ -3,19 +3,19 @@ package import DocumentStore
 import Synchronization
 import TestSupport
 
-/// Many clients at work on one store, each commit of whom tells what it read and wrote.
+/// Many clients of one store. Each commit records what it read and wrote.
 package final class Workload: Sendable {
-    private static let maxTries = 30
+    private static let maxAttempts = 30
 
     private let store: DocumentStore
     /// What the names of this run's records start with.
     private let name: String
     private let seed: UInt64
-    /// The newest commit that anybody was told of.
+    /// The newest commit that was acknowledged.
     private let newest = Mutex(Timestamp(microseconds: 0))
     private let acknowledged: @Sendable (DocumentPath, Timestamp) -> Void
 
-    /// - Parameter acknowledged: told of each commit that was answered, by the name of its record.
+    /// - Parameter acknowledged: receives each commit that was answered, by the name of its record.
     package init(
         store: DocumentStore, name: String, seed: UInt64,
         acknowledged: @escaping @Sendable (DocumentPath, Timestamp) -> Void
@@ -26,7 +26,7 @@ package final class Workload: Sendable {
         self.acknowledged = acknowledged
     }
 
-    /// Puts the first documents there; they stay as they are where there are some.
+    /// Writes the first documents, unless they exist.
     package func prepare() async throws {
         var number = 0
         var attempt = WorkloadAttempt(
@@ -67,7 +67,7 @@ package final class Workload: Sendable {
         _ kind: WorkloadKind, _ client: Int, _ number: inout Int, _ random: inout SeededGenerator
     ) async throws {
         var retrying: TransactionID?
-        for _ in 0..<Self.maxTries {
+        for _ in 0..<Self.maxAttempts {
             let context = OperationContext(owner: UInt64(client))
             let start = after
             let answer = await store.perform(.begin(.readWrite(retrying: retrying)), in: context)
@@ -107,7 +107,7 @@ package final class Workload: Sendable {
         try await commit([write], &attempt, client: client, &number)
     }
 
-    /// Several reads of one state, told of by a commit of their own.
+    /// Several reads of one state, which a commit of their own records.
     private func readOnly(_ client: Int, _ number: inout Int, _ random: inout SeededGenerator) async throws {
         let context = OperationContext(owner: UInt64(client))
         let start = after

@@ -10,7 +10,7 @@ struct WorkloadAttempt {
     let isReadOnly: Bool
     var record: HistoryRecord
 
-    /// The first document of a path; nil where there is none.
+    /// The first document of a path; nil if there is none.
     mutating func get(_ path: DocumentPath) async throws(DocumentError) -> Document? {
         guard case .documents(let documents, _) = try await read({ .get([path], $0) }) else { return nil }
         return documents.first ?? nil
@@ -26,7 +26,7 @@ struct WorkloadAttempt {
         return values
     }
 
-    /// Remembers what a second try was given at its begin.
+    /// Records what a second attempt received when it began.
     mutating func note(_ prefetched: [TransactionRead]) {
         for read in prefetched {
             let zero = Timestamp(microseconds: 0)

@@ -58,7 +58,7 @@ enum WorkloadKind: CaseIterable {
         ]
     }
 
-    /// Whoever goes off duty leaves somebody there: two who do at once are a write skew.
+    /// A member goes off duty only if another stays: two that do so at once are a write skew.
     private func duty(
         _ attempt: inout WorkloadAttempt, _ random: inout SeededGenerator
     ) async throws(DocumentError) -> [Write] {
@@ -80,7 +80,7 @@ enum WorkloadKind: CaseIterable {
         return [Bookings.update(person, ["on": .boolean(false)])]
     }
 
-    /// Books what nobody has booked: two who do at once are phantoms to each other.
+    /// Books a room that isn't booked: two that do so at once are phantoms to each other.
     private func book(
         _ attempt: inout WorkloadAttempt, _ random: inout SeededGenerator
     ) async throws(DocumentError) -> [Write] {

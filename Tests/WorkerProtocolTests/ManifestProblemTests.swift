@@ -84,7 +84,7 @@ import Testing
             $0.trigger = .event(.init(eventType: "t", retry: .init(maxAttempts: 0)))
         },
         Case("no event type", "the event type is empty") { $0.trigger = .event(.init(eventType: " ")) },
-        Case("filter that is no attribute", "\"orderID\" isn't a valid event attribute") {
+        Case("filter of an invalid attribute", "\"orderID\" isn't a valid event attribute") {
             $0.trigger = .event(.init(eventType: "t", filters: ["orderID": "1"]))
         },
         Case("filter by id", "events can't be filtered by id") {
@@ -95,7 +95,7 @@ import Testing
                 .init(eventType: "google.cloud.pubsub.topic.v1.messagePublished", filters: ["topic": "or"]))
         },
         Case("task of no try", "maxAttempts is 0") { $0.trigger = .task(.init(maxAttempts: 0)) },
-        Case("task that is no number", "the backoff goes from nan") {
+        Case("task with a backoff of NaN", "the backoff goes from nan") {
             $0.trigger = .task(.init(minBackoffSeconds: .nan))
         },
         Case("too many doublings", "maxDoublings is 65") { $0.trigger = .task(.init(maxDoublings: 65)) },

@@ -3,13 +3,13 @@ import DocumentModel
 import Testing
 
 @Suite struct RetryPolicyTests {
-    /// Each pause in seconds, where every try fails at once; what it comes to where there is none.
+    /// Each pause in seconds if every attempt fails at once, and the outcome after the last one.
     private func pauses(_ trigger: TriggerManifest, _ count: Int) -> [Double] {
         let start = Timestamp(seconds: 1_000_000, nanoseconds: 0)
         var now = start
         var pauses: [Double] = []
         for tries in 1...count {
-            switch RetryPolicy(trigger).verdict(afterFailures: tries, event: start, firstTry: start, now: now) {
+            switch RetryPolicy(trigger).verdict(afterFailures: tries, event: start, firstAttempt: start, now: now) {
             case .retry(let due):
                 pauses.append(due.seconds(since: now))
                 now = due
@@ -77,7 +77,7 @@ import Testing
         let endless = TriggerManifest.TaskTrigger(maxAttempts: -1, maxDoublings: 64)
         let now = Timestamp(seconds: 0, nanoseconds: 0)
         let verdict = RetryPolicy(.task(endless)).verdict(
-            afterFailures: 1_000_000_000, event: now, firstTry: now, now: now)
+            afterFailures: 1_000_000_000, event: now, firstAttempt: now, now: now)
         #expect(verdict == .retry(at: Timestamp(seconds: 3600, nanoseconds: 0)))
     }
 }

@@ -94,7 +94,7 @@ private final class ClientSocket: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         unread.append((unwrapOutboundIn(data), promise))
-        if reads { readOnce() } else { tellWritability() }
+        if reads { readOnce() } else { reportWritability() }
     }
 
     func flush(context: ChannelHandlerContext) {}
@@ -105,10 +105,10 @@ private final class ClientSocket: ChannelDuplexHandler {
             received += bytes.readableBytesView
             promise?.succeed()
         }
-        tellWritability()
+        reportWritability()
     }
 
-    private func tellWritability() {
+    private func reportWritability() {
         guard let context, let channel = context.channel as? EmbeddedChannel else { return }
         let isWritable = unread.reduce(0) { $0 + $1.bytes.readableBytes } <= Self.highWaterMark
         guard channel.isWritable != isWritable else { return }

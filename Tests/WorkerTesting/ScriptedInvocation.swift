@@ -42,7 +42,7 @@ package final class ScriptedInvocation {
     }
 
     /// Hands the invocation back before its handler has begun.
-    package func giveBack() { worker.send(.recalled, id) { $0.writeImmutableBuffer(body) } }
+    package func returnToHost() { worker.send(.recalled, id) { $0.writeImmutableBuffer(body) } }
 
     package func request(_ request: DocumentRequest, number: UInt32 = 1) {
         worker.send(.documentRequest, id) {

@@ -79,8 +79,8 @@ import Testing
         var state = BudgetState(budget(invocations: 2), now: noon)
         _ = state.admit(now: noon)
         #expect(state.admit(now: noon).actions == [.pause(.init(kind: .invocations, used: 2, limit: 2))])
-        #expect(state.giveBack() == [.resume])
-        #expect(state.giveBack() == [])
+        #expect(state.refund() == [.resume])
+        #expect(state.refund() == [])
         for _ in 1...2 {
             let admission = state.admit(now: noon)
             #expect(admission.isAdmitted)

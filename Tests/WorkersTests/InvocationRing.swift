@@ -69,7 +69,7 @@ final class InvocationRing {
 final class PlayedClient: InvocationClient {
     /// Weak, as the invocation keeps its client.
     weak var invocation: Invocation?
-    /// What it was told, in order.
+    /// What it received, in order.
     private(set) var heard: [String] = []
 
     func invocationStarted() { heard.append("started") }

@@ -73,7 +73,7 @@ private struct PoolRun {
             workers[id]?.phase = .draining
             pool.workerBroke(id)
             check()
-        case 12: giveBackOne(&random)
+        case 12: returnOne(&random)
         default:
             guard let (ticket, caller) = waiting.sorted(by: { $0.key < $1.key }).randomElement(using: &random) else {
                 return
@@ -119,7 +119,7 @@ private struct PoolRun {
         apply(pool.ended(in: id, wasAbandoned: wasAbandoned, now: now))
     }
 
-    private mutating func giveBackOne(_ random: inout SeededGenerator) {
+    private mutating func returnOne(_ random: inout SeededGenerator) {
         guard let id = pick(&random, { !$0.running.isEmpty }),
             let ticket = workers[id]?.running.randomElement(using: &random)
         else { return }

@@ -76,7 +76,7 @@ import Testing
         #expect(!pool.isProbed)
         _ = pool.workerBecameReady(5, now: start)
         #expect(pool.isProbed && pool.instances == 5)
-        // From then on those that are too many become idle as ever.
+        // From then on the surplus workers become idle as usual.
         #expect(pool.began(now: start) == [])
         let ends = pool.tick(now: start + .seconds(61)).filter { if case .end = $0 { true } else { false } }
         #expect(ends.count == 3)

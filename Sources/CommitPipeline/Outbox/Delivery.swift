@@ -25,13 +25,13 @@ package struct Delivery: Hashable, Sendable {
     package var id: DeliveryID
     package var state: State
     /// Failed attempts so far: all of them, and those that the handler answered.
-    package var tries = 0
+    package var failedAttempts = 0
     package var executions = 0
     package var lastError: String?
     /// The HTTP status that stands for the last error.
     package var lastStatus: Int?
     /// When the first attempt began.
-    package var firstTry: Timestamp?
+    package var firstAttempt: Timestamp?
     /// When an operator last requeued it.
     package var requeued: Timestamp?
     /// The key that orders the function's events, such as a document.
@@ -104,11 +104,11 @@ extension Delivery {
             writer.write(byte: 3)
             writer.write(signed: time.microseconds)
         }
-        writer.write(count: tries)
+        writer.write(count: failedAttempts)
         writer.write(count: executions)
         writer.write(optional: lastError) { $0.write($1) }
         writer.write(optional: lastStatus) { $0.write(count: $1) }
-        writer.write(optional: firstTry) { $0.write(signed: $1.microseconds) }
+        writer.write(optional: firstAttempt) { $0.write(signed: $1.microseconds) }
         writer.write(optional: orderKey) { $0.write(blob: $1) }
         writer.write(optional: taskName) { $0.write($1) }
         writer.write(isShared)
@@ -131,11 +131,11 @@ extension Delivery {
         case let tag: throw DecodingFailure("no delivery has the state \(tag)")
         }
         self.init(id: id, state: state)
-        tries = try reader.size()
+        failedAttempts = try reader.size()
         executions = try reader.size()
         lastError = try reader.optional { reader throws(DecodingFailure) in try reader.string() }
         lastStatus = try reader.optional { reader throws(DecodingFailure) in try reader.size() }
-        firstTry = try reader.optional { reader throws(DecodingFailure) in
+        firstAttempt = try reader.optional { reader throws(DecodingFailure) in
             Timestamp(microseconds: try reader.signed())
         }
         orderKey = try reader.optional { reader throws(DecodingFailure) in try reader.blob() }

@@ -9,7 +9,7 @@ extension Outbox {
     /// - Returns: nil while it is already leased.
     package func lease(_ id: DeliveryID) -> DeliveryLease? { leases.lease(id) }
 
-    /// Refuses commits under the lease from now on. The delivery stays leased until ``end(_:_:firstTry:completion:)``.
+    /// Refuses commits under the lease from now on. The delivery stays leased until ``end(_:_:firstAttempt:completion:)``.
     package func revoke(_ lease: DeliveryLease) { leases.revoke(lease) }
 
     /// Ends a lease and leaves the delivery unchanged.
@@ -19,14 +19,14 @@ extension Outbox {
     /// and the outcome has no effect on it.
     ///
     /// - Parameters:
-    ///   - firstTry: when the first attempt began.
+    ///   - firstAttempt: when the first attempt began.
     ///   - completion: called on the writer's thread once the outcome is durable. If storing it fails, the delivery is
     ///     unchanged and still leased.
     package func end(
-        _ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstTry: Timestamp? = nil,
+        _ lease: DeliveryLease, _ outcome: DeliveryOutcome, firstAttempt: Timestamp? = nil,
         completion: @escaping @Sendable (Result<Int, DocumentError>) -> Void
     ) {
-        submit(OutboxJob(work: .end(lease, outcome, firstTry: firstTry), completion: completion))
+        submit(OutboxJob(work: .end(lease, outcome, firstAttempt: firstAttempt), completion: completion))
     }
 
     // MARK: By an operator

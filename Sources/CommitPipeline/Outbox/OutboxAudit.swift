@@ -123,7 +123,7 @@ struct OutboxAudit {
         }
         var delivery = Delivery(id: id, state: isDead ? .dead(now) : .pending(due: now))
         delivery.isShared = stored.functions.count > 1
-        delivery.lastError = "what was known of its tries is lost: its record was damaged"
+        delivery.lastError = "its earlier attempts are unknown: its record was damaged"
         if case .task(let task) = stored.event.content { delivery.taskName = task.name }
         return Self.stored(delivery)
     }

@@ -33,12 +33,12 @@ final class OutboxBatch {
     /// - Throws: `DecodingFailure` before anything is written, or another error if the batch must not be kept.
     func perform(_ work: OutboxJob.Work, at now: Timestamp) throws -> Int {
         switch work {
-        case .end(let lease, let outcome, let firstTry):
+        case .end(let lease, let outcome, let firstAttempt):
             guard leases.holds(lease), !ended.contains(lease) else { return 0 }
             let delivery = try storage.delivery(lease.id)
             ended.insert(lease)
             guard let delivery else { return 0 }
-            try end(delivery, outcome, firstTry, now)
+            try end(delivery, outcome, firstAttempt, now)
             return 1
         case .requeue(let ids):
             return try forEach(ids) { delivery in
@@ -64,14 +64,14 @@ final class OutboxBatch {
     }
 
     private func end(
-        _ delivery: Delivery, _ outcome: DeliveryOutcome, _ firstTry: Timestamp?, _ now: Timestamp
+        _ delivery: Delivery, _ outcome: DeliveryOutcome, _ firstAttempt: Timestamp?, _ now: Timestamp
     ) throws {
         func note(_ failure: DeliveryFailure, in delivery: inout Delivery) {
-            delivery.tries += 1
+            delivery.failedAttempts += 1
             if failure.wasExecuted { delivery.executions += 1 }
             delivery.lastError = DeliveryFailure.cut(failure.message)
             delivery.lastStatus = failure.status
-            delivery.firstTry = delivery.firstTry ?? firstTry
+            delivery.firstAttempt = delivery.firstAttempt ?? firstAttempt
         }
         switch outcome {
         case .succeeded: try storage.finish(delivery, as: .succeeded, at: now, &changes)
@@ -262,7 +262,7 @@ final class OutboxBatch {
     }
 
     /// Called when nothing of the batch was kept: releases the batch's own leases. Leases of attempts stay unchanged.
-    func giveBack() { for lease in held.values { leases.end(lease) } }
+    func releaseLeases() { for lease in held.values { leases.end(lease) } }
 }
 
 extension DeliveryFailure {

@@ -44,7 +44,7 @@ package struct ScheduledRun: Hashable, Sendable {
 /// An outbox operation that runs on the writer's thread, apart from commits.
 struct OutboxJob: CommitJob {
     enum Work: Sendable {
-        case end(DeliveryLease, DeliveryOutcome, firstTry: Timestamp?)
+        case end(DeliveryLease, DeliveryOutcome, firstAttempt: Timestamp?)
         /// Makes dead and pending deliveries due now, and forgets their attempts.
         case requeue([DeliveryID])
         case drop([DeliveryID])

@@ -109,7 +109,7 @@ extension StorageWriter {
         _ delivery: Delivery, at now: Timestamp, _ changes: inout OutboxChanges, hold: (DeliveryID) -> Bool
     ) throws {
         var changed = delivery
-        (changed.tries, changed.executions, changed.firstTry) = (0, 0, nil)
+        (changed.failedAttempts, changed.executions, changed.firstAttempt) = (0, 0, nil)
         changed.requeued = now
         switch delivery.state {
         case .waiting: break

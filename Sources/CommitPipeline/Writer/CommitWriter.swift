@@ -126,7 +126,7 @@ final class CommitWriter: @unchecked Sendable {
     private func fail(_ error: DocumentError, _ batch: CommitBatch?, _ rest: ArraySlice<any CommitJob>) {
         versions.rollBack()
         for kind in kinds { kind.rollBack(to: versions.durable, error) }
-        batch?.outbox.giveBack()
+        batch?.outbox.releaseLeases()
         batch?.answer(error)
         for job in rest { job.fail(error) }
     }

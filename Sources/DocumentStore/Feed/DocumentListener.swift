@@ -68,10 +68,10 @@ final class ListenerMailbox: Sendable {
 
     func currentTime(ifNothingWaits position: Timestamp) -> Timestamp? {
         state.withLock { state in
-            guard let told = state.queue.told, state.queue.isEmpty, !state.queue.isEnded else {
-                return state.queue.told
+            guard let delivered = state.queue.deliveredUpTo, state.queue.isEmpty, !state.queue.isEnded else {
+                return state.queue.deliveredUpTo
             }
-            return max(told, position)
+            return max(delivered, position)
         }
     }
 

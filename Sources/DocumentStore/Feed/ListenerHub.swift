@@ -53,7 +53,7 @@ final class ListenerHub: Sendable {
             if let refusal = registry.refusal { throw refusal }
             guard registry.mailboxes.count < configuration.maxListeners else {
                 throw DocumentError(
-                    .resourceExhausted, "\(configuration.maxListeners) listeners are open, the limit; try again later")
+                    .resourceExhausted, "\(configuration.maxListeners) listeners are open, the limit; retry later")
             }
             if context.policy != nil, let owner {
                 guard registry.byOwner[owner]?.count ?? 0 < configuration.maxListenersPerClient else {
@@ -104,7 +104,7 @@ final class ListenerHub: Sendable {
             unread.add(-size)
             throw DocumentError(
                 .resourceExhausted,
-                "\(configuration.maxUnreadBytes / 1_048_576) MiB wait for listeners, the limit; try again later")
+                "\(configuration.maxUnreadBytes / 1_048_576) MiB wait for listeners, the limit; retry later")
         }
         guard jobs.put(.add(core)) else {
             unread.add(-size)

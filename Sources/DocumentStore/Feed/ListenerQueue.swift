@@ -24,7 +24,7 @@ struct ListenerQueue: Sendable {
     private var ending: End?
     private(set) var isEnded = false
     /// The time of the last event that was delivered.
-    private(set) var told: Timestamp?
+    private(set) var deliveredUpTo: Timestamp?
     private let maxEvents: Int
     private let maxBytes: Int
 
@@ -65,7 +65,7 @@ struct ListenerQueue: Sendable {
     mutating func take() -> Answer? {
         if let (event, size) = events.popFirst() {
             bytes -= size
-            told = event.time ?? told
+            deliveredUpTo = event.time ?? deliveredUpTo
             return .event(event)
         }
         guard isEnded else { return nil }

@@ -30,7 +30,7 @@ final class ListenerThread: @unchecked Sendable {
         var waiting: [RecentChanges.Entry] = []
         var (last, bytes) = (position, 0)
         func finishRound() {
-            tell(waiting, upTo: last)
+            deliver(waiting, upTo: last)
             hub.done(bytes: bytes)
             (waiting, last, bytes) = ([], position, 0)
         }
@@ -53,7 +53,7 @@ final class ListenerThread: @unchecked Sendable {
     }
 
     /// One round.
-    private func tell(_ changes: [RecentChanges.Entry], upTo last: Int64) {
+    private func deliver(_ changes: [RecentChanges.Entry], upTo last: Int64) {
         guard last > position else { return }
         var concerned: [UInt64: [DocumentChange]] = [:]
         // After catching up, some of the changes are already known.
@@ -71,14 +71,14 @@ final class ListenerThread: @unchecked Sendable {
             if core.target.isShort(after: changes) {
                 short.append((core, changes))
             } else {
-                tell(core, changes, at: last)
+                deliver(core, changes, at: last)
             }
         }
-        for (core, changes) in short { tell(core, changes, at: last) }
+        for (core, changes) in short { deliver(core, changes, at: last) }
         advance(to: last)
     }
 
-    private func tell(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) {
+    private func deliver(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) {
         do {
             guard let event = try event(core, changes, at: version) else { return }
             guard core.mailbox.push([event]) else { return end(core.mailbox.id, .cancelled) }
@@ -90,7 +90,7 @@ final class ListenerThread: @unchecked Sendable {
 
     /// The effect of changes, one for each document, on a listener; nil if there is none.
     private func event(_ core: ListenerCore, _ changes: [DocumentChange], at version: Int64) throws -> ListenEvent? {
-        let told = try core.target.apply(changes) { query in
+        let effect = try core.target.apply(changes) { query in
             let start = parts.elapsed()
             let limit = parts.configuration.maxRefillTime
             guard core.refillTime.isBelow(limit, at: start) else {
@@ -105,14 +105,14 @@ final class ListenerThread: @unchecked Sendable {
             }
         }
         try hub.noteWindow(of: core)
-        guard !told.isEmpty else { return nil }
+        guard !effect.isEmpty else { return nil }
         switch core.target {
         case .query: break
         case .documents:
             guard let policy = core.policy else { break }
             try read(at: version) { view in
                 let access = parts.accessView(view)
-                for change in told {
+                for change in effect {
                     try policy.check(.get(change.document.path, try view.document(change.document.path)), in: access)
                 }
             }
@@ -123,7 +123,7 @@ final class ListenerThread: @unchecked Sendable {
                     "the part of the result that the listener's limit leaves has become larger than one answer may be")
             }
         }
-        return .changes(told, at: Timestamp(microseconds: version))
+        return .changes(effect, at: Timestamp(microseconds: version))
     }
 
     private func add(_ core: ListenerCore) {
@@ -183,7 +183,7 @@ final class ListenerThread: @unchecked Sendable {
                         RecentChanges.Entry($0, version: commit.time.microseconds, storedBytes: 0)
                     }
                 }
-                tell(changes, upTo: page.position.microseconds)
+                deliver(changes, upTo: page.position.microseconds)
             }
         } catch {
             for id in Array(cores.keys) { end(id, after: error) }

@@ -104,7 +104,7 @@ extension IndexMaintenance {
                     events.append(.skipped(DocumentError(from: failure)))
                 }
                 state.pass = pass
-                if pass.documents / Self.documentsBetweenEvents > before { tellProgress(pass) }
+                if pass.documents / Self.documentsBetweenEvents > before { reportProgress(pass) }
                 if isOver { finish(pass) }
             }
             try store(storage)
@@ -157,7 +157,7 @@ extension IndexMaintenance {
         }
     }
 
-    private mutating func tellProgress(_ pass: IndexPass) {
+    private mutating func reportProgress(_ pass: IndexPass) {
         var collectionID: String?
         if case .collections(let id) = pass.scope { collectionID = id }
         events.append(.progress(collectionID: collectionID, documents: pass.documents))

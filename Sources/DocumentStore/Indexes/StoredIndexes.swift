@@ -37,7 +37,7 @@ enum StoredIndexes {
     static func damaged(_ what: String) -> StorageError {
         StorageError(
             .damaged,
-            "\(what). The documents are not harmed: \"functions-host data check --repair\" makes the indexes anew")
+            "\(what). The documents are intact: \"functions-host data check --repair\" rebuilds the indexes")
     }
 
     /// FNV-1a.

@@ -32,7 +32,7 @@ struct Aggregator {
                 }
             case .sum(let field), .average(let field):
                 guard !field.isDocumentID else {
-                    throw .invalidArgument("__name__ is no number that could be summed up")
+                    throw .invalidArgument("__name__ isn't a number, so it has no sum or average")
                 }
                 try QueryLeaf.check(field)
             }

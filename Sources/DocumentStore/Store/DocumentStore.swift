@@ -123,7 +123,7 @@ package final class DocumentStore: DocumentRequestBackend {
     }
 
     static let notTaken = DocumentError(
-        .unavailable, "the document store is shutting down, or has too much to do; try again later")
+        .unavailable, "the document store is shutting down, or is overloaded; retry later")
 }
 
 extension TransactionMode {

@@ -50,7 +50,7 @@ struct TransactionTable: Sendable {
         }
         if open.count >= configuration.maxTransactions || isFull() { expire(at: now) }
         guard open.count < configuration.maxTransactions else {
-            throw DocumentError(.resourceExhausted, "too many transactions are open; try again later")
+            throw DocumentError(.resourceExhausted, "too many transactions are open; retry later")
         }
         guard !isFull() else {
             throw DocumentError(
@@ -255,7 +255,7 @@ struct TransactionTable: Sendable {
         }
         guard noted + reads.weight <= configuration.maxNotedReads else {
             return DocumentError(
-                .resourceExhausted, "the open transactions have read too much together; try again later")
+                .resourceExhausted, "the open transactions together have read too much; retry later")
         }
         return nil
     }

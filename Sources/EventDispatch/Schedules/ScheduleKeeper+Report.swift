@@ -31,7 +31,8 @@ extension JobState {
         }
         let openRun = open.map { delivery in
             ScheduleReport.OpenRun(
-                id: delivery.id.event.description, made: clock.rfc3339(delivery.created), tries: delivery.tries,
+                id: delivery.id.event.description, made: clock.rfc3339(delivery.created),
+                tries: delivery.failedAttempts,
                 due: delivery.due.map(clock.rfc3339), lastError: delivery.lastError)
         }
         return ScheduleReport(

@@ -22,7 +22,7 @@ public actor BulkWriter {
     private static let maxBytes = 8 * 1024 * 1024
 
     /// The attempts of one write. The delays between them add up to about a minute.
-    private static let maxTries = 10
+    private static let maxAttempts = 10
     private static let firstPause: Duration = .milliseconds(100)
     /// A random factor for delays, so that writers that failed together don't retry together.
     private static let jitter = 0.7...1.3
@@ -144,9 +144,9 @@ public actor BulkWriter {
     private func send(_ batch: [Entry]) async {
         var left = batch
         var pause = Self.firstPause
-        for number in 1...Self.maxTries where !left.isEmpty {
+        for number in 1...Self.maxAttempts where !left.isEmpty {
             let refused = await refusals(of: left)
-            let again = number == Self.maxTries ? [] : refused.filter { $0.error.isTransient }
+            let again = number == Self.maxAttempts ? [] : refused.filter { $0.error.isTransient }
             if !again.isEmpty {
                 do {
                     try await sleep(pause * Double.random(in: Self.jitter))

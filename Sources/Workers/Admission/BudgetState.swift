@@ -61,7 +61,7 @@ package struct BudgetState: Equatable, Sendable {
 
     /// An invocation that was admitted hasn't begun after all. Warnings that it caused stay.
     /// A function that was over its budget only by what is given back goes on.
-    mutating func giveBack() -> [Action] {
+    mutating func refund() -> [Action] {
         invocations = max(0, invocations - 1)
         guard phase == .over, uses.allSatisfy({ $0.used < $0.limit }) else { return [] }
         phase = .warned

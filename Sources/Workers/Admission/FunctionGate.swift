@@ -44,27 +44,27 @@ package final class FunctionGate: Sendable {
         if isPaused { return .paused }
         guard hasBudget else { return nil }
         let answer = budget.withLock { $0?.admit(now: now()) }
-        tell(answer?.actions)
+        report(answer?.actions)
         return answer?.isAdmitted == false ? .budgetUsedUp : nil
     }
 
     /// An admitted invocation hasn't begun after all.
-    package func giveBack() { if hasBudget { tell(budget.withLock { $0?.giveBack() }) } }
+    package func refund() { if hasBudget { report(budget.withLock { $0?.refund() }) } }
 
     /// A handler has run for so long.
     package func spent(microseconds: Int64) {
-        tell(budget.withLock { $0?.spent(microseconds: microseconds, now: now()) })
+        report(budget.withLock { $0?.spent(microseconds: microseconds, now: now()) })
     }
 
     /// Looks whether a new day has begun.
-    package func refresh() { if hasBudget { tell(budget.withLock { $0?.refresh(now: now()) }) } }
+    package func refresh() { if hasBudget { report(budget.withLock { $0?.refresh(now: now()) }) } }
 
     package func liftBudget() { budget.withLock { $0?.lift() } }
 
     /// What is to be remembered of the budget; nil without one.
     package var budgetRecord: [UInt8]? { budget.withLock { $0?.record } }
 
-    private func tell(_ actions: [BudgetState.Action]?) {
+    private func report(_ actions: [BudgetState.Action]?) {
         guard let actions, !actions.isEmpty else { return }
         observer.withLock { $0 }?(actions)
     }

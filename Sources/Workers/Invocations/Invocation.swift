@@ -153,7 +153,7 @@ package final class Invocation {
         guard recallAt == .distantFuture else {
             throw ProtocolViolation("it gave back an invocation that it wasn't asked for")
         }
-        worker.gaveBack(executionID)
+        worker.returned(executionID)
         startedAt = nil
         guard case .running = state else { return end(.notStarted(.cancelled)) }
         state = .queued
@@ -271,7 +271,7 @@ package final class Invocation {
         if let startedAt {
             function.gate.spent(microseconds: (loop.eventLoop.now - startedAt).nanoseconds / 1000)
         }
-        if !outcome.wasStarted { function.gate.giveBack() }
+        if !outcome.wasStarted { function.gate.refund() }
     }
 }
 

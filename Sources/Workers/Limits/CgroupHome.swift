@@ -102,9 +102,9 @@ package struct CgroupHome: Sendable {
             else { continue }
             _ = CgroupFile.write("1", to: "\(path)/\(name)/cgroup.kill")
             // What was killed needs a moment to be gone.
-            var tries = 100
-            while rmdir("\(path)/\(name)") != 0, errno == EBUSY, tries > 0 {
-                tries -= 1
+            var attempts = 100
+            while rmdir("\(path)/\(name)") != 0, errno == EBUSY, attempts > 0 {
+                attempts -= 1
                 usleep(1000)
             }
         }

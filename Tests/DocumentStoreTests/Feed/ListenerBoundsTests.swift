@@ -24,7 +24,7 @@ struct ListenerBoundsTests {
         let error = await refusal { _ = try test.store.listen(to: target, in: client) }
         #expect(error?.code == .resourceExhausted)
         #expect(error?.message.contains("2 listeners") == true)
-        // Others have theirs, and functions are no clients.
+        // Each client has its own bound, and functions don't count as clients.
         let others = try [
             OperationContext(owner: 2, policy: Everything()), OperationContext(owner: 1), OperationContext(owner: 1),
         ].map { try test.store.listen(to: target, in: $0) }
@@ -189,7 +189,7 @@ struct ListenerBoundsTests {
         let isTaken = queue.push([small])
         #expect(!isTaken)
         guard case .event(.startOver(let reason))? = queue.take() else {
-            Issue.record("the listener was not told to start over")
+            Issue.record("the listener didn't receive a reset")
             return
         }
         #expect(reason.contains("too slowly"))
@@ -208,7 +208,7 @@ struct ListenerBoundsTests {
     @Test func aListenerThatIsReadAgainTooLongStartsOver() async throws {
         var configuration = StoreConfiguration()
         configuration.maxRefillTime = .milliseconds(10)
-        // Time passes wherever somebody looks.
+        // Time passes each time the clock is read.
         let passed = Mutex<Duration>(.zero)
         let store = try DocumentStore(
             engine: MemoryEngine(), now: ManualClock().timestamp,

@@ -70,7 +70,7 @@ struct HistoryTests {
         for _ in 0..<2 {
             let store = try open(engine, clock, configuration)
             for n in 0..<100 {
-                // Past the second for which the versions are spared.
+                // After the second for which versions are kept.
                 clock.advance(seconds: 2)
                 _ = try await set(store, "a/\(n % 7)", String(repeating: "x", count: n * 10))
             }
@@ -83,7 +83,7 @@ struct HistoryTests {
         try engine.close()
     }
 
-    /// The log's keys are told apart as the query tells documents apart.
+    /// The log distinguishes keys as the query distinguishes documents.
     @Test func keysAreCoveredAsPathsAre() throws {
         let paths = try ["c/a", "c/a/c/b", "c/a/d/b", "d/a/c/b", "d/a", "cc/a", "x/a/cc/b", "d/a/c/b/c/e", "d/ab/c/b"]
             .map { try DocumentPath($0) }

@@ -228,7 +228,7 @@ struct PastReadTests {
         await test.store.shutdown()
     }
 
-    /// More happens than is kept for validation, and the log goes only once nobody reads it.
+    /// More happens than is kept for validation, and the log is deleted only once nothing reads it.
     @Test func aReadOnlyTransactionOutlivesWhatIsForgotten() async throws {
         var configuration = StoreConfiguration()
         configuration.maxRecentChanges = 3

@@ -64,7 +64,7 @@ struct LeaseTests {
         #expect(test.store.outbox.lease(lease.id) == nil)
         try await test.end(lease, .retry(at: test.clock.timestamp(), DeliveryFailure("too slow")))
         #expect(try await count(test) == .integer(1))
-        #expect(try await test.due("f").map(\.delivery.tries) == [1])
+        #expect(try await test.due("f").map(\.delivery.failedAttempts) == [1])
         await test.store.shutdown()
     }
 
@@ -146,7 +146,7 @@ struct LeaseTests {
                 == ["0", "0", "1", "committed", "\(StatusCode.failedPrecondition)", "\(StatusCode.failedPrecondition)"])
         let reopened = try TestStore(engine: engine)
         #expect(try await count(reopened) == .integer(1))
-        #expect(try await reopened.due("f").map(\.delivery.tries) == [1])
+        #expect(try await reopened.due("f").map(\.delivery.failedAttempts) == [1])
         await reopened.store.shutdown()
     }
 
@@ -165,7 +165,7 @@ struct LeaseTests {
         #expect(await refusal { _ = try await test.store.outbox.drop([lease.id, other]) }?.code == .unavailable)
         engine.fails.withLock { $0 = false }
         #expect(test.store.outbox.lease(lease.id) == nil)
-        // What was to be dropped is nobody's again.
+        // The delivery that was to be dropped has no lease again.
         #expect(test.store.outbox.lease(other) != nil)
         try await test.commit([try increment], effects: [], completing: [1], context: context)
         #expect(try await count(test) == .integer(1))

@@ -124,7 +124,7 @@ struct OrderTests {
         #expect(try await test.dead().map(\.lastError) == ["old"])
         #expect(try await test.store.outbox.drop([ids[3]]) == 1)
         #expect(try await test.told("f").isEmpty)
-        // The line is empty, so whoever comes is next.
+        // The ordering queue is empty, so the next delivery is its first.
         try await test.set("a/x", ["n": .integer(5)])
         #expect(try await test.told("f") == ["a/x 4>5"])
         #expect(try test.problems().isEmpty)
@@ -149,7 +149,7 @@ struct OrderTests {
         withExtendedLifetime(directory) {}
     }
 
-    /// A commit that ends a delivery and changes its document anew, as a transactional handler may.
+    /// A commit that ends a delivery and changes its document again, as a transactional handler may.
     @Test func aHandlerMayChangeItsOwnDocument() async throws {
         let test = try await started(.memory, 1...2)
         let lease = try await test.take("f")

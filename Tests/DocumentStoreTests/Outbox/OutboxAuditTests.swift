@@ -52,7 +52,7 @@ struct OutboxAuditTests {
     }
 
     /// What follows from deliveries is lost or is there too much; all is due again, once and in order.
-    @Test(arguments: EngineKind.allCases) func whatFollowsFromDeliveriesIsMadeAnew(kind: EngineKind) async throws {
+    @Test(arguments: EngineKind.allCases) func rowsThatFollowFromDeliveriesAreRebuilt(kind: EngineKind) async throws {
         let test = try await filled(kind)
         let (due, lines) = (try keys(test, 2), try keys(test, 4))
         let (names, expiries) = (try keys(test, 5), try keys(test, 6))

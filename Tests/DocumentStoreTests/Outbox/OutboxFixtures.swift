@@ -53,7 +53,7 @@ extension TestStore {
         ).deliveries
     }
 
-    /// The documents that a function is to be told of now, in the order that it is told in.
+    /// The documents whose events are due for a function, in the order of their delivery.
     func told(_ function: String) async throws -> [String] {
         try await due(function).map { stored in
             guard case .document(let path, let before, let after) = try Event(decoding: stored.event).content else {
@@ -69,7 +69,7 @@ extension TestStore {
         return "\(number)"
     }
 
-    /// The first that a function is to be told of, taken to work on.
+    /// The first delivery that is due for a function, leased.
     func take(_ function: String) async throws -> DeliveryLease {
         let first = try #require(try await due(function, limit: 1).first)
         return try #require(store.outbox.lease(first.delivery.id))
@@ -77,10 +77,10 @@ extension TestStore {
 
     @discardableResult
     func end(
-        _ lease: DeliveryLease, _ outcome: DeliveryOutcome = .succeeded, firstTry: Timestamp? = nil
+        _ lease: DeliveryLease, _ outcome: DeliveryOutcome = .succeeded, firstAttempt: Timestamp? = nil
     ) async throws -> Int {
         try await withCheckedContinuation { continuation in
-            store.outbox.end(lease, outcome, firstTry: firstTry) { continuation.resume(returning: $0) }
+            store.outbox.end(lease, outcome, firstAttempt: firstAttempt) { continuation.resume(returning: $0) }
         }.get()
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What becomes of deliveries: by what a try came to, by hand, and by loops.
+/// What happens to deliveries: after an attempt, by the operator, and in loops.
 struct OutcomeTests {
     private func started(_ kind: EngineKind = .memory, maxDepth: Int = 16) async throws -> TestStore {
         let test = try TestStore(kind)
@@ -22,7 +22,7 @@ struct OutcomeTests {
         let (began, again) = (test.clock.timestamp(), test.clock.timestamp().adding(seconds: 10))
         let lease = try await test.take("f")
         let failure = DeliveryFailure("the index is out of range", status: 500)
-        #expect(try await test.end(lease, .retry(at: again, failure), firstTry: began) == 1)
+        #expect(try await test.end(lease, .retry(at: again, failure), firstAttempt: began) == 1)
         #expect(news.take().flatMap(\.later).map(\.due) == [again])
         let page = try await test.store.outbox.dueDeliveries(
             of: "f", at: test.clock.timestamp(), except: [], limit: 10, maxBytes: 1000)
@@ -30,17 +30,18 @@ struct OutcomeTests {
         #expect(page.nextDue == again)
         test.clock.advance(seconds: 10)
         var delivery = try #require(try await test.due("f").first).delivery
-        #expect(delivery.tries == 1)
+        #expect(delivery.failedAttempts == 1)
         #expect(delivery.executions == 1)
         #expect(delivery.lastError == "the index is out of range")
         #expect(delivery.lastStatus == 500)
-        #expect(delivery.firstTry == began)
-        // A process that ended ran no handler to its end, and the first try stays the first.
+        #expect(delivery.firstAttempt == began)
+        // The process ended before the handler did, so the first attempt doesn't count.
         let crash = DeliveryFailure("the worker ended", wasExecuted: false)
-        try await test.end(test.take("f"), .retry(at: test.clock.timestamp(), crash), firstTry: test.clock.timestamp())
+        try await test.end(
+            test.take("f"), .retry(at: test.clock.timestamp(), crash), firstAttempt: test.clock.timestamp())
         delivery = try #require(try await test.due("f").first).delivery
-        #expect([delivery.tries, delivery.executions] == [2, 1])
-        #expect(delivery.firstTry == began)
+        #expect([delivery.failedAttempts, delivery.executions] == [2, 1])
+        #expect(delivery.firstAttempt == began)
         #expect(delivery.lastStatus == nil)
         await test.store.shutdown()
     }
@@ -59,7 +60,7 @@ struct OutcomeTests {
         #expect(try await test.store.outbox.requeue([letter.id]) == 1)
         let again = try #require(try await test.due("f").first)
         #expect(again.event == event)
-        #expect(again.delivery.tries == 0)
+        #expect(again.delivery.failedAttempts == 0)
         #expect(try await test.dead().isEmpty)
         try await test.end(test.take("f"))
         #expect(try test.outboxRows() == 0)
@@ -71,7 +72,7 @@ struct OutcomeTests {
         try await test.set("a/b", [:])
         try await test.end(test.take("f"), .retry(at: test.clock.timestamp(), DeliveryFailure("it broke")))
         let tried = try #require(try await test.due("f").first).delivery
-        #expect(tried.tries == 1)
+        #expect(tried.failedAttempts == 1)
         #expect(tried.ageStart == tried.created)
         test.clock.advance(seconds: 60)
         let news = NewsLog(test.store)
@@ -80,7 +81,7 @@ struct OutcomeTests {
         #expect(told.withdrawn == [tried.id])
         #expect(told.later.map(\.due) == [test.clock.timestamp()])
         let anew = try #require(try await test.due("f").first).delivery
-        #expect(anew.tries == 0)
+        #expect(anew.failedAttempts == 0)
         #expect(anew.ageStart == test.clock.timestamp())
         #expect(try test.problems().isEmpty)
         try await test.end(test.take("f"))

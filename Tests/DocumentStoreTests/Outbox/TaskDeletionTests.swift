@@ -27,7 +27,7 @@ struct TaskDeletionTests {
         #expect(news.take().flatMap(\.withdrawn).count == 1)
         try await test.commit(effects: [.deleteTask("\(unnamed.event)", queue: "mail")])
         #expect(try await test.store.outbox.counts().map(\.function) == ["print"])
-        // What isn't there, was never there or has ended is no error.
+        // Deleting a task that doesn't exist, never existed or has ended isn't an error.
         for id in ["n", "never", "\(unnamed.event)"] {
             try await test.commit(effects: [.deleteTask(id, queue: "mail")])
         }

@@ -56,7 +56,7 @@ struct TriggerTests {
         let lease = try await test.take("any")
         try await test.end(lease)
         try await test.set("users/ada", ["n": .integer(1)])
-        try await test.commit([Write(path: try DocumentPath("users/nobody"), operation: .delete)])
+        try await test.commit([Write(path: try DocumentPath("users/missing"), operation: .delete)])
         try await test.commit([
             test.write("users/brief", 1), Write(path: try DocumentPath("users/brief"), operation: .delete),
         ])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The documents of a bundle that serves alone.
+/// The documents of a standalone bundle.
 @Suite(.timeLimit(.minutes(30))) struct AloneDocumentTests {
     @Test func documentsAreThoseOfTheServiceThatTheEnvironmentNames() async throws {
         try await RunningHost.serving([]) { host in
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Two processes, each at the same counter: what one has written between is seen, and the other tries again.
+    /// Two processes increment the same counter: each sees the other's writes, and retries on a conflict.
     @Test func transactionsOfTwoBundlesLoseNothing() async throws {
         try await RunningHost.serving([]) { host in
             let firestore = ["FIRESTORE_EMULATOR_HOST": "127.0.0.1:\(host.firestore.port)"]

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// What a bundle that serves alone is told by its environment.
+/// What a standalone bundle reads from its environment.
 @Suite(.timeLimit(.minutes(30))) struct AloneEnvironmentTests {
     private let project = RunningBundle.project
 

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A bundle that serves alone, as a process, and what it writes.
+/// A standalone bundle as a process, and its output.
 final class AloneProcess: Sendable {
     private let process = Process()
     private let written: (output: OutputFile, errors: OutputFile)
     private let directory: HostDirectory
-    /// A link of its own, so that its processes can be told from those of other tests.
+    /// A link of its own, which distinguishes its processes from those of other tests.
     private let program: String
 
     /// - Parameter environment: all that it sees beside `PATH`.
@@ -72,7 +72,7 @@ final class AloneProcess: Sendable {
     }
 }
 
-/// A bundle that serves alone, for one test.
+/// A standalone bundle for one test.
 struct RunningBundle: Sendable {
     let process: AloneProcess
     let functions: HTTPClient

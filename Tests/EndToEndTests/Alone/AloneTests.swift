@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// In a container nobody else is there to reap it.
+    /// In a container no other process reaps it.
     @Test func whatAFunctionLeavesBehindIsReaped() async throws {
         try await RunningBundle.serving { bundle in
             #expect(try await bundle.call("leavesChild", "null").status == 200)

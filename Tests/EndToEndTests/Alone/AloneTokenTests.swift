@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Whose word a bundle takes that serves alone.
+/// The tokens that a standalone bundle accepts.
 @Suite(.timeLimit(.minutes(30))) struct AloneTokenTests {
     private let unsigned = ["Authorization": "Bearer " + IdentityTests.unsigned("ada")]
 

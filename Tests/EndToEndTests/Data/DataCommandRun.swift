@@ -1,7 +1,7 @@
 import Foundation
 import NIOPosix
 
-/// One run of a command of `functions-host`, such as `data …`, and what came of it.
+/// One run of a command of `functions-host`, such as `data …`, and its result.
 struct DataCommandRun: Sendable {
     let status: Int32
     let output: String

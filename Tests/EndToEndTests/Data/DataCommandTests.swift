@@ -50,7 +50,7 @@ import Testing
             #expect(try await host.data("check", "--json").json?["problems"]?.integer == 0)
 
             try await host.kill()
-            // The dead host's socket is still there, and nobody listens.
+            // The dead host's socket still exists, and no process listens on it.
             #expect(documents(try await host.data("export").output) == whole)
             try host.directory.write(
                 online.output.replacingOccurrences(of: "demo-shop", with: "demo-old"), to: "extra.jsonl")
@@ -92,8 +92,8 @@ import Testing
             let damaged = try await host.data("restore", "b.sqlite")
             #expect(damaged.status == 1)
             #expect(damaged.errors.contains("b.sqlite"))
-            let told = try await host.data("restore", "b.sqlite", "--json")
-            #expect(told.json?["error"]?["status"]?.text == "DATA_LOSS")
+            let report = try await host.data("restore", "b.sqlite", "--json")
+            #expect(report.json?["error"]?["status"]?.text == "DATA_LOSS")
         }
     }
 
@@ -110,7 +110,7 @@ import Testing
             let cut = export.split(separator: "\n").dropLast().joined(separator: "\n")
             #expect(try await host.data("import", input: cut).errors.contains("the export is incomplete"))
             #expect(try await host.data("import", input: #"{"users":[]}"#).errors.contains("not an export"))
-            // What is no export takes nothing away.
+            // A file that isn't an export deletes nothing.
             #expect(try await host.data("import", "--clear", input: #"{"users":[]}"#).status == 1)
             #expect(documents(try await host.data("export").output) == documents(export))
         }

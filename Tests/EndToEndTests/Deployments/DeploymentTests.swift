@@ -42,7 +42,7 @@ import Testing
             #expect(clash.status == 1 && clash.errors.contains("both have a function"), "\(clash.errors)")
             #expect(try await host.command(["undeploy", "extra"]).status == 0)
 
-            // What waits for a function that goes is told.
+            // Deliveries that wait for a removed function are reported.
             #expect(try await host.command(["pause", "recordSale"]).status == 0)
             try await host.set("users/u/orders/o")
             let removal = try await host.deploy(small, as: "shop", "--dry-run")
@@ -61,9 +61,9 @@ import Testing
             try await host.set("slow/d", n: 1)
             try await host.set("calm/a", n: 1)
             #expect(try await host.call("enqueue", #"{"queue":"work","data":{"does":"nothing"}}"#).status == 200)
-            let told = try await host.wait(for: 4, of: "slowly")
-            #expect(Set(told.compactMap { $0.value("document") }).count == 4)
-            #expect(told.allSatisfy { $0.value("runs") == "1" })
+            let received = try await host.wait(for: 4, of: "slowly")
+            #expect(Set(received.compactMap { $0.value("document") }).count == 4)
+            #expect(received.allSatisfy { $0.value("runs") == "1" })
             try await host.wait(of: "calm")
             try await host.wait(of: "work")
             #expect(try await host.command(["schedules", "run", "nightly", "--wait"]).status == 0)
@@ -143,7 +143,7 @@ import Testing
             #expect(try await host.command(["rollback", "fixture", "--to", ids[2]]).status == 0)
             let unknown = try await host.command(["rollback", "fixture", "--to", "nothing"])
             #expect(unknown.status == 1 && unknown.errors.contains(ids[2]), "\(unknown.errors)")
-            // One whose files somebody has changed isn't served, as large as they may be.
+            // A release whose files were changed isn't served, even if they are large.
             let changed = host.directory.data + "/releases/fixture/\(ids[0])/bundle"
             let text = try String(contentsOfFile: changed, encoding: .utf8).replacingOccurrences(of: "# a", with: "# x")
             try Data(text.utf8).write(to: URL(fileURLWithPath: changed))

@@ -132,7 +132,7 @@ extension DocumentScript {
         await ask("nothing there", .query(Query(collectionID: "alone-nothing"), .strong))
         var wrong = Query(collectionID: "alone-items")
         wrong.filter = .field(n, .in, .array([]))
-        await ask("a query that is none", .query(wrong, .strong))
+        await ask("an invalid query", .query(wrong, .strong))
     }
 
     private mutating func aggregates() async throws {
@@ -177,7 +177,7 @@ extension DocumentScript {
         try await get("what is there in the end", "alone-tx/a")
     }
 
-    /// A transaction that another's write overtakes, for services that hold nobody up meanwhile.
+    /// A transaction that conflicts with another client's write, for services that don't lock meanwhile.
     mutating func conflicts() async throws {
         let a = try path("alone-conflict/a")
         await commit("before conflicts", Self.set(a, ["n": .integer(0)]))
@@ -185,7 +185,7 @@ extension DocumentScript {
         try await get("its read", a.string, in: .transaction(first))
         await commit("another's write", Self.set(a, ["n": .integer(1)]))
         await commit("its commit is lost", Self.set(a, ["n": .integer(10)]), transaction: first)
-        let second = try await begin("its second try", retrying: first)
+        let second = try await begin("its second attempt", retrying: first)
         try await get("what that reads", a.string, in: .transaction(second))
         await commit("its second commit", Self.set(a, ["n": .integer(11)]), transaction: second)
         try await get("what is there after conflicts", a.string)

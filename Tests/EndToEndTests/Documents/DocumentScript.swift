@@ -80,7 +80,7 @@ extension DocumentResponse {
                 QueryExplanation(indexes: [], steps: []), results: results.map(\.timeless), values: values,
                 readTime: zero)
         case .partitioned(let paths, _): return .partitioned(paths, readTime: zero)
-        // What the store has at hand for a transaction that is tried again, others are asked for.
+        // Our store prefetches documents for a retried transaction; other services are asked for them.
         case .began: return .began(TransactionID(rawValue: 0), prefetched: [])
         case .committed(let result):
             return .committed(

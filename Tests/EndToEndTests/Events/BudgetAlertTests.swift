@@ -5,7 +5,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// A function's budget, and the operator's URL that is told of it.
+/// A function's budget, and the operator's URL that is notified of it.
 @Suite(.timeLimit(.minutes(30))) struct BudgetAlertTests {
     @Test func aBudgetWarnsPausesAndIsLiftedByHand() async throws {
         // A new day gives the budget again, so none may begin in between.

@@ -37,9 +37,9 @@ import Testing
         first.process.send(SIGTERM)
         #expect(try await first.process.end() == 0)
         let second = try await RunningHost.start(in: directory)
-        try await Bound.wait("it is run again") { try await second.told("patient").first?.value("runs") == "2" }
+        try await Bound.wait("it is run again") { try await second.received(by: "patient").first?.value("runs") == "2" }
         // As if for the first time.
-        #expect(try await second.told("patient").first?.value("attempt") == "1")
+        #expect(try await second.received(by: "patient").first?.value("attempt") == "1")
         try await second.kill()
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-/// What tests of events do with a host: change documents, and read what functions were told.
+/// What tests of events do with a host: change documents, and read which events functions received.
 extension RunningHost {
     private static let documents = "/v1/projects/demo-shop/databases/(default)/documents"
     private static let owner = ["Authorization": "Bearer owner", "Content-Type": "application/json"]
@@ -34,7 +34,7 @@ extension RunningHost {
         try #require(answer.status == 200, "\(answer.text)")
     }
 
-    /// A document's fields; nil where there is none.
+    /// A document's fields; nil if it doesn't exist.
     func fields(_ path: String) async throws -> JSON? {
         let answer = try await firestore.send("GET", "\(Self.documents)/\(path)", headers: Self.owner)
         if answer.status == 404 { return nil }
@@ -46,8 +46,8 @@ extension RunningHost {
         try await fields(path)?[field]?["integerValue"]?.integer
     }
 
-    /// What a function of the fixture wrote down of the events that it was told of, in their order.
-    func told(_ function: String) async throws -> [JSON] {
+    /// What a function of the fixture recorded about the events that it received, in their order.
+    func received(by function: String) async throws -> [JSON] {
         let answer = try await firestore.send(
             "GET", "\(Self.documents)/log?pageSize=300", headers: Self.owner)
         try #require(answer.status == 200, "\(answer.text)")
@@ -55,27 +55,27 @@ extension RunningHost {
             .filter { $0["function"]?["stringValue"]?.text == function } ?? []
     }
 
-    /// Waits until a function was told of so many events.
+    /// Waits until a function has received a number of events.
     @discardableResult
     func wait(for count: Int = 1, of function: String) async throws -> [JSON] {
-        var told: [JSON] = []
-        try await Bound.wait("\(function) is told of \(count); it was of \(told.count)") {
-            told = try await self.told(function)
-            return told.count >= count
+        var received: [JSON] = []
+        try await Bound.wait("\(function) receives \(count) events; it has received \(received.count)") {
+            received = try await self.received(by: function)
+            return received.count >= count
         }
-        return told
+        return received
     }
 
-    /// Waits until the host's log has so many lines that hold all the texts.
+    /// Waits until the host's log has a number of lines that contain all the texts.
     func waitForLog(_ texts: String..., count: Int = 1) async throws {
-        try await Bound.wait("the log tells \(texts)") {
+        try await Bound.wait("the log contains \(texts)") {
             self.process.errors.split(separator: "\n").count { line in texts.allSatisfy { line.contains($0) } } >= count
         }
     }
 }
 
 extension JSON {
-    /// What a value of Firestore's JSON says, where it is a text or a number.
+    /// A string or an integer of Firestore's JSON, as text.
     func value(_ name: String) -> String? {
         guard case .object(let members)? = self[name] else { return nil }
         return members["stringValue"]?.text ?? members["integerValue"]?.text

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// What isn't a handler's own failure costs its event nothing, though it isn't to be tried again.
+/// A failure that isn't the handler's own costs an event nothing, even one without retry.
 @Suite(.timeLimit(.minutes(30))) struct InnocentTests {
     @Test func aTrapDropsItsOwnEventAndNoneThatRanBesideIt() async throws {
         try await RunningHost.serving { host in
             let calm = (0..<20).map { "calm\($0)" }
             try await host.set("company", ids: Array(calm[..<10]) + ["bad"] + Array(calm[10...]), n: 1)
             try await host.waitForLog("the event is dropped", "trapsInCompany", "the process ended")
-            let told = try await host.wait(for: 20, of: "trapsInCompany")
-            #expect(Set(told.compactMap { $0.value("document") }) == Set(calm.map { "company/\($0)" }))
-            #expect(told.allSatisfy { $0.value("attempt") == "1" })
+            let received = try await host.wait(for: 20, of: "trapsInCompany")
+            #expect(Set(received.compactMap { $0.value("document") }) == Set(calm.map { "company/\($0)" }))
+            #expect(received.allSatisfy { $0.value("attempt") == "1" })
             let dropped = host.process.errors.split(separator: "\n").count { $0.contains("the event is dropped") }
             #expect(dropped == 1)
         }
@@ -29,7 +29,7 @@ import Testing
         try directory.configure(bundles: #"{ "name": "fixture", "executable": "\#(bundle)" }"#)
         let host = try await RunningHost.start(in: directory)
         try directory.write("", to: "broken")
-        // Neither of them is ever tried again once a handler has failed.
+        // Neither of them is retried once its handler has failed.
         try await host.set("company", ids: (0..<8).map { "c\($0)" }, n: 1)
         try await host.waitForLog("a handler can't be started; its event waits", "trapsInCompany")
         try FileManager.default.removeItem(atPath: broken)

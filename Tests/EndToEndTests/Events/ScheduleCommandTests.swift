@@ -29,8 +29,8 @@ import Testing
 
             let table = try await host.command(["schedules", "list"])
             #expect(table.output.contains("nightly  0 3 * * *  Asia/Tokyo\n  next  "), "\(table.output)")
-            let unknown = try await host.command(["schedules", "run", "nobody"])
-            #expect(unknown.status == 1 && unknown.errors.contains("no function nobody has a schedule"))
+            let unknown = try await host.command(["schedules", "run", "missing"])
+            #expect(unknown.status == 1 && unknown.errors.contains("no function missing has a schedule"))
         }
     }
 

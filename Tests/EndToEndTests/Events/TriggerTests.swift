@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Functions are told of what happens, by the real host and its workers.
+/// The real host and its workers deliver events to functions.
 @Suite(.timeLimit(.minutes(30))) struct TriggerTests {
     @Test func eachKindOfChangeIsToldOnce() async throws {
         try await RunningHost.serving { host in
@@ -48,10 +48,10 @@ import Testing
             #expect(heard.value("data") == #"["hello"]"#)
             try await host.wait(of: "hearLoud")
             #expect(try await host.wait(of: "receive").first?.value("topic") == "fixture-topic")
-            try await Bound.wait("the task is done at its second try") {
-                try await host.told("work").first?.value("runs") == "2"
+            try await Bound.wait("the task is done at its second attempt") {
+                try await host.received(by: "work").first?.value("runs") == "2"
             }
-            let task = try #require(try await host.told("work").first)
+            let task = try #require(try await host.received(by: "work").first)
             #expect(task.value("attempt") == "2")
             #expect(task.value("executionCount") == "1")
             #expect(task.value("previousResponse") == "503")
@@ -65,7 +65,7 @@ import Testing
             #expect(event.value("attempt") == "3")
             #expect(try await host.integer("tries/a") == 3)
             try await host.waitForLog("the event is dropped", "failsOnce", "DATA_LOSS: never")
-            #expect(try await host.told("failsOnce").first?.value("runs") == "1")
+            #expect(try await host.received(by: "failsOnce").first?.value("runs") == "1")
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
             }
             for id in ["a", "b"] {
                 var seen: [Int?] = []
-                try await Bound.wait("all changes of \(id) are told") {
+                try await Bound.wait("all changes of \(id) are delivered") {
                     let values = try await host.fields("orders/\(id)")?["seen"]?["arrayValue"]?["values"]?.list ?? []
                     seen = values.map { $0["integerValue"]?.integer }
                     return seen.count >= 20

@@ -3,7 +3,7 @@ import Testing
 
 /// What only a host in production does.
 @Suite(.timeLimit(.minutes(30))) struct ProductionTests {
-    /// There the port of events stays closed: one that is taken by another program is in nobody's way.
+    /// There the port of events stays closed: another program may use its number.
     @Test func programsHaveNoPortOfEvents() async throws {
         try await RunningHost.serving([]) { other in
             let directory = try HostDirectory()

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct StartErrorTests {
     /// Starts a host that must end by itself, and looks at how.
     /// - Parameter words: what the sentence must hold.
-    /// - Parameter isSecond: whether the test has a host already, and with it a slot: whoever holds one must not wait for
+    /// - Parameter isSecond: whether the test has a host already, and with it a slot: a test that holds one must not wait for
     ///   another.
     private func expectRefusal(
         _ directory: HostDirectory, _ words: [String], lines: Int = 1,

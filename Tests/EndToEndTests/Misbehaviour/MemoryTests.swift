@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// The sum over a limit is measured anew before it costs a worker its life.
+    /// The sum over a limit is measured again before a worker is killed for it.
     @Test func whatStaysWithinItsMemoryLives() async throws {
         try await RunningHost.serving { host in
             let first = try await host.call("allocates", #"{"mebibytes":70,"pause":5000}"#)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Functions that don't stop when they are told to.
+/// Functions that don't stop when they are cancelled.
 @Suite(.timeLimit(.minutes(30))) struct OverdueTests {
     @Test(arguments: [("ignoresCancellation", "null"), ("spins", "true"), ("blocks", "true")])
     func aHandlerThatIgnoresItsEndIsKilled(name: String, data: String) async throws {
@@ -30,7 +30,7 @@ import Testing
             #expect(try await busy.status == 504)
             try await host.expectEcho()
             try await Bound.wait("\(name) answers again") {
-                try await host.call(name, "false").text == #"{"result":"spared"}"#
+                try await host.call(name, "false").text == #"{"result":"returned"}"#
             }
         }
     }
@@ -44,7 +44,7 @@ import Testing
             }
             for answer in answers { #expect(answer.status == 504) }
             try await Bound.wait("the function answers again") {
-                try await host.call("spins", "false").text == #"{"result":"spared"}"#
+                try await host.call("spins", "false").text == #"{"result":"returned"}"#
             }
         }
     }

@@ -41,7 +41,7 @@ import Testing
 
     @Test func aFunctionThatLeaksFilesMeetsItsLimitAndTheLogTells() async throws {
         try await RunningHost.serving(extra: #""limits": { "openFiles": 1000 }"#) { host in
-            // Short of the limit: a process that is at it may trap before anybody looks.
+            // Short of the limit: a process that is at it may trap before the host looks.
             #expect(try await host.call("leaksFiles", "930").text == #"{"result":930}"#)
             try await Bound.wait("the log tells") {
                 host.process.errors.contains("the function has nearly as many files open as it may")

@@ -50,7 +50,7 @@ final class OfficialEmulator: Sendable {
         try await Bound.wait("the official emulator ends") { !process.isRunning }
     }
 
-    /// One that nobody listens on: the emulator can't choose by itself and tell.
+    /// A port that no process listens on: the emulator can't choose one itself and report it.
     private static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()

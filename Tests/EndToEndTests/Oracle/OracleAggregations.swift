@@ -77,7 +77,7 @@ enum OracleAggregations {
             ask("selected", Words.query("mixed", extra: #""select":{"fields":[{"fieldPath":"y"}]}"#), count),
             ask("the same twice", Words.query("mixed"), count, count),
             ask(
-                "names of one's own", Words.query("mixed"), #"{"count":{},"alias":"z"}"#, sum("x"),
+                "own names", Words.query("mixed"), #"{"count":{},"alias":"z"}"#, sum("x"),
                 average("x", alias: "b")),
         ]
     }

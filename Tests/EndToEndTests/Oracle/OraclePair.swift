@@ -51,7 +51,7 @@ struct OraclePair: Sendable {
                     """)
             }
         }
-        // A reason that is none any more goes.
+        // A reason that no longer applies is removed.
         if agree, let difference = example.difference {
             Issue.record("\(example.name): they agree, though \(difference)")
         }

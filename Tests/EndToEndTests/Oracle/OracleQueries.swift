@@ -1,4 +1,4 @@
-/// Queries of every form over a few documents, and those that are none.
+/// Queries of every form over a few documents, and invalid ones.
 enum OracleQueries {
     private typealias Words = OracleWords
 

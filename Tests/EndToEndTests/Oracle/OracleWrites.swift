@@ -6,7 +6,7 @@ enum OracleWrites {
 
     private static func int(_ value: Int64) -> String { Words.integer(value) }
 
-    /// A write of `w/ID`, before it another one where there is one, and the document after it.
+    /// A write of `w/ID`, after another one if there is one, and the document after it.
     private static func leaves(
         _ title: String, at id: String = "d", before: String? = nil, _ writes: String...,
         differs difference: String? = nil
@@ -97,7 +97,8 @@ enum OracleWrites {
                 "inside a map", before: Words.set("w/d", ["a": Words.map(["b": int(1), "c": int(2)])]),
                 Words.transform("w/d", add("a.b"))),
             leaves(
-                "inside what is no map", before: Words.set("w/d", ["a": int(1)]), Words.transform("w/d", add("a.b.c"))),
+                "inside a value that isn't a map", before: Words.set("w/d", ["a": int(1)]),
+                Words.transform("w/d", add("a.b.c"))),
             leaves(
                 "beside a set",
                 Words.set("w/d", ["x": int(1)], extra: #""updateTransforms":[\#(add("x")),\#(add("y"))]"#)
@@ -193,7 +194,7 @@ enum OracleWrites {
         ]
     }
 
-    /// Several writes of one commit, and commits that are none.
+    /// Several writes of one commit, and invalid commits.
     private static var sequences: [OracleCase] {
         let set = Words.set("w/d", ["b": int(1)])
         let verify = Words.verify("w/d", extra: #""currentDocument":{"exists":true}"#)
@@ -232,7 +233,7 @@ enum OracleWrites {
             OracleCase("two of one document", .post(":batchWrite", #"{"writes":[\#(set),\#(set)]}"#)),
             OracleCase("none at all", .post(":batchWrite", #"{"writes":[]}"#)),
             OracleCase(
-                "one that is none",
+                "an invalid one",
                 .post(":batchWrite", #"{"writes":[\#(set),\#(Words.set("w/..", [:]))]}"#)),
         ]
     }

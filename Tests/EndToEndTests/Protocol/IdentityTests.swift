@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Who a function is told that its caller is, and whom it never sees.
+/// The caller that a function sees, and the callers that never reach it.
 @Suite(.timeLimit(.minutes(30))) struct IdentityTests {
     /// A token as an emulator issues it: without a signature.
     static func unsigned(_ uid: String, project: String = "demo-shop", claims: String = "") -> String {

@@ -41,9 +41,9 @@ import Testing
         try await RunningHost.serving { host in
             var answer = try await open(host, "waits", "null")
             _ = try await answer.read(until: "waiting")
-            #expect(!host.process.errors.contains("was told to stop"))
+            #expect(!host.process.errors.contains("was cancelled"))
             try await answer.close()
-            try await Bound.wait("the handler is told") { host.process.errors.contains("was told to stop") }
+            try await Bound.wait("the handler is cancelled") { host.process.errors.contains("was cancelled") }
         }
     }
 

@@ -42,7 +42,7 @@ import Testing
             try await fill(host, 7)
             #expect(ids(try await page(host, "?owner=three")) == ["p6", "p3"])
             #expect(ids(try await page(host, "?inStock=true")) == ["p7", "p5", "p3", "p1"])
-            #expect(ids(try await page(host, "?owner=nobody")) == [])
+            #expect(ids(try await page(host, "?owner=stranger")) == [])
         }
     }
 

@@ -26,7 +26,7 @@ final class MortalHost: Sendable {
     /// The processes that run its functions.
     var workers: [Int32] { directory.workers }
 
-    /// Whether something has failed and is to be tried again in a while.
+    /// Whether a delivery has failed and is scheduled for a retry.
     var hasPlannedRetry: Bool {
         get async throws {
             try await deliveries().contains { left in
@@ -35,13 +35,13 @@ final class MortalHost: Sendable {
         }
     }
 
-    /// How long before what is running now fails is tried again: two failures before it, with pauses from 10 s on.
+    /// The longest pause before a running delivery is retried if it fails: after two failures, with pauses from 10 s on.
     private static let pause: TimeInterval = 40
     /// How late a delivery may be on a machine that does much else.
     private static let slack: TimeInterval = 20
 
-    /// Returns once every delivery has succeeded, which it does with nobody's help: what failed with a killed worker is
-    /// tried again when its pause is over. Nothing is killed any more, so that the longest of these pauses bounds the
+    /// Returns once every delivery has succeeded, which needs no help: a delivery that failed with a killed worker is
+    /// retried when its pause is over. Nothing is killed any more, so that the longest of these pauses bounds the
     /// wait, and what is left then is stuck.
     ///
     /// - Throws: ``Bound/Exceeded`` that names what is left, or was given up.

@@ -6,7 +6,7 @@ import Testing
         var name: String
         var product: String? = #"{"referenceValue":"\#(Shopper.root)/products/apple"}"#
         var quantity: String?
-        /// The product that the details name; nil where the line names none.
+        /// The product that the details name; nil if they name none.
         var named: String? = "apple"
     }
 

@@ -8,7 +8,7 @@ struct Shopper: Sendable {
     let host: RunningHost
     let user: SignedInUser
 
-    /// Signs in, and stores the user's own document unless told not to.
+    /// Signs in, and stores the user's own document unless `withDocument` is false.
     static func signIn(_ host: RunningHost, withDocument: Bool = true) async throws -> Shopper {
         let shopper = Shopper(host: host, user: try await SignedInUser.create(host))
         if withDocument {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// One buyer in a storm: fills a cart, purchases until there is an answer, and looks at what came of it.
+/// One buyer in a storm: fills a cart, purchases until there is an answer, and looks at the result.
 struct StormBuyer {
     let host: MortalHost
     let user: SignedInUser
@@ -56,13 +56,13 @@ struct StormBuyer {
         }
     }
 
-    /// The same purchase, sent until it is answered with other than a wish to try again.
+    /// The same purchase, sent until the answer isn't one that asks for a retry.
     private func answer(toKey key: String) async throws -> HTTPAnswer {
         while true {
             let answer = try await host.persist { host in
                 try await Shopper(host: host, user: user).purchase(key: key)
             }
-            // Of a worker that was killed nobody knows how far it came.
+            // How far a killed worker came is unknown.
             guard [409, 500, 503].contains(answer.status) else { return answer }
         }
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Other programs' answers to when a schedule runs, from Python.
 enum ScheduleOracle {
-    /// One schedule, and the runs to be told after an instant, in seconds since 1970.
+    /// One schedule, and the runs expected after an instant, in seconds since 1970.
     struct Question: Codable, Sendable {
         var schedule: String
         var zone: String

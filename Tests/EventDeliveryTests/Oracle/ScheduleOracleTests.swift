@@ -5,8 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Our next runs beside those that croniter and App Engine's groc tell. Where we differ from them on purpose is told in
-/// `Docs/schedules.md`. `SOAK_SECONDS` makes it longer, `SOAK_SEED` repeats the choices of one run.
+/// Compares our next runs with those of croniter and App Engine's groc. `Docs/schedules.md` lists the intended
+/// differences. `SOAK_SECONDS` makes it longer, `SOAK_SEED` repeats the choices of one run.
 @Suite struct ScheduleOracleTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = max(1, (environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 2) / 2)

@@ -3,7 +3,7 @@ import FunctionsRuntime
 import Synchronization
 import Testing
 
-/// What becomes of writes that fail for the moment.
+/// What happens to writes that fail temporarily.
 struct BulkWriterTests {
     private static let written = Result<WriteResult, DocumentError>.success(
         WriteResult(updateTime: DocumentResponse.time, transformResults: []))

@@ -18,7 +18,7 @@ import Testing
         let published = try CloudEvent(
             type: "shop.order.paid", source: "//shop", id: "e1", subject: "o1", attributes: ["shop": "tokyo"],
             json: Paid(order: "o1"))
-        try await function.tell(.of(.custom(published)), retryCount: 1)
+        try await function.deliver(.of(.custom(published)), retryCount: 1)
         let event = try #require(kept.all.first)
         #expect(event.data == Paid(order: "o1"))
         #expect(event.id == "e1")
@@ -37,7 +37,7 @@ import Testing
     @Test func eventWithoutIDAndTimeGetsThose() async throws {
         let kept = Kept<CustomEvent<[UInt8]>>()
         let function = onCustomEventPublished("f", type: "t") { event in kept.keep(event) }
-        try await function.tell(.of(.custom(CloudEvent(type: "t", source: "s", data: [0, 255]))))
+        try await function.deliver(.of(.custom(CloudEvent(type: "t", source: "s", data: [0, 255]))))
         let event = try #require(kept.all.first)
         #expect(event.data == [0, 255])
         #expect(event.cloudEvent.id == Event.id.description)
@@ -52,7 +52,7 @@ import Testing
             ("nonsense", "data: a value should be here, at byte 0"),
         ] {
             let event = CloudEvent(type: "t", source: "s", data: Array(data.utf8))
-            #expect(await failure { try await function.tell(.of(.custom(event))) }?.message == reason)
+            #expect(await failure { try await function.deliver(.of(.custom(event))) }?.message == reason)
         }
     }
 
@@ -70,15 +70,15 @@ import Testing
         #expect(
             function.manifest.trigger
                 == .event(.init(eventType: PubSubMessage.eventType, filters: ["topic": "orders"])))
-        try await function.tell(.of(.custom(event)))
-        let told = try #require(kept.all.first)
-        #expect(told.data.message == message)
-        #expect(try told.data.message.json(as: Paid.self) == Paid(order: "ö\"1"))
-        #expect(told.data.message.text == #"{"order":"ö\"1"}"#)
-        #expect(told.topic == "orders")
-        #expect(told.data.subscription == "projects/demo-test/subscriptions/orders")
-        #expect(told.id == "17")
-        #expect(told.deliveryID == Event.id.description)
+        try await function.deliver(.of(.custom(event)))
+        let received = try #require(kept.all.first)
+        #expect(received.data.message == message)
+        #expect(try received.data.message.json(as: Paid.self) == Paid(order: "ö\"1"))
+        #expect(received.data.message.text == #"{"order":"ö\"1"}"#)
+        #expect(received.topic == "orders")
+        #expect(received.data.subscription == "projects/demo-test/subscriptions/orders")
+        #expect(received.id == "17")
+        #expect(received.deliveryID == Event.id.description)
     }
 
     @Test func messageOfAnotherPublisherNeedsNoMoreThanItsData() async throws {
@@ -86,17 +86,17 @@ import Testing
         let function = onMessagePublished("f", topic: "orders") { event in kept.keep(event) }
         let event = CloudEvent(
             type: PubSubMessage.eventType, source: "s", data: Array(#"{"message":{"data":"aGk="}}"#.utf8))
-        try await function.tell(.of(.custom(event)))
-        let told = try #require(kept.all.first)
-        #expect(told.data.message.text == "hi")
-        #expect(told.data.message.messageID == Event.id.description)
-        #expect(told.data.message.publishTime == Event.time)
+        try await function.deliver(.of(.custom(event)))
+        let received = try #require(kept.all.first)
+        #expect(received.data.message.text == "hi")
+        #expect(received.data.message.messageID == Event.id.description)
+        #expect(received.data.message.publishTime == Event.time)
     }
 
     @Test func dataThatIsNoMessageFails() async throws {
         let function = onMessagePublished("f", topic: "orders") { _ in }
         let event = CloudEvent(type: PubSubMessage.eventType, source: "s", data: Array(#"{"data":1}"#.utf8))
-        #expect(await failure { try await function.tell(.of(.custom(event))) }?.message == "data.message: missing")
+        #expect(await failure { try await function.deliver(.of(.custom(event))) }?.message == "data.message: missing")
     }
 
     @Test func optionsAreInTheManifest() {

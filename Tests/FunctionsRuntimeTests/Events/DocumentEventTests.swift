@@ -16,7 +16,7 @@ import Testing
         let function = onDocumentCreated("f", document: "users/{uid}/{rest=**}/orders/{id}", .region(.europeWest1)) {
             kept.keep($0)
         }
-        try await function.tell(.of(try change("users/ada/a/b/orders/o1", after: ["n": 1])), retryCount: 2)
+        try await function.deliver(.of(try change("users/ada/a/b/orders/o1", after: ["n": 1])), retryCount: 2)
         let event = try #require(kept.all.first)
         #expect(event.id == Event.id.description)
         #expect(event.deliveryID == event.id)
@@ -41,7 +41,7 @@ import Testing
     @Test func typeTellsOfTheAuthContextWhereItIsAskedFor() async throws {
         let kept = Kept<String>()
         let function = onDocumentDeleted("f", document: "users/{uid}", .withAuthContext()) { kept.keep($0.type) }
-        try await function.tell(.of(try change("users/ada", before: [:])))
+        try await function.deliver(.of(try change("users/ada", before: [:])))
         #expect(kept.all == ["google.cloud.firestore.document.v1.deleted.withAuthContext"])
     }
 
@@ -69,7 +69,7 @@ import Testing
         let function = onDocumentUpdated("f", document: "users/{uid}") { event in
             kept.keep(event.updateMask?.map(\.description))
         }
-        try await function.tell(.of(try change("users/ada", before: mask.before, after: mask.after)))
+        try await function.deliver(.of(try change("users/ada", before: mask.before, after: mask.after)))
         #expect(kept.all == [mask.fields])
     }
 
@@ -81,16 +81,16 @@ import Testing
         try await onDocumentCreated("f", document: "users/{u}") {
             (event: DocumentEvent<FunctionsRuntime.Document<Person>>) in
             created.keep(event.data)
-        }.tell(.of(try change("users/ada", after: ada)))
+        }.deliver(.of(try change("users/ada", after: ada)))
         try await onDocumentUpdated("f", document: "users/{u}") { (event: DocumentEvent<TypedChange<Person>>) in
             updated.keep([event.data.before.data, event.data.after.data])
-        }.tell(.of(try change("users/ada", before: ada, after: older)))
+        }.deliver(.of(try change("users/ada", before: ada, after: older)))
         let onWritten = onDocumentWritten("f", document: "users/{u}") {
             (event: DocumentEvent<WrittenChange<Person>>) in
             written.keep([event.data.before?.data, event.data.after?.data])
         }
-        try await onWritten.tell(.of(try change("users/ada", after: ada)))
-        try await onWritten.tell(.of(try change("users/ada", before: ada)))
+        try await onWritten.deliver(.of(try change("users/ada", after: ada)))
+        try await onWritten.deliver(.of(try change("users/ada", before: ada)))
         #expect(created.all.map(\.data) == [Person(name: "Ada", age: 36)])
         #expect(created.all.map(\.id) == ["ada"])
         #expect(updated.all == [[Person(name: "Ada", age: 36), Person(name: "Ada", age: 37)]])
@@ -104,7 +104,7 @@ import Testing
             kept.keep(true)
         }
         let failure = await failure {
-            try await function.tell(.of(try change("users/ada", after: ["name": .string("Ada"), "age": .null])))
+            try await function.deliver(.of(try change("users/ada", after: ["name": .string("Ada"), "age": .null])))
         }
         #expect(failure?.message == "users/ada.age: expected an integer, found null")
         #expect(failure?.code == .internal)
@@ -122,7 +122,7 @@ import Testing
             (.custom(CloudEvent(type: "t", source: "s")), "is an event of type t"),
         ]
         for (content, reason) in contents {
-            let failure = await failure { try await function.tell(.of(content)) }
+            let failure = await failure { try await function.deliver(.of(content)) }
             #expect(
                 failure?.message
                     == "the event \(Event.id) \(reason), but the function handles documents users/{uid} deleted")
@@ -134,7 +134,7 @@ import Testing
         let body = DeliveryAttempt(event: Event.of(try change("users/ada", after: ["n": 1])).encoded, retryCount: 0)
             .encoded
         for length in 0..<body.count {
-            let failure = await failure { try await function.tell(Array(body.prefix(length))) }
+            let failure = await failure { try await function.deliver(Array(body.prefix(length))) }
             #expect(failure?.message.hasPrefix("the invocation's body isn't an event: ") ?? false, "\(length)")
         }
     }
@@ -145,7 +145,7 @@ import Testing
             try transaction.deleteDocument(event.reference)
         }
         #expect(function.manifest.isTransactional)
-        try await function.tell(.of(try change("users/ada", after: [:])), over: transport)
+        try await function.deliver(.of(try change("users/ada", after: [:])), over: transport)
         let write = Write(path: try DocumentPath("users/ada"), operation: .delete)
         #expect(
             transport.requests == [
@@ -161,7 +161,7 @@ import Testing
             throw HttpsError(.unavailable, "Not today.")
         }
         let failure = await failure {
-            try await function.tell(.of(try change("users/ada", after: [:])), over: transport)
+            try await function.deliver(.of(try change("users/ada", after: [:])), over: transport)
         }
         #expect(failure?.code == .unavailable)
         #expect(failure?.message == "Not today.")
@@ -172,7 +172,7 @@ import Testing
         let function = onDocumentCreated("f", document: "users/{u}") { _ in
             throw HttpsError(.dataLoss, String(repeating: "ä", count: 100_000))
         }
-        let failure = await failure { try await function.tell(.of(try change("users/ada", after: [:]))) }
+        let failure = await failure { try await function.deliver(.of(try change("users/ada", after: [:]))) }
         #expect(try #require(failure).message.utf8.count < 4200)
     }
 }

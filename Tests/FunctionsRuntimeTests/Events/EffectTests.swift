@@ -12,7 +12,7 @@ import Testing
         over transport: ScriptedTransport,
         _ body: @escaping @Sendable (DocumentEvent<DocumentSnapshot>) async throws -> Void
     ) async throws {
-        try await onDocumentCreated("f", document: "a/{b}", handler: body).tell(
+        try await onDocumentCreated("f", document: "a/{b}", handler: body).deliver(
             .of(try change("a/b", after: [:])), over: transport)
     }
 

@@ -22,7 +22,7 @@ import Testing
         let function = onTaskDispatched("q") { (request: TaskRequest<Receipt>) in kept.keep(request) }
         let wide = #"{"@type":"type.googleapis.com/google.protobuf.Int64Value","value":"9007199254740993"}"#
         let task = draft(#"{"data":{"order":"o1","amount":\#(wide)}}"#)
-        try await function.tell(
+        try await function.deliver(
             .of(.task(task)), retryCount: 3, executionCount: 2, previousResponse: 503, retryReason: "it failed")
         let request = try #require(kept.all.first)
         #expect(request.data == Receipt(order: "o1", amount: 9_007_199_254_740_993))
@@ -46,7 +46,7 @@ import Testing
     @Test func taskWithoutNameAndTimeHasThoseOfItsEvent() async throws {
         let kept = Kept<TaskRequest<NoData>>()
         let function = onTaskDispatched("q") { (request: TaskRequest<NoData>) in kept.keep(request) }
-        try await function.tell(.of(.task(TaskDraft(queue: "q", body: Array(#"{"data":null}"#.utf8)))))
+        try await function.deliver(.of(.task(TaskDraft(queue: "q", body: Array(#"{"data":null}"#.utf8)))))
         let request = try #require(kept.all.first)
         #expect(request.id == Event.id.description)
         #expect(request.scheduledTime == Event.time)
@@ -64,7 +64,7 @@ import Testing
     ])
     func bodyThatDoesNotFitFails(body: String, reason: String) async throws {
         let function = onTaskDispatched("q") { (request: TaskRequest<Receipt>, transaction: Transaction) in }
-        let failure = await failure { try await function.tell(.of(.task(draft(body)))) }
+        let failure = await failure { try await function.deliver(.of(.task(draft(body)))) }
         #expect(failure?.code == .invalidArgument)
         #expect(failure?.message == "The task's body can't be decoded: " + reason)
     }

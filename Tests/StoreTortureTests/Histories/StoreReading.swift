@@ -48,7 +48,7 @@ extension DocumentStore {
         }
     }
 
-    /// - Throws: where the store finds something wrong with itself once all indexes are built.
+    /// - Throws: If the store finds a fault in itself once all indexes are built.
     func isSound() async throws {
         try await indexesAreDone()
         var problems: [String] = []

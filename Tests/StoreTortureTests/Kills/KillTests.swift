@@ -4,7 +4,7 @@ import StoreTorture
 import TestSupport
 import Testing
 
-/// A process at work on a store is killed again and again, and the store holds what was acknowledged, whole.
+/// A process that uses a store is killed again and again, and the store keeps everything that was acknowledged.
 ///
 /// `SOAK_ROUNDS` kills more often, `SOAK_SEED` repeats the moments as well as moments can be.
 @Suite struct KillTests {
@@ -64,8 +64,8 @@ import Testing
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...900, using: &random)))
             try #require(try await process.kill(), "the process of round \(round) gave up")
             do {
-                let told = process.acknowledged.keys.map(\.id)
-                try await check.examine(told, isLast: round == Self.rounds)
+                let acknowledged = process.acknowledged.keys.map(\.id)
+                try await check.examine(acknowledged, isLast: round == Self.rounds)
             } catch {
                 Issue.record("round \(round) of seed \(seed): \(error)")
                 return

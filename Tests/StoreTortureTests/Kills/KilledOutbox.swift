@@ -19,11 +19,11 @@ struct KilledOutbox {
     }
 
     /// - Parameters:
-    ///   - told: the orders that the killed process was told of.
+    ///   - orders: the orders that were acknowledged to the killed process.
     ///   - isLast: whether what is left is worked on until there is nothing.
-    /// - Throws: `Anomaly` where an effect is missing, or happened twice, or never will.
-    mutating func examine(_ told: some Sequence<String>, isLast: Bool) async throws {
-        acknowledged.formUnion(told)
+    /// - Throws: `Anomaly` if an effect is missing, or happened twice, or never will.
+    mutating func examine(_ orders: some Sequence<String>, isLast: Bool) async throws {
+        acknowledged.formUnion(orders)
         let engine = try SQLiteEngine(file: directory + "/documents.db")
         let store = try DocumentStore(
             engine: engine, now: { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) })
@@ -64,7 +64,7 @@ struct KilledOutbox {
                 throw Anomaly(description: "the order \(id) has both or neither of its receipt and the reminder of it")
             }
             guard left[.mark]?.contains(id) ?? false || (marks["mark-\(id)"] ?? 0) > 0 else {
-                throw Anomaly(description: "nobody was told of the order \(id)")
+                throw Anomaly(description: "no function received the order \(id)")
             }
         }
         let tallies = try await store.all(Query(collectionID: "tallies")).reduce(0) { $0 + $1.number("n") }
@@ -76,14 +76,14 @@ struct KilledOutbox {
             uniqueKeysWithValues: try await store.all(Query(collectionID: "copies")).map { ($0.path.id, $0) })
         for cart in try await store.all(Query(collectionID: "carts")) {
             let (number, copied) = (cart.number("number"), copies[cart.path.id]?.number("number") ?? 0)
-            // What isn't there yet is to be told still, each number once.
+            // What isn't there yet is still pending, each number once.
             guard number - copied == Int64(carts[cart.path.id] ?? 0) else {
                 throw Anomaly(description: "\(cart.path) is at \(number), its copy at \(copied)")
             }
         }
     }
 
-    /// The orders that functions are still to be told of, and how many changes of each cart.
+    /// The orders whose events are pending, and the number of pending changes of each cart.
     private func deliveries(
         in store: DocumentStore
     ) async throws -> (orders: [EventLoad.Function: Set<String>], carts: [String: Int]) {
@@ -95,7 +95,7 @@ struct KilledOutbox {
                 for delivery in page {
                     guard let function = EventLoad.Function(rawValue: delivery.id.function),
                         let stored = try await store.outbox.delivery(delivery.id)
-                    else { throw Anomaly(description: "\(delivery.id) is gone, or for nobody") }
+                    else { throw Anomaly(description: "\(delivery.id) is gone, or has no function") }
                     switch try Event(decoding: stored.event).content {
                     case .document(let path, _, _) where function == .follow: carts[path.id, default: 0] += 1
                     case .document(let path, _, _): orders[function, default: []].insert(path.id)

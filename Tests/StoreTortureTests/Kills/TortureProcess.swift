@@ -38,7 +38,7 @@ final class TortureProcess: Sendable {
         return lived
     }
 
-    /// The commits it was told of, by their records.
+    /// The commits that were acknowledged, by their records.
     var acknowledged: [DocumentPath: Timestamp] {
         var times: [DocumentPath: Timestamp] = [:]
         for line in lines {

@@ -5,11 +5,11 @@ import TestSupport
 /// A listener and the result that its events have led to.
 struct FollowedListener {
     let target: ListenTarget
-    /// Nil where it was left, to go on later.
+    /// Nil if the listener was ended, to be resumed later.
     var listener: DocumentListener?
-    /// As it was told: a query's in its order, documents by path.
+    /// As received: a query's in its order, documents by path.
     private(set) var shown: [Document] = []
-    /// Up to when everything was told; nil before the first event.
+    /// The time up to which all events were received; nil before the first one.
     private(set) var position: Timestamp?
 
     init(target: ListenTarget, listener: DocumentListener) {
@@ -23,16 +23,16 @@ struct FollowedListener {
         (self.shown, self.position) = (shown, position)
     }
 
-    /// Takes events until everything up to a time is told.
+    /// Receives events until they are complete up to a time.
     ///
-    /// - Returns: false where it is to start over.
+    /// - Returns: False if the listener must start over.
     mutating func follow(upTo time: Timestamp, _ model: StoreModel) async throws -> Bool {
         guard let listener else { return true }
         while position.map({ $0 < time }) ?? true {
             let event = try await Patience.wait(for: "\(target) of \(time)") { try await listener.next(before: time) }
             switch event {
             case nil:
-                // It is waiting for nothing: all was told already, and changed nothing here.
+                // It needn't wait: it has received everything, and nothing changed here.
                 position = max(position ?? time, time)
                 let result = Self.result(of: target, in: model.state(at: time))
                 try Self.expect(shown == result, "\(target) shows \(shown) at \(time), not \(result)")

@@ -45,7 +45,7 @@ extension ModelRun {
             final = max(final, past)
         }
         guard case .began(let id, let prefetched) = answer else { throw unexpected(answer) }
-        try expect(prefetched.isEmpty, "a first try was given \(prefetched)")
+        try expect(prefetched.isEmpty, "a first attempt was given \(prefetched)")
         let time = tested.clock.elapsed()
         slots[slot] = ModelTransaction(id: id, isReadOnly: readOnly != nil, time: past, begun: time, used: time)
         aborted[slot] = nil
@@ -154,7 +154,7 @@ extension ModelRun {
 }
 
 extension DocumentResponse {
-    /// The code with which it fails; nil where it doesn't.
+    /// The code with which it fails; nil if it doesn't.
     var code: StatusCode? {
         if case .failed(let error) = self { error.code } else { nil }
     }

@@ -14,9 +14,9 @@ struct ModelRun {
     let tested: StoreUnderTest
     var model: StoreModel
     var slots: [Int: ModelTransaction] = [:]
-    /// Transactions that were aborted and can be tried again, by slot.
+    /// Transactions that were aborted and can be retried, by slot.
     var aborted: [Int: ModelTransaction] = [:]
-    /// Up to where nothing can happen any more, since somebody has read there.
+    /// The time up to which the state can't change any more, since it has been read.
     var final: Timestamp
     var listeners: [Int: FollowedListener] = [:]
     var feedPosition: Timestamp
@@ -96,7 +96,7 @@ struct ModelRun {
             switch result {
             case .failure(let error): try accept(.failed(error), of: [write])
             case .success(let written):
-                // Not told of a delete: each takes the next time there is.
+                // A delete returns no time: each takes the next one.
                 let time = max(tested.clock.timestamp(), Timestamp(microseconds: lastTime.microseconds + 1))
                 let outcome = model.current.applying([write], at: time)
                 try expect(outcome.refusals.isEmpty, "written, but the model refuses: \(outcome.refusals)")

@@ -4,7 +4,7 @@ import Synchronization
 enum Patience {
     private static let limit: Duration = .seconds(60)
 
-    /// - Throws: `Disagreement` where nothing came in time; what was waited for is left to itself.
+    /// - Throws: `Disagreement` if nothing came in time; the work itself goes on.
     static func wait<Answer: Sendable>(
         for what: @autoclosure () -> String, _ body: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
@@ -22,7 +22,7 @@ enum Patience {
         }
     }
 
-    /// A continuation for whoever comes first.
+    /// A continuation that the first of two tasks resumes.
     private final class Once<Answer: Sendable>: Sendable {
         private let waiting: Mutex<CheckedContinuation<Answer, any Error>?>
 

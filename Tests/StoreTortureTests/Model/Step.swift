@@ -44,7 +44,7 @@ enum Step: Sendable {
         case at(Moment)
     }
 
-    /// A time, told by the commits there were.
+    /// A time, named by the commits before it.
     enum Moment: Hashable, Sendable {
         /// The last commit but some, a few microseconds later or earlier.
         case commit(back: Int, plus: Int64)

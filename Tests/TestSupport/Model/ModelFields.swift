@@ -9,7 +9,7 @@ package enum ModelFields {
         return self.value(inner, Array(path.dropFirst()))
     }
 
-    /// The fields with a value at a path, for which maps come to be where there are none.
+    /// The fields with a value at a path, for which missing maps are created.
     package static func setting(
         _ fields: [String: Value], _ path: [String], to value: Value
     ) -> [String: Value] {

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// What a transform makes of a field, and what its writer is told.
+/// A transform's new value of a field, and the result that its writer receives.
 enum ModelTransforms {
     static func apply(
         _ operation: FieldTransform.Operation, to current: Value?, at time: Timestamp

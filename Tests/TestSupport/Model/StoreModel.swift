@@ -27,7 +27,7 @@ package struct StoreModel: Sendable {
         }
     }
 
-    /// Lets go of states that nobody will ask for.
+    /// Drops states that won't be read any more.
     package mutating func forget(before time: Timestamp) {
         guard let first = states.lastIndex(where: { $0.time <= time }) else { return }
         states.removeFirst(first)

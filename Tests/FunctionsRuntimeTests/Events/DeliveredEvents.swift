@@ -1,12 +1,11 @@
 import DocumentModel
 import WorkerProtocol
 import FunctionsRuntime
-import FunctionsRuntime
 import Logging
 import NIOCore
 import Synchronization
 
-/// What a handler kept of what it was told.
+/// What a handler recorded of its events.
 final class Kept<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
     var all: [Element] { elements.withLock { $0 } }
@@ -24,17 +23,17 @@ extension Event {
 
 extension Function {
     /// Runs the handler as a worker does.
-    func tell(
+    func deliver(
         _ event: Event, retryCount: Int = 0, executionCount: Int = 0, previousResponse: Int? = nil,
         retryReason: String? = nil, over transport: ScriptedTransport = ScriptedTransport()
     ) async throws {
         let attempt = DeliveryAttempt(
             event: event.encoded, retryCount: retryCount, executionCount: executionCount,
             previousResponse: previousResponse, retryReason: retryReason)
-        try await tell(attempt.encoded, over: transport)
+        try await deliver(attempt.encoded, over: transport)
     }
 
-    func tell(_ body: [UInt8], over transport: ScriptedTransport = ScriptedTransport()) async throws {
+    func deliver(_ body: [UInt8], over transport: ScriptedTransport = ScriptedTransport()) async throws {
         guard case .event(let handler) = handler else { throw DocumentError(.internal, "\(name) takes no events") }
         try await handler.run(
             InvocationContext(
@@ -52,7 +51,7 @@ func change(
         after: try after.map { try stored(path, $0) })
 }
 
-/// The whole reason that the host is told of a failure.
+/// The whole reason that the host receives for a failure.
 func failure(_ body: () async throws -> Void) async -> InvocationFailure? {
     do {
         try await body()

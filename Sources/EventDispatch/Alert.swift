@@ -1,10 +1,10 @@
 package import DocumentModel
 package import Workers
 
-/// What the operator is to know without looking.
+/// An event that the operator is notified of.
 package struct Alert: Equatable, Sendable {
     package enum Kind: String, Hashable, Sendable {
-        /// A share of a function's budget is used.
+        /// A share of a function's budget is used, at which the operator is warned.
         case budgetWarning = "budget.warning"
         /// A function's budget is used up: it is paused until the next day.
         case budgetExhausted = "budget.exhausted"
@@ -14,13 +14,13 @@ package struct Alert: Equatable, Sendable {
     package var function: String
     /// A sentence.
     package var message: String
-    /// What of the budget is used.
+    /// The used part of the budget.
     package var use: BudgetState.Use
     package var time: Timestamp
 }
 
-/// Where alerts go.
+/// Receives alerts.
 package protocol AlertSink: Sendable {
-    /// Sends it sooner or later; never waits, and tells of its own failures in the log.
+    /// Sends the alert later and returns immediately. Logs its own failures.
     func send(_ alert: Alert)
 }

@@ -4,7 +4,7 @@ import DocumentStore
 
 /// Runs a function's handler for deliveries.
 package protocol DeliveryLauncher: Sendable {
-    /// Never waits.
+    /// Returns immediately.
     func launch(_ starts: [DeliveryStart])
 }
 
@@ -29,12 +29,12 @@ package enum AttemptEnd: Equatable, Sendable {
     case failed(DeliveryFailure)
     /// The process ended, for this reason, while it ran several invocations: any of them may have caused it.
     case lostInCompany(String)
-    /// No process was there for the handler.
+    /// There was no process for the handler.
     case notStarted(String)
     /// The function is paused or its budget is used up.
     case refused
     /// The event can't be decoded, in any attempt.
     case unreadable(String)
-    /// The host stops, which says nothing of the handler: the delivery is as if it hadn't been attempted.
+    /// The host is stopping. The delivery is left as if it hadn't been attempted.
     case returned
 }

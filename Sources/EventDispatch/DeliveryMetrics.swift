@@ -1,39 +1,39 @@
 package import DocumentModel
 
-/// How a function's deliveries go: what there is now, and what there was since the host started.
+/// A function's deliveries: current numbers, and counts since the host's start.
 package struct DeliveryMetrics: Sendable {
     package var function: String
-    /// Whether the function is served still; one that isn't may have deliveries nevertheless.
+    /// Whether the function is still served; deliveries may exist for one that isn't.
     package var isServed = true
-    /// Deliveries in the outbox, those that are worked on among them, and dead letters.
+    /// Deliveries in the outbox; those that are running among them; dead letters.
     package var pending = 0
     package var dead = 0
-    /// When the oldest event happened that is pending.
+    /// The time of the oldest pending event.
     package var oldest: Timestamp?
     package var inFlight = 0
     package var counters = DeliveryCounters()
 }
 
-/// What was counted since the host started.
+/// Counts since the host's start.
 package struct DeliveryCounters: Equatable, Sendable {
     /// Handlers that ended, and those of them that failed.
     package var attempts = 0
     package var failures = 0
-    /// Deliveries that were given up: kept, and gone.
+    /// Deliveries that were dead-lettered, and dropped.
     package var deadLetters = 0
     package var dropped = 0
-    /// From the time at which a delivery was due to the start of its handler.
+    /// The time from when a delivery is due to the start of its handler.
     package var latency = LatencyHistogram()
 }
 
-/// How often something took how long.
+/// A histogram of durations.
 package struct LatencyHistogram: Equatable, Sendable {
     /// The upper ends of all buckets but the last, in seconds.
     package static let bounds = [
         0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600,
     ]
 
-    /// By bucket, not added up.
+    /// By bucket, not cumulative.
     package private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
     package private(set) var sum = 0.0
 
@@ -44,8 +44,8 @@ package struct LatencyHistogram: Equatable, Sendable {
         sum += max(seconds, 0)
     }
 
-    /// The end of the bucket that a share of all is in or below; nil if nothing was counted, or if it is beyond
-    /// all bounds.
+    /// The end of the bucket that contains the given share of all values; nil if nothing was counted, or if the value
+    /// is larger than all bounds.
     package func bound(of share: Double) -> Double? {
         let wanted = Double(count) * share
         guard wanted > 0 else { return nil }

@@ -8,9 +8,10 @@ import Logging
 import Semaphore
 import Synchronization
 
-/// The deliveries of one function: does what ``DeliveryQueueState`` decides, and writes the outcome of each attempt.
+/// The deliveries of one function: performs what ``DeliveryQueueState`` decides, and writes the outcome of each
+/// attempt.
 final class DeliveryQueue: Sendable {
-    /// What all queues work with.
+    /// What all queues use.
     struct Parts: Sendable {
         let store: DocumentStore
         let reads: AsyncSemaphore
@@ -30,7 +31,7 @@ final class DeliveryQueue: Sendable {
         /// The host isn't serving yet.
         case waiting
         case serving
-        /// The function is not served any more.
+        /// The function is no longer served.
         case retired
         case stopped
     }
@@ -57,24 +58,24 @@ final class DeliveryQueue: Sendable {
 
     // MARK: What happens
 
-    /// Deliveries are worked on from now on, unless the gate is closed.
+    /// Starts to deliver, unless the gate is closed.
     func begin() {
         state.withLock { if $0.phase != .stopped { $0.phase = .serving } }
         settle()
     }
 
-    /// Looks again whether the gate is open.
+    /// Checks again whether the gate is open.
     func settle() {
         perform { state, now in
             guard state.phase == .serving else { return [] }
-            // Asked under the lock, so that whatever was said to the gate last holds in the end.
+            // Read under the lock, so that the gate's latest state always prevails.
             if !gate.isClosed { return state.machine.opened(now: now) }
             state.machine.closed()
             return []
         }
     }
 
-    /// Another release of the function gets the events from now on. Running handlers go on in their processes.
+    /// Delivers to another release of the function from now on. Running handlers continue in their processes.
     func serve(_ manifest: FunctionManifest, by launcher: any DeliveryLauncher) {
         perform { state, now in
             state.policy = RetryPolicy(manifest.trigger)
@@ -83,7 +84,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// The function is not served any more: nothing is started. What runs ends as it would.
+    /// The function is no longer served: nothing more is started. Running handlers end as usual.
     func retire() {
         state.withLock { state in
             if state.phase != .stopped { state.phase = .retired }
@@ -119,13 +120,14 @@ final class DeliveryQueue: Sendable {
 
     var counters: DeliveryCounters { state.withLock { $0.counters } }
 
-    /// Since when its handlers can't be started; nil if they can, or if none was attempted.
+    /// The time since which the function's handlers can't be started; nil if they can, or if none was attempted.
     var failingSince: Timestamp? { state.withLock { $0.machine.failingSince } }
 
     // MARK: Doing it
 
-    /// Asks the machine under the lock, and acts outside of it. A lease is taken under the lock: otherwise an operator
-    /// could change the delivery between the decision and the lease, and the change would go unnoticed.
+    /// Passes an event to the state machine under the lock, and performs its actions outside of it. A lease is taken
+    /// under the lock: otherwise an operator could change the delivery between the decision and the lease, and the
+    /// change would go unnoticed.
     private func perform(_ event: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
         let now = parts.now()
         typealias Step = (action: DeliveryQueueState.Action, lease: DeliveryLease?)
@@ -243,7 +245,7 @@ final class DeliveryQueue: Sendable {
             switch result {
             case .success(let count):
                 if count > 0 { log(outcome, delivery) } else { logOvertaken(outcome, delivery) }
-                // Where nothing was left to end, the handler's own commit has ended it, or it was deleted.
+                // If no delivery was left to end, the handler's own commit has ended it, or it was deleted.
                 let outcome = count == 0 ? .succeeded : outcome
                 var again: Timestamp?
                 if case .retry(let due, _) = outcome { again = due }
@@ -257,7 +259,7 @@ final class DeliveryQueue: Sendable {
                     "the end of a delivery can't be written",
                     metadata: ["event.id": "\(delivery.id.event)", "error": "\(error.message)"])
                 if error.code == .dataLoss {
-                    // Its row can't be read any more, and is left out from now on.
+                    // The delivery's row can't be read any more, and is skipped from now on.
                     parts.store.outbox.release(lease)
                     return perform { $0.machine.ended(delivery.id.event, now: $1) }
                 }

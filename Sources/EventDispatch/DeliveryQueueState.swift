@@ -4,16 +4,16 @@ import DocumentStore
 import Workers
 import DequeModule
 
-/// Which of a function's deliveries are worked on and when more of them are read, as a pure state machine.
+/// Decides which of a function's deliveries are run and when more of them are read, as a pure state machine.
 ///
-/// What is due is started in the order in which it became so. Memory holds a bounded part of it: while the store has
-/// more that is due, what is news goes there only and is read in its turn.
+/// Due deliveries start in the order of their due times. Memory holds a bounded number of them: while the store has
+/// more, new deliveries stay in the store too and are read in their turn.
 package struct DeliveryQueueState: Equatable {
     enum Action: Equatable, Sendable {
         case start(StoredDelivery)
-        /// Read what is due, and call ``read(_:now:)`` or ``readFailed(now:)``.
+        /// Read due deliveries, and call ``read(_:now:)`` or ``readFailed(now:)``.
         case read(Request)
-        /// Call ``tick(for:now:)`` then.
+        /// Call ``tick(for:now:)`` at this time.
         case wake(at: Timestamp)
     }
 
@@ -23,7 +23,7 @@ package struct DeliveryQueueState: Equatable {
         var maxBytes: Int
     }
 
-    /// What was read.
+    /// The result of reading.
     struct Page: Equatable, Sendable {
         var deliveries: [StoredDelivery] = []
         var hasMore = false
@@ -31,15 +31,15 @@ package struct DeliveryQueueState: Equatable {
     }
 
     package struct Limits: Equatable, Sendable {
-        /// Deliveries that are worked on at once, and bytes of their events.
+        /// Deliveries that may run at the same time, and bytes of their events.
         package var concurrency: Int
         var maxBytes = 16 << 20
-        /// Due deliveries that wait in memory, and bytes of their events.
+        /// Due deliveries that may wait in memory, and bytes of their events.
         var buffered = 256
         var bufferedBytes = 1 << 20
-        /// As many are read at once at most: readers are shared by all functions and by documents.
+        /// The maximum number of deliveries in one page: all functions and documents share the readers.
         var page = 64
-        /// Starts a second; nil for no bound.
+        /// Starts per second; nil if unlimited.
         var rate: Double?
     }
 
@@ -47,11 +47,11 @@ package struct DeliveryQueueState: Equatable {
         case closed, open, stopped
     }
 
-    /// What came while a page was being read.
+    /// Deliveries that were reported while a page was being read.
     private struct Arrivals: Equatable {
         var deliveries: [StoredDelivery] = []
         var bytes = 0
-        /// Whether something was left out.
+        /// Whether some were omitted.
         var areIncomplete = false
 
         mutating func add(_ stored: StoredDelivery, _ limits: Limits) {
@@ -66,7 +66,8 @@ package struct DeliveryQueueState: Equatable {
     private enum Reading: Equatable {
         case none
         case underWay(Arrivals)
-        /// The page that is being read is discarded: it may hold deliveries as they were before a change by hand.
+        /// The page that is being read will be discarded: it may contain deliveries as they were before an operator
+        /// changed them.
         case stale
         case failed(again: Timestamp)
     }
@@ -76,26 +77,27 @@ package struct DeliveryQueueState: Equatable {
     private var buffer: Deque<StoredDelivery> = []
     private var bufferedIDs: Set<EventID> = []
     private var bufferedBytes = 0
-    /// What is worked on, with the bytes of each event.
+    /// The running deliveries, with the bytes of each event.
     private var inFlight: [EventID: Int] = [:]
     private var inFlightBytes = 0
-    /// Whether the store may have due deliveries that aren't here.
+    /// Whether the store may have due deliveries that aren't in memory.
     private var hasMore = true
     private var reading = Reading.none
-    /// The earliest time at which something is known to become due.
+    /// The earliest known time at which a delivery becomes due.
     private var nextDue: Timestamp?
     private var bucket: TokenBucket?
     private var nextWake: Timestamp?
-    /// Those whose process ended while it ran several: one of them may be why, so each is worked on alone.
+    /// Deliveries whose process ended while it ran several. Any of them may be the cause, so each is run alone.
     private var suspects: Set<EventID> = []
-    /// How often in a row no handler could be started, since when, and when the next attempt may be made.
+    /// The number of consecutive failures to start a handler, the time of the first one, and the time of the next
+    /// attempt.
     private var misstarts = 0
     private(set) var failingSince: Timestamp?
     private var mayStartAt: Timestamp?
-    /// What is to show whether a handler can be started by now.
+    /// The delivery that is attempted to find out whether handlers can be started again.
     private var probe: EventID?
 
-    /// Ticks are never asked for further ahead, in seconds: the wall clock may be set meanwhile.
+    /// The maximum time until a tick, in seconds: the wall clock may be changed meanwhile.
     private static let longestSleep = 60.0
 
     init(limits: Limits) {
@@ -105,44 +107,44 @@ package struct DeliveryQueueState: Equatable {
 
     var inFlightCount: Int { inFlight.count }
     func isInFlight(_ event: EventID) -> Bool { inFlight[event] != nil }
-    /// Deliveries in memory that aren't worked on yet.
+    /// Deliveries in memory that aren't running yet.
     var bufferedCount: Int { buffer.count }
 
     // MARK: What happens
 
-    /// Other limits hold from now on, for what starts then.
+    /// Applies other limits to all later starts.
     mutating func limit(to limits: Limits, now: Timestamp) -> [Action] {
         if limits.rate != self.limits.rate { bucket = limits.rate.map { TokenBucket(perSecond: $0) } }
         self.limits = limits
-        // A new release may start where the last one didn't.
+        // A new release may start even if the last one couldn't.
         mayStartAt = nil
         return advance(now)
     }
 
-    /// Deliveries may be worked on from now on.
+    /// Deliveries may be run from now on.
     mutating func opened(now: Timestamp) -> [Action] {
         guard phase == .closed else { return [] }
         phase = .open
-        // What failed or came back before may go well by now.
+        // Operations that failed before may succeed now.
         if case .failed = reading { reading = .none }
         mayStartAt = nil
         return advance(now)
     }
 
-    /// Nothing is started any more until it is opened again; what runs goes on.
+    /// Starts nothing more until ``opened(now:)``. Running handlers continue.
     mutating func closed() {
         guard phase == .open else { return }
         phase = .closed
         forget()
     }
 
-    /// Nothing is started ever again.
+    /// Never starts anything again.
     mutating func stopped() {
         phase = .stopped
         forget()
     }
 
-    /// What a durable commit brought: deliveries that are due, and when one is due later.
+    /// A durable commit has added deliveries: those that are due, and the time of the first one that is due later.
     mutating func arrived(_ due: [StoredDelivery], later: Timestamp?, now: Timestamp) -> [Action] {
         if let later { noteDue(later) }
         guard isOpen else {
@@ -153,9 +155,9 @@ package struct DeliveryQueueState: Equatable {
         return advance(now)
     }
 
-    /// Deliveries were changed by hand and aren't due any more.
+    /// An operator has changed deliveries, so that they aren't due any more.
     mutating func withdrawn(_ events: Set<EventID>) {
-        // The page that is being read may hold them as they were.
+        // The page that is being read may contain them unchanged.
         if case .underWay = reading { reading = .stale }
         suspects.subtract(events)
         guard !bufferedIDs.isDisjoint(with: events) else { return }
@@ -172,14 +174,15 @@ package struct DeliveryQueueState: Equatable {
             return advance(now)
         }
         if let due = page.nextDue { noteDue(due) }
-        // What was said while it was read isn't known to be in it.
+        // Deliveries that were reported during the read may be missing from the page.
         hasMore = hasMore || page.hasMore
         for stored in page.deliveries { add(stored) }
-        // What isn't here though all there is was read is over, by a commit before its process was lost.
+        // Suspects that aren't in memory, although everything was read, have ended: by a commit before their process
+        // was lost.
         if !hasMore, page.nextDue == nil {
             suspects = suspects.filter { bufferedIDs.contains($0) || inFlight[$0] != nil }
         }
-        // What came while there was more to read comes in its turn.
+        // If the store has more to read, the new deliveries are read in their turn.
         if hasMore || arrivals.areIncomplete {
             hasMore = true
         } else {
@@ -195,9 +198,9 @@ package struct DeliveryQueueState: Equatable {
         return advance(now)
     }
 
-    /// The attempt at a delivery is over, and its outcome is in the store.
+    /// The attempt at a delivery has ended, and its outcome is stored.
     ///
-    /// - Parameter due: when the next attempt is due. Pages that were read before have left it out.
+    /// - Parameter due: when the next attempt is due. Pages that were read before don't contain it.
     mutating func ended(_ event: EventID, due: Timestamp? = nil, now: Timestamp) -> [Action] {
         drop(event)
         suspects.remove(event)
@@ -205,25 +208,25 @@ package struct DeliveryQueueState: Equatable {
         return advance(now)
     }
 
-    /// A delivery wasn't worked on, and is as it was. It is read again before long.
+    /// A delivery wasn't run and is unchanged. It is read again soon.
     mutating func returned(_ event: EventID, now: Timestamp) -> [Action] {
         release(event)
         if reading == .none { reading = .failed(again: now.after(seconds: 1)) }
         return advance(now)
     }
 
-    /// The process ended while it was at several deliveries, this one among them. It is worked on again, alone.
+    /// The process ended while it ran several deliveries, including this one. It is run again, alone.
     mutating func lostInCompany(_ event: EventID, now: Timestamp) -> [Action] {
         release(event)
         suspects.insert(event)
         return advance(now)
     }
 
-    /// No handler could be started for a delivery, which isn't the delivery's fault. One is attempted at a time, after
-    /// ever longer pauses, until one starts.
+    /// No handler could be started for a delivery, which isn't the delivery's fault. One delivery at a time is
+    /// attempted, after increasing pauses, until a handler starts.
     mutating func misstarted(_ event: EventID, now: Timestamp) -> [Action] {
         release(event)
-        // Those that were to start together have one reason.
+        // Starts that failed together have one cause, and count as one.
         if mayStart(now) {
             misstarts += 1
             failingSince = failingSince ?? now
@@ -232,14 +235,14 @@ package struct DeliveryQueueState: Equatable {
         return advance(now)
     }
 
-    /// A handler has started, after others could not be.
+    /// A handler has started after others couldn't be started.
     mutating func started(now: Timestamp) -> [Action] {
         (misstarts, failingSince, mayStartAt, probe) = (0, nil, nil, nil)
         return advance(now)
     }
 
-    /// - Parameter wake: the time for which it was asked. It may come early, or by a clock that was put back: then
-    ///   another one is asked for. One for which an earlier one was asked since does nothing to that.
+    /// - Parameter wake: the time that was asked for. If the tick comes early, or the clock was set back, another one
+    ///   is asked for. A tick is ignored if an earlier one was asked for since.
     mutating func tick(for wake: Timestamp, now: Timestamp) -> [Action] {
         if nextWake == wake { nextWake = nil }
         return advance(now)
@@ -249,7 +252,7 @@ package struct DeliveryQueueState: Equatable {
 
     private var isOpen: Bool { phase == .open }
 
-    /// Whether what is worked on is to be alone.
+    /// Whether the running delivery must run alone.
     private var isAlone: Bool { inFlight.count == 1 && inFlight.keys.first.map { suspects.contains($0) } == true }
 
     private mutating func noteDue(_ time: Timestamp) { nextDue = min(nextDue ?? time, time) }
@@ -259,7 +262,7 @@ package struct DeliveryQueueState: Equatable {
         if probe == event { probe = nil }
     }
 
-    /// Of one that isn't to be worked on as before: it is in the store, and read in its turn.
+    /// Releases a delivery that isn't run as planned: it is in the store, and is read in its turn.
     private mutating func release(_ event: EventID) {
         drop(event)
         hasMore = true
@@ -273,21 +276,22 @@ package struct DeliveryQueueState: Equatable {
         if case .underWay = reading { reading = .stale }
     }
 
-    /// Takes news: where nothing older is left in the store it comes behind what is here, else it stays there.
+    /// Accepts a new delivery. If the store has no older one left, it is queued in memory; otherwise it stays in the
+    /// store.
     private mutating func take(_ stored: StoredDelivery) {
         if case .underWay(var arrivals) = reading {
             reading = .none
             arrivals.add(stored, limits)
             reading = .underWay(arrivals)
         } else if hasMore || !hasRoom(for: stored) || inFlight[stored.delivery.id.event] != nil {
-            // A delivery that is still in flight here was given back a moment ago; its end is reported here soon.
+            // The delivery is still in flight: it was returned a moment ago, and its end will be reported soon.
             hasMore = true
         } else {
             add(stored)
         }
     }
 
-    /// An event of any size has room if there is nothing else.
+    /// An event of any size has room if nothing else is in memory.
     private func hasRoom(for stored: StoredDelivery) -> Bool {
         buffer.count < limits.buffered
             && (buffer.isEmpty || bufferedBytes + stored.event.count <= limits.bufferedBytes)
@@ -297,7 +301,7 @@ package struct DeliveryQueueState: Equatable {
         let event = stored.delivery.id.event
         guard inFlight[event] == nil else { return hasMore = true }
         guard bufferedIDs.insert(event).inserted else {
-            // It was changed since it was read, such as by a retry by hand.
+            // The delivery was changed since it was read, for example by a manual retry.
             if let index = buffer.firstIndex(where: { $0.delivery.id.event == event }) { buffer[index] = stored }
             return
         }
@@ -329,19 +333,20 @@ package struct DeliveryQueueState: Equatable {
 
     private func hasPlace(for stored: StoredDelivery) -> Bool {
         if inFlight.isEmpty { return true }
-        // While none can be started, one is attempted at a time, beside those that have started before.
+        // While no handler can be started, one delivery at a time is attempted, in addition to those that were running
+        // before.
         return inFlight.count < limits.concurrency && inFlightBytes + stored.event.count <= limits.maxBytes
             && probe == nil && !isAlone && !suspects.contains(stored.delivery.id.event)
     }
 
     private func mayStart(_ now: Timestamp) -> Bool { mayStartAt.map { isOver($0, now) } ?? true }
 
-    /// Whether a time that was planned here has come, or will for too long not come since the clock was put back.
+    /// Whether a planned time has come, or is too far ahead because the clock was set back.
     private func isOver(_ time: Timestamp, _ now: Timestamp) -> Bool {
         time <= now || time > now.after(seconds: Self.longestSleep)
     }
 
-    /// The next page, once most of what was read is started.
+    /// Reads the next page once most of the last one is started.
     private mutating func readAsNeeded(_ now: Timestamp) -> Request? {
         if case .failed(let again) = reading, isOver(again, now) { reading = .none }
         guard hasMore, reading == .none, buffer.count <= limits.page / 4,
@@ -354,7 +359,7 @@ package struct DeliveryQueueState: Equatable {
             maxBytes: limits.bufferedBytes / 2)
     }
 
-    /// When something is to be done though nothing happens.
+    /// The next time at which something must be done without any event.
     private mutating func nextTime(_ now: Timestamp) -> Timestamp? {
         var times: [Timestamp] = []
         if let nextDue { times.append(nextDue) }
@@ -369,7 +374,7 @@ package struct DeliveryQueueState: Equatable {
         return times.min().map { min($0, now.after(seconds: Self.longestSleep)) }
     }
 
-    /// Asks for a tick, unless an earlier one is on its way.
+    /// Asks for a tick, unless an earlier one is pending.
     private mutating func wake(at time: Timestamp) -> [Action] {
         if let nextWake, nextWake <= time { return [] }
         nextWake = time

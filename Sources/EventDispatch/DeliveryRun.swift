@@ -6,10 +6,10 @@ import WorkerProtocol
 import Workers
 import NIOCore
 
-/// One run of a handler for a delivery. Lives on its invocation's loop.
+/// One run of a handler for a delivery, on its invocation's loop.
 ///
-/// The handler's answer and its end are two things: at the deadline the answer is known and nothing is committed any
-/// more, but no other attempt begins until the handler has stopped.
+/// The handler's answer and its end are two events: at the deadline the answer is known and nothing can be committed
+/// any more, but the next attempt begins only when the handler has stopped.
 final class DeliveryRun: InvocationClient {
     private let start: DeliveryStart
     private let delivery: InvocationDelivery

@@ -4,7 +4,7 @@ package import DocumentModel
 import DocumentStore
 
 extension DeliveryStatistics {
-    /// - Parameter pauses: includes those of functions that have no deliveries, as requests start them.
+    /// - Parameter pauses: all pauses, including those of callables and HTTP functions.
     package init(_ metrics: [DeliveryMetrics], pauses: [FunctionPause], now: Timestamp) {
         let paused = Dictionary(pauses.map { ($0.function, $0.reason.rawValue) }) { first, _ in first }
         var functions = metrics.map { metrics in
@@ -24,7 +24,7 @@ extension DeliveryStatistics {
         self.init(functions: functions)
     }
 
-    /// What is known where no host runs.
+    /// The statistics that are available without a running host.
     package init(_ counts: [DeliveryCounts], now: Timestamp) {
         self.init(
             functions: counts.map { count in

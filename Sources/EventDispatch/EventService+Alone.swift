@@ -7,8 +7,7 @@ package import Logging
 package import NIOCore
 
 extension EventService {
-    /// A dispatcher on a store without the rest of a host, as it is measured: nothing is paused, has a budget or is
-    /// alerted of.
+    /// Creates a dispatcher on a store without the rest of a host, for measurements: no pauses, budgets or alerts.
     ///
     /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses.
     package convenience init(

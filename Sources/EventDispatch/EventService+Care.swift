@@ -9,7 +9,7 @@ import Synchronization
 
 /// Periodic work.
 extension EventService {
-    /// Seconds between two checks of what causes no event: budgets, days, and deliveries that can't start.
+    /// The interval, in seconds, of checks that no event causes: budgets, days, and deliveries that can't start.
     private static let careInterval = 5.0
     private static let sweepInterval = 60.0
     private static let reportInterval = 3600.0
@@ -37,8 +37,8 @@ extension EventService {
 
     // MARK: Deliveries that can't be worked on
 
-    /// Dead-letters deliveries that have waited too long for a function that is paused, can't be started or isn't served
-    /// any more, and logs from time to time how many wait.
+    /// Dead-letters deliveries that have waited too long for a function that is paused, can't be started or isn't
+    /// served any more, and logs from time to time how many wait.
     func sweep() async {
         do throws(DocumentError) {
             for name in try await store.outbox.functions() {
@@ -53,15 +53,16 @@ extension EventService {
         }
     }
 
-    /// Why nothing can be delivered to a function, and for how many seconds its deliveries are kept; nil if they can be.
+    /// The reason why nothing can be delivered to a function, and for how many seconds its deliveries are kept; nil if
+    /// they can be delivered.
     ///
-    /// - Returns: since when, if that is known and may be less than a delivery has waited.
+    /// - Returns: the start of the obstacle, if it is known and may be later than the delivery's.
     private func obstacle(_ name: String) -> (reason: String, maxAge: Double, since: Timestamp?)? {
         guard let function = functions[name], let queue = queues[name] else {
             return ("no function \(name) is served that takes events", DeliveryAge.whereGone, nil)
         }
         if let since = queue.failingSince {
-            // An old backlog may have waited only for its turn.
+            // An old backlog may only have waited for its turn.
             return ("\(name) can't be started", DeliveryAge.wherePaused(function.manifest.trigger), since)
         }
         guard function.gate.isClosed else { return nil }
@@ -78,7 +79,7 @@ extension EventService {
         var count = 0
         while true {
             let page = try await store.outbox.deliveries(areDead: false, function: name, after: last, limit: Self.page)
-            // They come in the order of their events, so that the old ones are the first.
+            // The page is ordered by event, so the old deliveries come first.
             let old = page.prefix { now.seconds(since: $0.created) > maxAge }
             let late = old.filter { now.seconds(since: Self.waitsSince($0)) > maxAge }
             if !late.isEmpty {
@@ -93,8 +94,8 @@ extension EventService {
     }
 
     private static func waitsSince(_ delivery: Delivery) -> Timestamp {
-        // A delivery that was due later has waited only since then. An ordered one has waited from the start: it becomes due
-        // when it is the first in its queue.
+        // A delivery that was due later has waited only since then. An ordered one has waited from the start: it
+        // becomes due when it is first in its queue.
         guard delivery.orderKey == nil, let due = delivery.due else { return delivery.ageStart }
         return max(delivery.ageStart, due)
     }
@@ -111,7 +112,7 @@ extension EventService {
             state.lastReports[name] = now
             return true
         }
-        // Counted only for the log: counting takes longer the more there are.
+        // Counted for the log only: counting takes longer the more there are.
         guard isDue else { return }
         let waiting = try await store.outbox.pendingCount(of: name)
         if waiting > 0 {
@@ -122,7 +123,7 @@ extension EventService {
 
     // MARK: Budgets
 
-    /// Writes what was used of budgets, where that has changed. One after the other, so that what is known last is what is
+    /// Writes the used budgets if they have changed. Writes are made one after the other, so that the latest values are
     /// written last.
     func keepBudgets() async {
         let task = state.withLock { state in

@@ -7,7 +7,7 @@ import Logging
 import Semaphore
 import Synchronization
 
-/// Why nothing of a function is started.
+/// A pause: why none of a function's invocations are started.
 package struct FunctionPause: Hashable, Sendable {
     package enum Reason: String, Hashable, Sendable {
         /// The operator has paused it.
@@ -25,11 +25,11 @@ package struct FunctionPause: Hashable, Sendable {
 }
 
 extension EventService {
-    /// Starts nothing of a function, or of any, until it is resumed, over restarts of the host too. What runs goes on;
+    /// Pauses a function, or all, until it is resumed, also across restarts of the host. Running invocations finish,
     /// events are kept, callers are refused.
     ///
     /// - Parameter function: nil for all.
-    /// - Throws: `notFound` for a function that isn't served. Where the pause can't be written it holds until the host
+    /// - Throws: `notFound` for a function that isn't served. If the pause can't be written, it applies until the host
     ///   ends, and the error says so.
     package func pause(_ function: String?) async throws(DocumentError) {
         if let function, functions[function] == nil { throw unknown(function) }
@@ -56,12 +56,12 @@ extension EventService {
         return .success(())
     }
 
-    /// Ends a function's pause, or that of all: a function that was paused by itself stays so then. One whose budget is
-    /// used up goes on for the rest of the day.
+    /// Ends a function's pause, or the pause of all: functions that were paused by name stay paused. A function whose
+    /// budget is used up runs for the rest of the day.
     ///
     /// - Parameter function: nil for all.
-    /// - Throws: `notFound` for a function that is neither served nor paused; what the store answers, and then nothing
-    ///   is resumed.
+    /// - Throws: `notFound` for a function that is neither served nor paused; the store's error, and then nothing is
+    ///   resumed.
     package func resume(_ function: String?) async throws(DocumentError) {
         try await inTurn { [self] in await resumeInTurn(function) }.get()
     }
@@ -90,7 +90,7 @@ extension EventService {
         }
     }
 
-    /// What is paused, by name.
+    /// All pauses, by function.
     package var pausedFunctions: [FunctionPause] {
         let pauses = state.withLock { $0.pauses }
         var paused: [FunctionPause] = []
@@ -106,13 +106,13 @@ extension EventService {
         return paused.sorted { $0.function < $1.function }
     }
 
-    /// Since when everything is paused; nil if it isn't.
+    /// The time since which everything is paused; nil if it isn't.
     package var pausedSince: Timestamp? { state.withLock { $0.pauses[EventRecords.everything] } }
 
     /// Applies the pauses to each gate and queue.
     private func settle() {
         for (name, function) in functions {
-            // Under the lock, so that of two who settle at once the one that knows more has the last word.
+            // Under the lock: of two concurrent calls, the one that knows more comes last.
             state.withLock { function.gate.isPaused = EventRecords.isPaused(name, $0.pauses) }
             queues[name]?.settle()
         }

@@ -11,7 +11,7 @@ import Synchronization
 
 /// The dispatcher: delivers the outbox's events to functions, and gives the operator a view of it.
 package final class EventService: Service {
-    /// What it needs of the host.
+    /// The parts of the host that it uses.
     package struct Parts: Sendable {
         package let store: DocumentStore
         package let timer: any EventTimer
@@ -32,11 +32,11 @@ package final class EventService: Service {
         }
     }
 
-    /// A function that is served.
+    /// A served function.
     package struct Function: Sendable {
         package let manifest: FunctionManifest
         package let gate: FunctionGate
-        /// Nil for one that requests start.
+        /// Nil for a function that requests start.
         package let launcher: (any DeliveryLauncher)?
 
         package init(manifest: FunctionManifest, gate: FunctionGate, launcher: (any DeliveryLauncher)?) {
@@ -48,25 +48,25 @@ package final class EventService: Service {
 
     struct State {
         var pauses: [String: Timestamp]
-        /// What was last written of each budget.
+        /// The last written record of each budget.
         var budgets: [String: [UInt8]]
-        /// The last that writes budgets.
+        /// The last task that writes budgets.
         var keeping: Task<Void, Never>?
-        /// When it was last said that deliveries wait for a function that can't take them.
+        /// When it was last logged that deliveries wait for a function that can't take them.
         var lastReports: [String: Timestamp] = [:]
         var sweptAt: Timestamp?
-        /// How many dead letters were made of deliveries that had waited too long, by function.
+        /// The number of deliveries that were dead-lettered because they had waited too long, by function.
         var deadLettered: [String: Int] = [:]
         var counts: (deliveries: [DeliveryCounts], time: Timestamp, seconds: Double)?
         var isStopped = false
     }
 
-    /// The functions of now, with the queues of those that take events.
+    /// The served functions, with the queues of those that handle events.
     private struct Serving {
         var functions: [String: Function] = [:]
         var queues: [String: DeliveryQueue] = [:]
-        /// Of functions that aren't served any more, whose last handlers run: one that comes back takes its queue up again,
-        /// which knows of them.
+        /// Queues of functions that are no longer served, whose last handlers still run. A function that is served
+        /// again gets its queue back, which knows these handlers.
         var retired: [String: DeliveryQueue] = [:]
         var phase = Phase.waiting
     }
@@ -76,20 +76,20 @@ package final class EventService: Service {
     }
 
     package let parts: Parts
-    /// Queues that read from the outbox at a time, one page each: the store's readers serve documents too, and no function
-    /// with much to read may hold up another.
+    /// The number of queues that read from the outbox at the same time, one page each: the store's readers serve
+    /// documents too, and a function with a large backlog must not delay the others.
     private static let maxReads = 2
 
     private let maxDepth: Int
     private let queueParts: DeliveryQueue.Parts
     private let serving = Mutex(Serving())
     let state: Mutex<State>
-    /// Pauses and resumes are made one after the other, so that what is written of them last is what holds here.
+    /// Pauses and resumes are performed one after the other, so that the last one written is the one that applies.
     let pauseTurns = AsyncSemaphore(1)
 
     var store: DocumentStore { parts.store }
 
-    /// - Parameter maxDepth: how many functions one event may go through.
+    /// - Parameter maxDepth: the maximum number of functions in a chain of events.
     /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses.
     package init(
         _ functions: [Function], records: EventRecords, maxDepth: Int, parts: Parts
@@ -106,9 +106,9 @@ package final class EventService: Service {
     package var functions: [String: Function] { serving.withLock { $0.functions } }
     var queues: [String: DeliveryQueue] { serving.withLock { $0.queues } }
 
-    /// Delivers events to these functions from now on, and to no others. Running handlers go on in their processes.
+    /// Delivers events to these functions from now on, and to no others. Running handlers continue in their processes.
     ///
-    /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses; then all is as it was.
+    /// - Throws: ``DocumentPattern/Problem`` for a manifest that its own check refuses; then nothing has changed.
     package func serve(_ functions: [Function]) throws(DocumentPattern.Problem) {
         let routes = try FunctionRoutes(functions.map(\.manifest), maxDepth: maxDepth)
         typealias Change = (queue: DeliveryQueue, manifest: FunctionManifest, launcher: any DeliveryLauncher)
@@ -149,7 +149,7 @@ package final class EventService: Service {
         for queue in begun { queue.begin() }
     }
 
-    /// Works on deliveries until the graceful shutdown begins. What runs then goes on, and nothing more is started.
+    /// Delivers until the graceful shutdown begins. Then running handlers continue, and nothing more is started.
     package func run() async throws {
         begin()
         try? await gracefulShutdown()
@@ -174,10 +174,10 @@ package final class EventService: Service {
         for queue in queues.values { queue.stop() }
     }
 
-    /// Writes what is only in memory, once nothing runs any more.
+    /// Writes the state that is only in memory, once nothing runs any more.
     package func finish() async { await keepBudgets() }
 
-    /// On the store's writing thread.
+    /// Called on the store's writer thread.
     private func take(_ changes: OutboxChanges) {
         if changes.due.count == 1, changes.withdrawn.isEmpty, changes.dead.isEmpty, changes.later.isEmpty,
             let stored = changes.due.first
@@ -196,12 +196,13 @@ package final class EventService: Service {
         }
     }
 
-    /// Whether a handler is at a delivery.
+    /// Whether a handler is running for the delivery.
     package func isInFlight(_ id: DeliveryID) -> Bool { queues[id.function]?.isInFlight(id.event) ?? false }
 
     // MARK: Metrics
 
-    /// Of each function that is served or has deliveries. What is in the store is counted once a second at most.
+    /// The metrics of each function that is served or has deliveries. Stored deliveries are counted at most once per
+    /// second.
     package func metrics() async throws(DocumentError) -> [DeliveryMetrics] {
         let counts = try await deliveryCounts()
         var metrics: [String: DeliveryMetrics] = [:]
@@ -222,7 +223,7 @@ package final class EventService: Service {
 
     func deliveryCounts() async throws(DocumentError) -> [DeliveryCounts] {
         let now = parts.now()
-        // It reads every row, so it must not run all the time if there are many.
+        // Counting reads every row, so it is repeated less often if it takes long.
         if let counts = state.withLock({ $0.counts }),
             abs(now.seconds(since: counts.time)) < max(1, counts.seconds * 50)
         {

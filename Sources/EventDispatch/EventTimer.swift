@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Calls back later. In tests time is moved by hand.
+/// Calls back at a later time. In tests, the test moves the time.
 package protocol EventTimer: Sendable {
     func schedule(afterSeconds seconds: Double, _ action: @escaping @Sendable () -> Void)
 }

@@ -1,24 +1,25 @@
 import NIOCore
 import NIOHTTP1
 
-/// Writes the answers of one connection as bytes: head, body in the framing that the client understands, end.
+/// Writes the answers of one connection as bytes: the head, the body in the framing that the client understands, and
+/// the end.
 ///
-/// A whole answer becomes one buffer and so one system call, which is most of what an answer costs.
+/// A whole answer becomes one buffer and therefore one system call, which is most of an answer's cost.
 struct AnswerWriter {
     private enum Framing {
-        /// The head has the length.
+        /// The head contains the length.
         case length
         case chunked
-        /// For HTTP/1.0: the body ends with the connection.
+        /// For HTTP/1.0: the end of the connection ends the body.
         case untilClose
-        /// HEAD, 204 and 304 have no body.
+        /// Answers to HEAD, and those with 204 or 304, have no body.
         case none
     }
 
     private(set) var hasHead = false
     private var framing = Framing.none
 
-    /// A new answer begins.
+    /// Prepares for a new answer.
     mutating func reset() { self = AnswerWriter() }
 
     /// - Parameters:
@@ -55,7 +56,7 @@ struct AnswerWriter {
         bytes.writeStaticString("\r\n")
     }
 
-    /// A part of the body; nothing if the answer has none.
+    /// Writes a part of the body, or nothing if the answer has none.
     func part(_ part: AnswerPart, into bytes: inout ByteBuffer) {
         beginPart(part, into: &bytes)
         if framing != .none { bytes.writeImmutableBuffer(part.content) }
@@ -98,10 +99,10 @@ struct AnswerPart {
     var count: Int { opening.utf8CodeUnitCount + content.readableBytes + closing.utf8CodeUnitCount }
 }
 
-/// What of a request shapes the bytes of its answer.
+/// What the bytes of an answer depend on in its request.
 struct AnswerRequest {
     var isHead = false
-    /// HTTP/1.0, which knows no chunks.
+    /// HTTP/1.0, which has no chunks.
     var isOld = false
     var keepsAlive = false
 }

@@ -1,9 +1,9 @@
 import FunctionManifest
 import NIOHTTP1
 
-/// The headers by which browsers let a page read a function's answer.
+/// The headers that let pages in browsers read a function's answer.
 enum CORSHeaders {
-    /// The answer to a preflight: which methods and headers a page of the origin may use.
+    /// The answer to a preflight: the methods and headers that a page of the origin may use.
     static func preflight(_ request: HTTPHeaders, policy: CORSPolicy, methods: String) -> HTTPHeaders {
         var headers = HTTPHeaders()
         add(to: &headers, request, policy: policy)

@@ -130,7 +130,7 @@ final class CallableExchange: Exchange, InvocationClient {
         }
     }
 
-    /// A transactional function's answer is kept under the key, for this caller and this data.
+    /// The key under which a transactional function's answer is kept, for this caller and this data.
     private func completionKey(_ data: ByteBuffer, uid: String?) -> CompletionKey? {
         guard function.manifest.isTransactional, let key = headers.first(name: "Idempotency-Key"), !key.isEmpty else {
             return nil
@@ -159,7 +159,7 @@ final class CallableExchange: Exchange, InvocationClient {
         }
     }
 
-    /// - Parameter retryAfter: seconds after which another try makes sense.
+    /// - Parameter retryAfter: the number of seconds after which a retry may succeed.
     private func fail(_ failure: InvocationFailure, retryAfter: Int64? = nil) {
         var body = ByteBuffer()
         ErrorBody.write(failure, to: &body)

@@ -3,7 +3,7 @@ import StrictJSON
 import WorkerProtocol
 import NIOCore
 
-/// The JSON in which callables answer errors.
+/// The JSON of callables' errors.
 enum ErrorBody {
     /// `{"error":{"message":…,"status":…,"details":…}}`, without details if there are none.
     static func write(_ failure: InvocationFailure, to buffer: inout ByteBuffer) {

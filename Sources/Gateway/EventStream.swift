@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// A callable's answer as server-sent events.
 ///
-/// It shows life by opening the next event early and sending spaces before its JSON: the comment lines that others use
-/// for that end the stream on iOS and are an error on Android.
+/// A silent stream is kept alive by opening the next event early and sending spaces before its JSON: the usual comment
+/// lines end the stream on iOS and are an error on Android.
 final class EventStream {
     private let connection: GatewayHandler
     private let loop: any EventLoop
@@ -31,7 +31,7 @@ final class EventStream {
         beat = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in this.value.target?.showLife() }
     }
 
-    /// What an event carries, by its JSON's one key.
+    /// The only key of an event's JSON.
     enum Key {
         case message, result
 
@@ -43,7 +43,7 @@ final class EventStream {
         }
     }
 
-    /// - Parameter taken: called once the client has the event.
+    /// - Parameter taken: called once the client has received the event.
     func send(_ key: Key, _ json: ByteBuffer, taken: @escaping () -> Void) {
         hasSentSinceBeat = true
         connection.sendChunk(event(key, json), taken: taken)
@@ -55,7 +55,7 @@ final class EventStream {
         connection.sendEnd(event(key, json))
     }
 
-    /// Ends with an event that is whole already.
+    /// Ends the stream with an event whose JSON is complete.
     func end(_ json: ByteBuffer) {
         stop()
         connection.sendEnd(

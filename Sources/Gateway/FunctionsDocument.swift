@@ -83,7 +83,7 @@ enum FunctionsDocument {
         filters.sorted { $0.key < $1.key }.map { "\(quoted($0.key)): \(quoted($0.value))" }.joined(separator: ", ")
     }
 
-    /// A double-quoted scalar, whose escapes are JSON's.
+    /// A double-quoted scalar: its escapes are those of JSON.
     private static func quoted(_ text: String) -> String {
         var json = JSONWriter()
         json.string(text)

@@ -22,7 +22,7 @@ package final class Gateway: Service {
         self.services = services
     }
 
-    /// The port that is listened on.
+    /// The port that the gateway listens on.
     package var port: Int { channel.localAddress?.port ?? 0 }
 
     static func start(
@@ -45,8 +45,8 @@ package final class Gateway: Service {
         return Gateway(loops: loops, channel: channel, grace: grace, services: services)
     }
 
-    /// Serves until the graceful shutdown begins. Then: no new connections and no new work; what runs ends by itself
-    /// within the grace, and what is left then is answered UNAVAILABLE.
+    /// Serves until the graceful shutdown begins, then accepts neither connections nor work. Running invocations have
+    /// the grace period to end; those left after it are answered UNAVAILABLE.
     package func run() async throws {
         let checks = loops.map { loop in
             loop.eventLoop.scheduleRepeatedTask(
@@ -62,7 +62,7 @@ package final class Gateway: Service {
         while NIODeadline.now() < deadline, try await hasWork() { try await Task.sleep(for: .milliseconds(20)) }
         for loop in loops {
             try await loop.eventLoop.submit { loop.invocations.failAll(.stopping) }.get()
-            // What was written just now goes out before the connections close.
+            // Answers that were just written are sent before the connections close.
             try await loop.eventLoop.scheduleTask(in: .milliseconds(50)) { loop.closeAll() }.futureResult.get()
         }
     }

@@ -18,7 +18,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private enum State {
         case idle
         case receiving(HTTPRequestHead, ByteBuffer)
-        /// Answered already; the rest of the request is discarded, and the connection closes with its end.
+        /// The request is answered already. Its rest is discarded, and the connection closes after it.
         case discarding
         case answering(any Exchange)
     }
@@ -30,14 +30,14 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var peer: IPAddress?
     private var request = AnswerRequest()
     private var answer = AnswerWriter()
-    /// What came while an answer was still to be sent.
+    /// Parts of requests that arrived before the last answer was sent.
     private var waiting: Deque<HTTPServerRequestPart> = []
     private var isPaused = false
-    /// Whether the connection ends with the answer that is on its way: what comes behind isn't looked at.
+    /// Whether the connection closes after the current answer. Later requests are ignored.
     private var isClosing = false
     /// Bytes of the request's body, as counted by the loop.
     private var heldBytes = 0
-    /// When the connection counts as stale in the state it is in.
+    /// The time at which the connection becomes stale in its current state.
     private(set) var deadline: NIODeadline
 
     init(loop: GatewayLoop) {
@@ -49,13 +49,13 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func closeStale() { context?.close(promise: nil) }
 
-    /// Closes once the last answer is out: closing at once would throw away what isn't written yet.
+    /// Closes once the last answer is sent: closing at once would discard what isn't written yet.
     func closeWhenSent() {
         guard let context else { return }
         isClosing = true
         let sent = context.eventLoop.makePromise(of: Void.self)
         sent.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
-        // Nothing, behind all that is still to be written.
+        // An empty write, queued after everything that is still to be written.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
     }
 
@@ -91,7 +91,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// A client that doesn't read its answers gets no further ones: they would pile up here.
+    /// A client that doesn't read its answers gets no further ones: they would fill the host's memory.
     private var mustWait: Bool { isAnswering || context?.channel.isWritable == false }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -108,7 +108,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Goes on with what came while the last answer was being made.
+    /// Handles the requests that arrived while the last answer was being made.
     private func handleWaiting() {
         while !isClosing, !mustWait, let part = waiting.popFirst() { handle(part) }
         if waiting.isEmpty && isPaused, let context {
@@ -117,7 +117,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Answers bytes that aren't HTTP, unless an answer is on its way, which the client would mistake for it.
+    /// Answers bytes that aren't HTTP, unless an answer is being sent: the client would take this one for a part of it.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HTTPParserError, !isAnswering, !isClosing else { return context.close(promise: nil) }
         request = AnswerRequest()
@@ -220,7 +220,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
-    /// - Parameter taken: called once the bytes are out, or never will be.
+    /// - Parameter taken: called once the bytes are sent, or can't be sent any more.
     func sendChunk(_ part: AnswerPart, taken: @escaping () -> Void) {
         guard let context else { return taken() }
         let promise = context.eventLoop.makePromise(of: Void.self)
@@ -232,7 +232,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// - Parameter last: its last part.
     func sendEnd(_ last: AnswerPart) { finish(with: ByteBuffer(), last) }
 
-    /// - Parameter start: what precedes the answer's last part.
+    /// - Parameter start: the bytes before the answer's last part.
     private func finish(with start: ByteBuffer, _ part: AnswerPart) {
         guard let context else { return }
         releaseBody()
@@ -246,7 +246,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         if !request.keepsAlive || answer.endsByClosing {
             closeWhenSent()
         } else if !waiting.isEmpty {
-            // Not at once: an answer that is made at once would bring the next one in here, and so on.
+            // Not immediately: an answer that is available at once would bring the next request in here, recursively.
             context.eventLoop.assumeIsolated().execute { [self] in handleWaiting() }
         }
     }
@@ -272,7 +272,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         return true
     }
 
-    /// Writes a part of an answer, small ones with one system call. The content of a large one isn't copied.
+    /// Writes a part of an answer: a small one with a single system call, a large one without copying its content.
     private func write(
         _ start: ByteBuffer, _ part: AnswerPart, isLast: Bool, _ context: ChannelHandlerContext,
         _ promise: EventLoopPromise<Void>?
@@ -293,10 +293,10 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Smaller answers mostly fit into the socket's buffer at once.
     private static let largeAnswer = 65_536
 
-    /// Ends an answer that can't be completed: the client sees it cut off.
+    /// Ends an answer that can't be completed. The client sees that it was cut off.
     func breakOff() { context?.close(promise: nil) }
 
-    /// Body bytes count from when they come until the request is answered or its connection is gone.
+    /// Counts bytes of the body from their arrival until the request is answered or the connection closes.
     private func hold(_ count: Int) {
         heldBytes += count
         loop.bodyBytes += count

@@ -5,7 +5,7 @@ package import NIOCore
 
 /// What the connections of one event loop share.
 ///
-/// `@unchecked Sendable`: every member but the constants is touched on the loop only.
+/// `@unchecked Sendable`: all members except the constants are used on the loop only.
 package final class GatewayLoop: @unchecked Sendable {
     package let invocations: InvocationLoop
     let verifiers: TokenVerifiers
@@ -16,7 +16,7 @@ package final class GatewayLoop: @unchecked Sendable {
     package var routes: RouteTable
     /// Bytes of request bodies held by the loop's connections.
     var bodyBytes = 0
-    /// Bytes of large answers that clients haven't taken yet.
+    /// Bytes of large answers that clients haven't received yet.
     var answerBytes = 0
     var isStopping = false
     private var connections: [ObjectIdentifier: GatewayHandler] = [:]
@@ -44,13 +44,13 @@ package final class GatewayLoop: @unchecked Sendable {
 
     func remove(_ handler: GatewayHandler) { connections[ObjectIdentifier(handler)] = nil }
 
-    /// Closes connections that have been silent in the middle of something, or idle, for too long.
+    /// Closes connections that have been idle, or silent within a request or an answer, for too long.
     package func closeStaleConnections() {
         let now = eventLoop.now
         for handler in Array(connections.values) where handler.deadline <= now { handler.closeStale() }
     }
 
-    /// Closes idle connections; the others close with their answer.
+    /// Closes idle connections. The others close after their answer.
     package func beginStopping() {
         isStopping = true
         for handler in Array(connections.values) where handler.isIdle { handler.closeWhenSent() }
@@ -83,7 +83,7 @@ package struct GatewayLimits: Sendable {
     var transferTimeout: TimeAmount
     /// How long a connection without a request is kept.
     var idleTimeout: TimeAmount
-    /// How long the rest of a request that was refused is read and thrown away.
+    /// How long the rest of a refused request is read and discarded.
     var discardTimeout: TimeAmount
 
     package init(
@@ -102,7 +102,7 @@ package struct GatewayLimits: Sendable {
     }
 }
 
-/// Verifies the tokens a request may bring.
+/// Verifies the tokens of requests.
 package struct TokenVerifiers: Sendable {
     package var idToken: TokenVerifier
     package var sessionCookie: TokenVerifier

@@ -14,7 +14,7 @@ final class HTTPExchange: Exchange, InvocationClient {
     private unowned let connection: GatewayHandler
     private var invocation: Invocation?
     private var hasLeft = false
-    /// The answer's head, until its first part or its end shows whether it is streamed.
+    /// The answer's head, kept until the first part or the end shows whether the answer is streamed.
     private var head: HTTPAnswerHead?
     private var isStreaming = false
 
@@ -47,7 +47,8 @@ final class HTTPExchange: Exchange, InvocationClient {
     private func submit(_ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
         if case .unavailable = tokens.idToken { return fail(.keysUnavailable) }
-        // The header may be used for anything here: a token that isn't ours names no user of this function.
+        // HTTP functions may use the header for anything: a token that isn't ours identifies no user, and isn't
+        // refused.
         let user = if case .valid(let identity, _) = tokens.idToken { identity } else { session() }
         do throws(AdmissionRefusal) {
             let invocation = try request.match.function.admit(
@@ -100,12 +101,12 @@ final class HTTPExchange: Exchange, InvocationClient {
             let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
             connection.send(.init(statusCode: Int(head.status)), answerHeaders(head), body: body)
         case .failure, .notStarted, .lost:
-            // With its status sent, a cut-off body is the only sign left.
+            // The status is already sent, so the only way to report the failure is to cut off the body.
             if isStreaming { connection.breakOff() } else { fail(outcome.failure ?? .internal) }
         }
     }
 
-    /// - Parameter retryAfter: seconds after which another try makes sense.
+    /// - Parameter retryAfter: the number of seconds after which a retry may succeed.
     private func fail(_ failure: InvocationFailure, retryAfter: Int64? = nil) {
         var body = ByteBuffer()
         ErrorBody.write(failure, to: &body)
@@ -115,7 +116,7 @@ final class HTTPExchange: Exchange, InvocationClient {
         connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
     }
 
-    /// What the function set, less what is the gateway's own business.
+    /// The headers that the function set, without those that the gateway sets itself.
     private func answerHeaders(_ head: HTTPAnswerHead) -> HTTPHeaders {
         var answer = HTTPHeaders()
         CORSHeaders.add(to: &answer, headers, policy: trigger.cors)

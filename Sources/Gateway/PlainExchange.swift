@@ -4,7 +4,7 @@ import Workers
 import NIOCore
 import NIOHTTP1
 
-/// A request that the gateway answers by itself.
+/// A request that the gateway answers itself.
 final class PlainExchange: Exchange {
     private let status: HTTPResponseStatus
     private let headers: HTTPHeaders
@@ -26,7 +26,7 @@ final class PlainExchange: Exchange {
 
     func clientLeft() {}
 
-    /// The manifest for tools, the host's health, or 404 for an unknown function.
+    /// Answers with the manifest for tools, the host's health, or 404 for an unknown function.
     static func notFound(
         _ head: HTTPRequestHead, loop: GatewayLoop, connection: GatewayHandler
     ) -> PlainExchange {

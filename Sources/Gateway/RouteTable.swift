@@ -1,21 +1,21 @@
 import FunctionManifest
 package import Workers
 
-/// Which URL is which function's.
+/// Finds the function of a URL.
 ///
 /// A function has the local form `/PROJECT/REGION/NAME`, its name at the host `REGION-PROJECT.cloudfunctions.net`, and
 /// `/NAME` at any other host, as behind a custom domain. A function that is served standalone has every path.
 package struct RouteTable: Sendable {
     struct Match {
         let function: ServedFunction
-        /// What follows the function's name: `/rest?query`, always with a slash.
+        /// The part of the URL after the function's name: `/rest?query`, always with a slash.
         let target: String
     }
 
     let project: String
     private let byRegionAndName: [String: ServedFunction]
     private let byName: [String: ServedFunction]
-    /// The one that has every path but those of the gateway's own, below `/__/`.
+    /// The function that has every path except the gateway's own, below `/__/`.
     private let target: ServedFunction?
 
     package init(project: String, functions: [ServedFunction], target: ServedFunction? = nil) {
@@ -53,7 +53,7 @@ package struct RouteTable: Sendable {
         return Match(function: function, target: path.rest(from: name.end))
     }
 
-    /// `asia-northeast1` of `asia-northeast1-PROJECT.cloudfunctions.net`.
+    /// The region `asia-northeast1` of `asia-northeast1-PROJECT.cloudfunctions.net`.
     private func cloudRegion(of host: String) -> String? {
         let name = host.split(separator: ":", maxSplits: 1)[...].first ?? ""
         let suffix = "-\(project).cloudfunctions.net"
@@ -61,7 +61,7 @@ package struct RouteTable: Sendable {
     }
 }
 
-/// A URI's path cut into segments without copying it.
+/// A URI's path, split into segments without copying it.
 private struct Path {
     struct Segment {
         let start: String.Index
@@ -75,7 +75,7 @@ private struct Path {
 
     func segment(at offset: Int) -> Segment? { segment(at: uri.utf8.index(uri.startIndex, offsetBy: offset)) }
 
-    /// The segment behind the slash at `slash`; nil if there is none or it is empty.
+    /// The segment after the slash at `slash`; nil if there is none or it is empty.
     func segment(at slash: String.Index) -> Segment? {
         guard slash < uri.endIndex, uri.utf8[slash] == UInt8(ascii: "/") else { return nil }
         let start = uri.utf8.index(after: slash)

@@ -6,21 +6,20 @@ import NIOCore
 package import NIOPosix
 package import ServiceLifecycle
 
-/// What serving functions needs, with a host or standalone: the keys of tokens, event loops, and the supervisor of
-/// workers.
+/// What serving functions needs, under a host or standalone: token keys, event loops, and the supervisor of workers.
 package struct ServingParts: Sendable {
     package let verifiers: TokenVerifiers
     package let keyCaches: [any Service]
     package let supervisor: WorkerSupervisor
-    /// Says whether workers have cgroups, and why not. For when they are served: what ends at its start says why, and no
-    /// more.
+    /// Logs whether workers have cgroups, and why not. Call it only once the host serves: a failed start logs its own
+    /// reason only.
     package let logCgroups: @Sendable () -> Void
     package let group: MultiThreadedEventLoopGroup
     let invocationServices: InvocationServices
     package let invocationLoops: [InvocationLoop]
     private let limits: HostLimits
 
-    /// - Parameter adoptsOrphans: as ``WorkerSupervisor/init(cgroups:adoptsOrphans:)`` has it.
+    /// - Parameter adoptsOrphans: see ``WorkerSupervisor/init(cgroups:adoptsOrphans:)``.
     package init(
         _ services: InvocationServices, tokens: TokenSources, limits: HostLimits,
         adoptsOrphans: Bool = false, logger: Logger
@@ -32,8 +31,8 @@ package struct ServingParts: Sendable {
         let cgroups = limits.cgroupHome(logger)
         supervisor = WorkerSupervisor(cgroups: cgroups.home, adoptsOrphans: adoptsOrphans)
         logCgroups = cgroups.log
-        // Workers need the cores more than the gateway does: one of its loops carries tens of thousands of calls a
-        // second.
+        // Workers need the processors more than the gateway does: one of its loops handles tens of thousands of calls
+        // per second.
         group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
         let ids = InvocationIDSource()
         invocationLoops = group.makeIterator().enumerated().map { index, loop in
@@ -41,7 +40,7 @@ package struct ServingParts: Sendable {
         }
     }
 
-    /// - Returns: a function's workers, of which none is started yet.
+    /// - Returns: a function's pool; no worker is started yet.
     package func pool(
         _ manifest: FunctionManifest, executable: String, environment: [String: String], params: ParamValues
     ) -> WorkerPool {
@@ -50,7 +49,7 @@ package struct ServingParts: Sendable {
             limits: WorkerPoolState.Limits(
                 concurrency: manifest.concurrency, minInstances: manifest.minInstances,
                 maxInstances: manifest.maxInstances,
-                // The dispatcher bounds its events by itself; the queue has a place for each.
+                // The dispatcher bounds its events itself, so the queue has a place for each of them.
                 queue: manifest.trigger.isForEvents ? manifest.maxConcurrentDeliveries : limits.queue,
                 maxStarting: 2 * System.coreCount),
             launch: WorkerLaunch(
@@ -59,7 +58,7 @@ package struct ServingParts: Sendable {
             services: invocationServices, processes: supervisor, loops: invocationLoops)
     }
 
-    /// Takes the functions port.
+    /// Listens on the functions port.
     package func gateway(
         host: String, port: Int, proxies: TrustedProxies, routes: RouteTable, logger: Logger
     ) async throws -> Gateway {
@@ -76,14 +75,14 @@ package struct ServingParts: Sendable {
             grace: .seconds(Int64(limits.shutdownGrace)))
     }
 
-    /// No worker may be left.
+    /// Call when no worker is left.
     package func close() async {
         await supervisor.shutdown()
         try? await group.shutdownGracefully()
     }
 }
 
-/// Whose tokens count, and how they are taken.
+/// The issuers whose tokens are accepted, and where their keys come from.
 package struct TokenSources: Sendable {
     package var project: String
     package var policy: TokenPolicy
@@ -120,7 +119,7 @@ extension TokenVerifiers {
 }
 
 extension HostLimits {
-    /// Where workers get cgroups, if they are to have any and the host may make them.
+    /// The home of the workers' cgroups, if they are configured and the host may create them.
     fileprivate func cgroupHome(_ logger: Logger) -> (home: CgroupHome?, log: @Sendable () -> Void) {
         guard cgroups == .auto else { return (nil, {}) }
         do throws(CgroupHome.Refusal) {

@@ -3,14 +3,14 @@ import WorkerProtocol
 import NIOCore
 import NIOHTTP1
 
-/// Checks the tokens of one request: at once if their keys are cached, otherwise once they are fetched.
+/// Checks the tokens of one request: immediately if their keys are cached, otherwise once the keys are fetched.
 struct TokenCheck {
     enum Verdict {
         case absent
         /// - Parameter expires: seconds since 1970.
         case valid(InvocationHead.VerifiedIdentity, expires: Int64)
         case invalid(String)
-        /// The keys to verify it can't be fetched.
+        /// The token can't be verified, because its keys can't be fetched.
         case unavailable
     }
 
@@ -36,7 +36,7 @@ struct TokenCheck {
         hasOtherScheme = idToken == nil
     }
 
-    /// The text behind `Bearer `, in any case; nil for another scheme.
+    /// The text after `Bearer `, in any case; nil for another scheme.
     static func bearerToken(_ authorization: String) -> Substring? {
         let scheme = authorization.utf8.prefix(7)
         guard scheme.count == 7,

@@ -1,23 +1,23 @@
 import DequeModule
 
-/// A bounded queue that serves its senders in turn.
+/// A bounded queue that serves its callers round-robin.
 ///
-/// A caller may have as many places as it leaves free: one alone gets half of them, two get a third each, and a
-/// caller with none waiting gets in until the last place is taken. So a caller's thousand calls hold up another one's single
-/// call by one.
+/// A caller may hold as many places as remain free: a single caller gets half of the queue, two get a third each, and a
+/// caller with none waiting is admitted until the last place is taken. A thousand calls of one caller therefore delay
+/// another caller's call by one call.
 struct FairQueue<Key: Hashable, Element: Equatable>: Equatable {
     private let places: Int
     private(set) var count = 0
     private var lanes: [Key?: Deque<Element>] = [:]
-    /// The senders of what waits, in the order of their turns.
+    /// The callers of the waiting elements, in the order of their turns.
     private var turns: Deque<Key?> = []
 
     init(places: Int) { self.places = places }
 
     var isEmpty: Bool { count == 0 }
 
-    /// - Parameter key: the sender; nil if the sender bounds itself and may take all places.
-    /// - Returns: whether there was a place for it.
+    /// - Parameter key: the caller; nil if the caller bounds itself and may take all places.
+    /// - Returns: whether the element was queued.
     mutating func append(_ element: Element, of key: Key?) -> Bool {
         let held = lanes[key]?.count ?? 0
         let free = places - count
@@ -47,7 +47,7 @@ struct FairQueue<Key: Hashable, Element: Equatable>: Equatable {
         return true
     }
 
-    /// - Returns: what was waiting, in the order of the turns.
+    /// - Returns: the waiting elements, in the order of the turns.
     mutating func removeAll() -> [Element] {
         var all: [Element] = []
         all.reserveCapacity(count)

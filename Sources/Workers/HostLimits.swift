@@ -1,4 +1,4 @@
-/// Bounds that keep one caller from taking the whole host.
+/// Bounds that keep one caller from using up the whole host.
 package struct HostLimits: Hashable, Sendable {
     /// Bytes of one request's body.
     package var requestBody = 10 * 1024 * 1024
@@ -6,15 +6,15 @@ package struct HostLimits: Hashable, Sendable {
     package var queue = 1000
     /// Open connections on each port.
     package var connections = 10_000
-    /// Seconds that work in progress gets to end when the host stops.
+    /// The number of seconds in which running invocations may finish when the host stops.
     package var shutdownGrace = 10
-    /// How deep a chain of events that cause events may become before it is taken for a loop.
+    /// The maximum length of a chain of events that cause events; a longer one is considered a loop.
     package var eventDepth = 16
     /// Bytes of an answer that isn't streamed.
     package var responseBody = 32 * 1024 * 1024
     /// Files and connections that a worker may have open.
     package var openFiles = 1024
-    /// Processes that a worker may be, itself and what it has started.
+    /// Processes that a worker may consist of: itself and those it has started.
     package var processes = 32
     package var cgroups = Cgroups.auto
 

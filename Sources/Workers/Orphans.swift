@@ -6,9 +6,9 @@ import CFunctionsSystem
     import Musl
 #endif
 
-/// What workers have started and left behind when they ended.
+/// Processes that workers have started and left behind when they ended.
 enum Orphans {
-    /// Makes this process their parent from now on.
+    /// Makes this process the parent of orphaned processes from now on.
     /// - Returns: whether it is.
     static func adopt() -> Bool {
         #if os(Linux)
@@ -18,14 +18,14 @@ enum Orphans {
         #endif
     }
 
-    /// Reaps those that have ended.
+    /// Reaps orphans that have ended.
     ///
     /// - Parameter isWorker: whether a child is a worker, which its supervisor reaps.
     static func reap(sparing isWorker: (Int32) -> Bool) {
         #if os(Linux)
             while true {
                 let child = functions_ended_child()
-                // A worker may have ended just now: the signal of its own end is on its way.
+                // A worker may have ended just now; the signal of its end is on its way.
                 guard child > 0, !isWorker(child), waitpid(child, nil, WNOHANG) == child else { return }
             }
         #endif

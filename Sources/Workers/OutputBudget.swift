@@ -1,9 +1,9 @@
 import NIOCore
 
-/// What a worker may write in a second: lines, printed and logged ones together, and bytes that it prints.
+/// What a worker may write per second: lines, printed or logged, and printed bytes.
 struct OutputBudget: Equatable {
     static let linesPerSecond = 1000
-    /// Dropped lines have to be read too; this bounds the bytes.
+    /// Dropped lines must be read too; this bounds their bytes.
     static let bytesPerSecond = 1024 * 1024
 
     private var windowStart: NIODeadline
@@ -15,7 +15,7 @@ struct OutputBudget: Equatable {
 
     enum Verdict: Equatable {
         case write
-        /// Beyond the bound. After the first of a second, call ``report()`` a second later.
+        /// Over the bound. After the first drop in a second, call ``report()`` a second later.
         case drop(isFirst: Bool)
     }
 
@@ -27,7 +27,7 @@ struct OutputBudget: Equatable {
         return .drop(isFirst: dropped == 1)
     }
 
-    /// - Returns: how long to stop reading what the worker prints; nil if more may be read.
+    /// - Returns: how long to stop reading the worker's output; nil if more may be read.
     mutating func read(_ count: Int, now: NIODeadline) -> TimeAmount? {
         renew(now)
         bytes += count
@@ -41,7 +41,7 @@ struct OutputBudget: Equatable {
         bytes = 0
     }
 
-    /// - Returns: how many lines were dropped since the last report.
+    /// - Returns: the number of lines dropped since the last report.
     mutating func report() -> Int {
         defer { dropped = 0 }
         return dropped

@@ -8,14 +8,14 @@ package import CFunctionsSystem
     import Darwin
 #endif
 
-/// Starts a program with exactly the descriptors it is meant to have.
+/// Starts a program with exactly the given file descriptors.
 package struct ProcessSpawn {
     package var executable: String
     package var arguments: [String]
     package var environment: [String: String]
     package var standardOutput: Int32
     package var standardError: Int32
-    /// Become descriptors 3, 4, … of the new process.
+    /// They become descriptors 3, 4, … of the new process.
     package var links: [Int32]
 
     package init(
@@ -53,7 +53,7 @@ package struct ProcessSpawn {
             posix_spawnattr_destroy(&attributes)
         }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        // Descriptors are first moved out of the way: a link may have a number that another one is to get.
+        // Descriptors are first moved to free numbers: a link may have a number that another one needs.
         let base = (links + [standardOutput, standardError]).reduce(3 + Int32(links.count)) { max($0, $1 + 1) }
         let sources = [standardOutput, standardError] + links
         for (offset, source) in sources.enumerated() {
@@ -66,7 +66,7 @@ package struct ProcessSpawn {
         #if os(Linux)
             _ = functions_spawn_close_from(&actions, 3 + Int32(links.count))
         #else
-            // Everything but what the actions name is closed.
+            // All descriptors that the actions don't name are closed.
             flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
         #endif
         var signals = sigset_t()
@@ -90,14 +90,14 @@ package struct ProcessSpawn {
 }
 
 extension ProcessSpawn {
-    /// Kills a started process with all processes of its group.
+    /// Kills a started process and all processes of its group.
     package static func killGroup(_ pid: pid_t) { _ = kill(-pid, SIGKILL) }
 }
 
 extension ProcessStatus {
-    /// The status of a child that has ended; nil while it runs. What it had started is killed with it.
+    /// The status of a child that has ended; nil while it runs. Processes that it started are killed with it.
     package static func reap(_ pid: pid_t) -> ProcessStatus? {
-        // First without reaping: while the child is a zombie, no other process or group can get its number.
+        // First without reaping: while the child is a zombie, its id can't be reused for another process or group.
         var info = siginfo_t()
         guard waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info.si_signo == SIGCHLD else {
             return nil
@@ -115,7 +115,7 @@ extension ProcessStatus {
     }
 }
 
-/// A pair of descriptors, closed on exec in this process: a child gets only what it is given.
+/// A pair of descriptors, closed on exec in this process: a child only gets what it is given explicitly.
 package enum DescriptorPair {
     /// Both ends of a connected stream socket.
     static func socket() throws(ProcessSpawn.Failure) -> (Int32, Int32) {

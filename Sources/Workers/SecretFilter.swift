@@ -1,12 +1,12 @@
 import FunctionManifest
 import NIOCore
 
-/// Takes the values of secrets out of what a worker writes.
+/// Removes the values of secrets from what a worker writes.
 ///
-/// It finds them as they are: one that was encoded, or cut in pieces, it doesn't know again. Values of less than eight
-/// bytes stay, for they could be anything.
+/// It finds them as they are; it doesn't recognize a secret that was encoded or split. Values of less than eight bytes
+/// aren't removed, because they occur in ordinary text.
 struct SecretFilter: Sendable {
-    /// Long ones first: one may be a part of another.
+    /// The longest first: one may be a part of another.
     private let values: [[UInt8]]
 
     private static let leastBytes = 8
@@ -31,13 +31,13 @@ struct SecretFilter: Sendable {
         without(buffer.readableBytesView).map { ByteBuffer(bytes: $0) } ?? buffer
     }
 
-    /// - Parameter bytes: the beginning of a text, whose end may be the first part of a secret.
+    /// - Parameter bytes: the beginning of a text, which may end with the first part of a secret.
     func filtered(beginning bytes: some Sequence<UInt8>) -> String {
         let bytes = Array(bytes)
         return String(decoding: without(bytes, isBeginning: true) ?? bytes, as: UTF8.self)
     }
 
-    /// - Returns: nil if the text holds none of them.
+    /// - Returns: nil if the text contains none of them.
     private func without(_ text: some Sequence<UInt8>, isBeginning: Bool = false) -> [UInt8]? {
         guard !values.isEmpty else { return nil }
         let bytes = Array(text)
@@ -54,7 +54,7 @@ struct SecretFilter: Sendable {
         var result: [UInt8] = []
         var end = 0
         for range in found.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-            // One may lie in another, or begin in it.
+            // A match may lie within another one, or overlap it.
             if range.lowerBound >= end {
                 result += bytes[end..<range.lowerBound]
                 result += Self.mark.utf8
@@ -64,7 +64,7 @@ struct SecretFilter: Sendable {
         return result + bytes[end...]
     }
 
-    /// Where the bytes end with the first part of a value, the longest such.
+    /// The longest first part of a value with which the bytes end.
     private static func part(of value: [UInt8], endingIn bytes: [UInt8]) -> Range<Int>? {
         let longest = min(value.count - 1, bytes.count)
         for start in bytes.count - longest..<bytes.count

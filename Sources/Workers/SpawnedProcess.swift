@@ -115,7 +115,7 @@ final class SpawnedProcess: WorkerProcess {
     // MARK: WorkerProcess
 
     func kill() {
-        // Under the lock: once the process is reaped its number may name another one.
+        // Under the lock: once the process is reaped, its id may belong to another one.
         state.withLock { if !$0.hasEnded { ProcessSpawn.killGroup(pid) } }
     }
 

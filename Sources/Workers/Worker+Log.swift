@@ -5,7 +5,7 @@ import Synchronization
 
 /// What a function logs and prints, within its bounds.
 extension Worker {
-    /// Warns once of a function that leaks files: beyond its limit opening one fails, in the function and nowhere else.
+    /// Warns once about a function that leaks files: beyond its limit, opening a file fails in this function only.
     func hasOpen(_ files: Int) {
         guard files >= limits.openFiles * 9 / 10, !hasWarnedOfFiles.exchange(true, ordering: .relaxed) else { return }
         logger.warning(
@@ -29,7 +29,7 @@ extension Worker {
         return verdict == .write
     }
 
-    /// - Returns: how long to stop reading what the worker prints; nil if more may be read.
+    /// - Returns: how long to stop reading the worker's output; nil if more may be read.
     func pause(afterReading bytes: Int) -> TimeAmount? {
         guard let pause = output.withLock({ $0.read(bytes, now: now) }) else { return nil }
         if !hasWarnedOfOutput.exchange(true, ordering: .relaxed) {
@@ -40,7 +40,7 @@ extension Worker {
         return pause
     }
 
-    /// Writes a line that ``mayWriteLine()`` has let through.
+    /// Writes a line that ``mayWriteLine()`` has admitted.
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()
         for (key, value) in line.metadata { metadata[shown(key)] = "\(shown(value))" }
@@ -49,7 +49,7 @@ extension Worker {
         logger.log(level: level, "\(shown(line.message))", metadata: metadata)
     }
 
-    /// A logged text without secrets, as long as it may be.
+    /// A logged text without secrets, truncated to the maximum length.
     private func shown(_ text: String) -> String {
         let text = LogLine.cut(text)
         let filter = launch.secretFilter

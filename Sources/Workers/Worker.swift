@@ -10,11 +10,11 @@ package final class Worker: Sendable {
         var process: (any WorkerProcess)?
         var readyLinks = 0
         var openLinks = 0
-        /// Why the host ends the worker; nil while it doesn't.
+        /// The reason for which the host ends the worker; nil if it doesn't.
         var reason: WorkerEnd?
         /// How the process ended; nil while it runs.
         var status: ProcessStatus?
-        /// Whether its end was reported: the process and its last link may end at once, on two threads.
+        /// Whether the end was reported: the process and its last link may end at the same time, on two threads.
         var isGone = false
         var onGone: [@Sendable (WorkerEnd, _ wasAlone: Bool) -> Void] = []
     }
@@ -25,16 +25,16 @@ package final class Worker: Sendable {
     private let processes: any WorkerProcesses
     private let state = Mutex(State())
     let output: Mutex<OutputBudget>
-    /// Whether it is sampled often already, so that the watch needn't be woken up.
+    /// Whether the worker is sampled often already, so that the watch needn't be woken up.
     private let isWatchedClosely = Atomic(true)
     let hasWarnedOfFiles = Atomic(false)
     let hasWarnedOfOutput = Atomic(false)
     /// By the index of their loop.
     ///
-    /// `nonisolated(unsafe)`: set in `init` and never again.
+    /// `nonisolated(unsafe)`: set in `init` and never changed.
     package private(set) nonisolated(unsafe) var links: [WorkerLink] = []
 
-    /// A worker that isn't ready by then won't be.
+    /// A worker that isn't ready by then is considered hung.
     private static let startTimeout = TimeAmount.seconds(10)
     /// How long a process may take to end once its links are closed.
     private static let endTimeout = TimeAmount.seconds(2)
@@ -57,7 +57,7 @@ package final class Worker: Sendable {
 
     var limits: WorkerLimits { pool.launch.limits }
 
-    /// The process runs: it has to make its links ready in time.
+    /// The process runs. It must make its links ready in time.
     package func started(_ process: any WorkerProcess) {
         state.withLock {
             $0.process = process
@@ -80,14 +80,14 @@ package final class Worker: Sendable {
     private struct Executions {
         var running: [String] = []
         var last: String?
-        /// How many ran when the first link closed.
+        /// The number of running executions when the first link closed.
         var lost: Int?
     }
 
     private let executions = Mutex(Executions())
 
-    /// The execution that the worker's output belongs to: the only one that runs or, if none does, the last one, whose
-    /// answer may overtake what it printed. Nil if several run.
+    /// The execution that the worker's output belongs to: the only one that runs or, if none does, the last one,
+    /// because an answer may arrive before what its handler printed. Nil if several run.
     var soleExecution: String? {
         executions.withLock { $0.running.count > 1 ? nil : $0.running.first ?? $0.last }
     }
@@ -108,8 +108,8 @@ package final class Worker: Sendable {
         return true
     }
 
-    /// The worker is sampled less often, as it has nothing to do.
-    /// - Returns: whether that is still so: work may have come meanwhile.
+    /// The worker is sampled less often, because it is idle.
+    /// - Returns: whether it is still idle: work may have arrived meanwhile.
     func markIdle() -> Bool {
         isWatchedClosely.store(false, ordering: .sequentiallyConsistent)
         guard isBusy else { return true }
@@ -117,7 +117,7 @@ package final class Worker: Sendable {
         return false
     }
 
-    /// An invocation was taken back before its handler began.
+    /// An invocation was returned before its handler began.
     func returned(_ execution: String) {
         executions.withLock { executions in
             if let index = executions.running.firstIndex(of: execution) { executions.running.remove(at: index) }
@@ -132,31 +132,31 @@ package final class Worker: Sendable {
         }
     }
 
-    /// Why the host ends the worker; nil while it doesn't.
+    /// The reason for which the host ends the worker; nil if it doesn't.
     var reason: WorkerEnd? { state.withLock { $0.reason } }
 
-    /// Something blocks it: what it has been given and hasn't begun is taken back.
+    /// Recalls the invocations whose handlers haven't begun, because something blocks the worker's threads.
     func recallAll() {
         for link in links { link.loop.eventLoop.execute { link.recallAll() } }
     }
 
-    /// One of the links is closed, and what ran is lost.
+    /// One of the links is closed, and the running invocations are lost.
     func broke() {
-        // The pool first: else it might give the worker what the worker then refuses.
+        // The pool first: otherwise it might dispatch an invocation that the worker refuses.
         pool.workerBroke(self)
         executions.withLock { if $0.lost == nil { $0.lost = $0.running.count } }
     }
 
     // MARK: Ends
 
-    /// Closes the links: the worker has nothing left to do, and ends by that or is killed.
+    /// Closes the links: the worker is idle, and exits or is killed.
     func end(_ reason: WorkerEnd) {
         setReason(reason)
         for link in links { link.loop.eventLoop.execute { link.close() } }
         schedule(in: Self.endTimeout) { [weak self] in self?.kill(reason) }
     }
 
-    /// Kills the process and all it has started.
+    /// Kills the process and all processes that it has started.
     package func kill(_ reason: WorkerEnd) {
         setReason(reason)
         state.withLock { $0.process }?.kill()
@@ -184,26 +184,26 @@ package final class Worker: Sendable {
             state.openLinks -= 1
             return state.openLinks == 0
         }
-        // First, for once it is gone the supervisor may end with the host.
+        // Scheduled first: once the worker is gone, the supervisor may end with the host.
         schedule(in: Self.endTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
         if isLast { goneIfOver() } else { for link in links { link.loop.eventLoop.execute { link.close() } } }
     }
 
     /// The process has ended; called once, on any thread.
     ///
-    /// - Parameter reason: what the system killed it for; nil if it doesn't say.
+    /// - Parameter reason: the limit for which the system killed it; nil if it wasn't.
     package func processEnded(_ status: ProcessStatus, killedFor reason: WorkerEnd? = nil) {
         if let reason { setReason(reason) }
         state.withLock { $0.status = status }
-        // Its end of the links is closed; ours closes after what it sent has been read.
+        // The process's end of the links is closed. Ours closes after everything it sent has been read.
         schedule(in: .milliseconds(100)) { [weak self] in
             for link in self?.links ?? [] { link.loop.eventLoop.execute { link.close() } }
         }
         goneIfOver()
     }
 
-    /// - Parameter action: called once the process has ended and its links are closed, one of which is still open; with
-    ///   whether it ran one invocation only.
+    /// - Parameter action: called once the process has ended and all links are closed, with whether the process ran
+    ///   only one invocation. One of the links must be open.
     func whenGone(_ action: @escaping @Sendable (WorkerEnd, _ wasAlone: Bool) -> Void) {
         state.withLock { $0.onGone.append(action) }
     }
@@ -223,7 +223,7 @@ package final class Worker: Sendable {
             return (state.process, state.reason ?? .crash(status), status, state.onGone)
         }
         guard let over else { return }
-        // First, so that a reader of the log finds it counted.
+        // First, so that the end is counted before it is logged.
         over.process?.workerEnded(over.reason)
         let message: Logger.Message =
             switch over.reason {

@@ -1,18 +1,18 @@
-/// Why a worker's process has ended. Every end carries exactly one.
+/// The reason why a worker's process has ended. Every end has exactly one.
 package enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
-    /// It had nothing to do for long enough.
+    /// It was idle for long enough.
     case idle
-    /// Another release has taken over, and it had nothing left to do.
+    /// Another release has taken over, and the worker had become idle.
     case release
-    /// A handler ran on after its deadline or its cancellation.
+    /// A handler continued after its deadline or its cancellation.
     case overdue
-    /// It and what it had started used more memory than the function may; in bytes.
+    /// The worker and the processes it started used more memory than the function may; in bytes.
     case memory(used: Int, limit: Int)
-    /// It had started more processes than the function may.
+    /// The worker started more processes than the function may.
     case processes(count: Int, limit: Int)
     /// It ended by itself: a trap, an exit, a kill from elsewhere.
     case crash(ProcessStatus)
-    /// It broke the link's protocol.
+    /// It violated the link's protocol.
     case violation(String)
     /// It wasn't ready in time.
     case slowStart
@@ -32,7 +32,7 @@ package enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
         case .release: "release"
         case .overdue: "overdue"
         case .memory(let used, let limit):
-            // Rounded up, so that it never reads as within the limit.
+            // Rounded up, so that it never appears to be within the limit.
             "memory, \((used + (1 << 20) - 1) >> 20) MiB used of \(limit >> 20) MiB"
         case .processes(let count, let limit): "processes, \(count) of \(limit)"
         case .crash(let status): "crash, \(status)"
@@ -59,12 +59,13 @@ package enum WorkerEnd: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension WorkerEnd {
-    /// What programs, their libraries and mapped files take of a resident size that isn't counted as a function's memory.
+    /// The part of a resident size that doesn't count as a function's memory: programs, their libraries and mapped
+    /// files.
     private static let shared = 128 << 20
 
-    /// The end of a process that took too much memory between two looks at it; nil if it ended for another reason.
+    /// The end of a process that took too much memory between two samples; nil if it ended for another reason.
     ///
-    /// A process that takes memory faster than the watch looks at it reaches the bound on what it may map, and traps there.
+    /// A process that takes memory faster than it is sampled reaches the bound on what it may map, and traps there.
     ///
     /// - Parameter hostResidentKiB: the host's own largest resident size when it started the process: the kernel counts
     ///   the process's from there.

@@ -2,7 +2,7 @@ import WorkerProtocol
 import Logging
 import NIOCore
 
-/// Turns what a worker prints into log lines, each of a bounded length.
+/// Splits a worker's output into log lines of bounded length.
 final class WorkerOutput: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

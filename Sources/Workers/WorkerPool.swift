@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The workers of one function: does what ``WorkerPoolState`` decides.
+/// The workers of one function: performs what ``WorkerPoolState`` decides.
 package final class WorkerPool: Sendable {
     private struct State {
         var machine: WorkerPoolState
@@ -61,8 +61,8 @@ package final class WorkerPool: Sendable {
         perform(on: loop) { $0.abandoned(in: worker, now: $1) }
     }
 
-    /// A worker gave an invocation back.
-    /// - Parameter invocation: nil if its client doesn't wait any more.
+    /// A worker returned an invocation.
+    /// - Parameter invocation: nil if its client no longer waits.
     func recalled(
         _ invocation: Invocation?, from worker: WorkerPoolState.WorkerID, wasAbandoned: Bool, on loop: InvocationLoop
     ) {
@@ -92,14 +92,14 @@ package final class WorkerPool: Sendable {
             return state.onEmpty
         }
         perform(on: nil) { $0.workerEnded(worker.id, crashed: end.isCrash, now: $1) }
-        // An idle worker's end doesn't show whether others start.
+        // The end of an idle worker doesn't show whether others start.
         if end.isCrash || hasStopped { answerProbes(end) }
         for action in onEmpty { action() }
     }
 
-    /// Starts workers to see whether the release can be served, before it is; they are kept as any other.
+    /// Starts workers to check that the release can be served before it is; they are kept like any others.
     ///
-    /// - Parameter count: how many have to become ready.
+    /// - Parameter count: the number of workers that must become ready.
     /// - Returns: how a worker ended instead of becoming ready; nil if all are ready.
     package func probe(_ count: Int) async -> WorkerEnd? {
         await withCheckedContinuation { continuation in
@@ -111,10 +111,10 @@ package final class WorkerPool: Sendable {
 
     private var isProbed: Bool { state.withLock { $0.machine.isProbed } }
 
-    /// How many workers take calls.
+    /// The number of workers that accept calls.
     package var readyWorkers: Int { state.withLock { $0.machine.readyWorkers } }
 
-    /// Ends workers that have nothing to do and needn't be kept warm.
+    /// Ends idle workers that needn't be kept warm.
     package func retireIdleWorkers() { perform(on: nil) { machine, _ in machine.retireIdleWorkers() } }
 
     private func answerProbes(_ end: WorkerEnd?) {
@@ -125,13 +125,13 @@ package final class WorkerPool: Sendable {
         for probe in probes { probe.resume(returning: end) }
     }
 
-    /// Whether no process is there, and nothing waits for one.
+    /// Whether no process exists and no invocation waits for one.
     package var isEmpty: Bool { state.withLock { $0.workers.isEmpty && $0.machine.queued == 0 } }
 
-    /// Another release has taken over: workers end as soon as what was routed to them is done.
+    /// Another release has taken over: workers end as soon as the invocations that were routed to them have ended.
     package func drain() { perform(on: nil) { machine, _ in machine.drain() } }
 
-    /// Takes no more work; workers end as soon as they have nothing to do.
+    /// Accepts no more work. Workers end as soon as they are idle.
     package func stop() {
         perform(on: nil) { machine, _ in machine.stop() }
         if hasStopped { answerProbes(.shutdown) }
@@ -140,7 +140,7 @@ package final class WorkerPool: Sendable {
     /// Whether no process is left and none will be started.
     private var hasStopped: Bool { state.withLock { $0.machine.isStopping && $0.workers.isEmpty } }
 
-    /// Ends what is left, and returns when no process is.
+    /// Kills the remaining workers, and returns when no process is left.
     package func kill() async {
         await withCheckedContinuation { continuation in
             let workers: [Worker]? = state.withLock { state in
@@ -153,8 +153,8 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// Asks the machine under the lock, and acts outside of it.
-    /// - Parameter loop: the gateway loop that this is called on; nil for another thread.
+    /// Passes an event to the state machine under the lock, and performs its actions outside of it.
+    /// - Parameter loop: the gateway loop of the current thread; nil on another thread.
     private func perform(
         on loop: InvocationLoop?, _ event: (inout WorkerPoolState, NIODeadline) -> [WorkerPoolState.Action]
     ) {
@@ -216,11 +216,11 @@ package final class WorkerPool: Sendable {
     }
 }
 
-/// What starts a worker of a release.
+/// Starts workers of a release.
 package struct WorkerLaunch: Sendable {
     var executable: String
     var environment: [String: String]
-    /// Sent over the link: the environment of a process can be read by others.
+    /// Sent over the link, because other processes can read a process's environment.
     var params: ParamValues
     let secretFilter: SecretFilter
     var limits: WorkerLimits

@@ -4,7 +4,7 @@ package import NIOCore
 /// Which worker of a function runs which invocation, as a pure state machine: events in, actions out.
 ///
 /// The states of a worker: starting → ready ⇄ blocked → draining → gone; it may go from any of them. An invocation is
-/// queued, then running in one worker until it ends, or is taken back from one that hasn't begun it.
+/// queued, then runs in one worker until it ends, or until a worker that hasn't begun it returns it.
 package struct WorkerPoolState: Equatable {
     typealias WorkerID = UInt64
 
@@ -27,13 +27,14 @@ package struct WorkerPoolState: Equatable {
         case refuse(Ticket)
         /// No worker could be started for it.
         case fail(Ticket)
-        /// Close the worker's links: nothing runs in it, and it ends by that.
+        /// Close the worker's links: nothing runs in it, so it exits.
         case end(WorkerID)
-        /// Kill the worker: all that still runs in it was given up.
+        /// Kill the worker: everything that still runs in it was abandoned.
         case kill(WorkerID)
-        /// Take back from the worker what its threads aren't free to begin: see ``recalled(_:from:wasAbandoned:now:)``.
+        /// Recall from the worker the invocations that its blocked threads can't begin: see
+        /// ``recalled(_:from:wasAbandoned:now:)``.
         case recall(WorkerID)
-        /// Call ``tick(now:)`` then.
+        /// Call ``tick(now:)`` at this time.
         case wake(at: NIODeadline)
     }
 
@@ -42,9 +43,9 @@ package struct WorkerPoolState: Equatable {
         var minInstances: Int
         var maxInstances: Int
         var queue: Int
-        /// How many workers may be on their start at a time: more would only make each other slow.
+        /// How many workers may be starting at the same time: more would only slow each other down.
         var maxStarting: Int
-        /// How long a worker without work is kept.
+        /// How long an idle worker is kept.
         var keepAlive: TimeAmount
 
         package init(
@@ -63,7 +64,7 @@ package struct WorkerPoolState: Equatable {
     private struct Worker: Equatable {
         enum Phase: Equatable {
             case starting, ready
-            /// Ready, but for something that blocks its threads.
+            /// Ready, but its threads are blocked.
             case blocked
             case draining
         }
@@ -71,7 +72,7 @@ package struct WorkerPoolState: Equatable {
         let id: WorkerID
         var phase = Phase.starting
         var running = 0
-        /// How many of those running were given up: answered long ago, and still not stopped.
+        /// The number of running invocations that were abandoned: answered, cancelled, and still not stopped.
         var abandoned = 0
         var idleSince: NIODeadline
     }
@@ -84,14 +85,14 @@ package struct WorkerPoolState: Equatable {
     private var returned: Deque<Ticket> = []
     private var nextID: WorkerID = 1
     private(set) var isStopping = false
-    /// Whether another release has taken over: what was routed here is still done, and no worker is kept for more.
+    /// Whether another release has taken over. Invocations that were routed here still run, and no worker is kept warm.
     private(set) var isDraining = false
-    /// How many workers have to be ready before anything is routed here; nil once the pool has begun.
+    /// The number of workers that must be ready before anything is routed here; nil once the pool has begun.
     private var probed: Int?
-    /// Crashes since a worker last ended an invocation well; each makes the pause before the next start longer.
+    /// Crashes since a worker last completed an invocation. Each makes the pause before the next start longer.
     private var crashes = 0
     private var mayStartAt = NIODeadline.distantPast
-    /// The earliest ``tick(now:)`` that has been asked for and not come yet.
+    /// The earliest pending ``tick(now:)``.
     private var nextWake: NIODeadline?
 
     init(limits: Limits) {
@@ -101,9 +102,9 @@ package struct WorkerPoolState: Equatable {
 
     var queued: Int { queue.count + returned.count }
     var instances: Int { workers.count }
-    /// Workers that take calls, or will again when they are free to.
+    /// The number of workers that accept calls, or will again once their threads are free.
     var readyWorkers: Int { workers.count { $0.phase == .ready || $0.phase == .blocked } }
-    /// Whether as many are ready as a probe has asked for.
+    /// Whether as many workers are ready as a probe requires.
     var isProbed: Bool { readyWorkers >= probed ?? 0 }
 
     /// The pool begins: workers that are kept warm are started.
@@ -112,7 +113,7 @@ package struct WorkerPoolState: Equatable {
         return startAsNeeded(now: now)
     }
 
-    /// - Parameter caller: the sender, evaluated only if the ticket has to wait; nil for the host itself.
+    /// - Parameter caller: the caller, evaluated only if the ticket must wait; nil for the host itself.
     mutating func arrived(_ ticket: Ticket, of caller: @autoclosure () -> Caller? = nil, now: NIODeadline) -> [Action] {
         if isStopping { return [.refuse(ticket)] }
         if queued == 0, let index = freeWorker() {
@@ -123,7 +124,7 @@ package struct WorkerPoolState: Equatable {
         return startAsNeeded(now: now)
     }
 
-    /// A queued invocation's caller is gone or its time is over.
+    /// A queued invocation's caller has left or its deadline has passed.
     /// - Returns: whether it was queued.
     mutating func withdrew(_ ticket: Ticket, of caller: Caller? = nil) -> Bool {
         if let index = returned.firstIndex(of: ticket) {
@@ -142,7 +143,7 @@ package struct WorkerPoolState: Equatable {
         if isDraining {
             actions += retireIfIdle(index)
         } else {
-            // With one more than before, others that have long been idle may be too many.
+            // With one more worker, others that have long been idle may be surplus.
             for index in workers.indices { actions += wakeForIdle(index) }
         }
         return actions + startAsNeeded(now: now)
@@ -163,8 +164,8 @@ package struct WorkerPoolState: Equatable {
         return actions + (isDraining ? retireIfIdle(index) : wakeForIdle(index))
     }
 
-    /// An invocation doesn't stop, though it was cancelled and given time. Its worker gets no more work, and is
-    /// killed as soon as nothing else runs in it.
+    /// An invocation doesn't stop, though it was cancelled and its grace period is over. Its worker gets no more work,
+    /// and is killed as soon as nothing else runs in it.
     mutating func abandoned(in id: WorkerID, now: NIODeadline) -> [Action] {
         guard let index = index(id) else { return [] }
         workers[index].abandoned += 1
@@ -172,10 +173,11 @@ package struct WorkerPoolState: Equatable {
         return (actions.isEmpty ? [.recall(id)] : actions) + startAsNeeded(now: now)
     }
 
-    /// A worker gave back an invocation whose handler it hasn't begun, as something blocks its threads. It is the first
-    /// to run elsewhere; the worker gives back the others too, and gets no more work until something in it ends.
+    /// A worker returned an invocation whose handler it hasn't begun, because its threads are blocked. The invocation
+    /// is the first to run elsewhere. The worker returns its other waiting invocations too, and gets no more work until
+    /// one of its invocations ends.
     /// - Parameters:
-    ///   - ticket: nil if its client doesn't wait any more.
+    ///   - ticket: nil if its client no longer waits.
     ///   - wasAbandoned: whether it was reported to ``abandoned(in:now:)`` before.
     mutating func recalled(
         _ ticket: Ticket?, from id: WorkerID, wasAbandoned: Bool = false, now: NIODeadline
@@ -191,7 +193,7 @@ package struct WorkerPoolState: Equatable {
             if workers[index].phase == .draining {
                 actions += endIfDrained(index)
             } else if workers[index].running == 0 {
-                // No invocation blocks it any more, so no end of one would report that it is free.
+                // No invocation blocks the worker any more, so none will end and report that it is free.
                 actions += retire(index)
             }
         }
@@ -205,26 +207,26 @@ package struct WorkerPoolState: Equatable {
         return actions + startAsNeeded(now: now)
     }
 
-    /// One of the worker's links is closed, so that its process has ended or will: it gets no more work. What ran in it
-    /// is lost, and ends with ``workerEnded(_:crashed:now:)``.
+    /// One of the worker's links is closed, so its process has ended or soon will: it gets no more work. Its
+    /// invocations are lost, and end with ``workerEnded(_:crashed:now:)``.
     mutating func workerBroke(_ id: WorkerID) {
         guard let index = index(id), [.ready, .blocked].contains(workers[index].phase) else { return }
         workers[index].phase = .draining
     }
 
     /// A worker's process has ended.
-    /// - Parameter crashed: whether it ended by itself and not because the host had asked it to.
+    /// - Parameter crashed: whether it ended by itself, not at the host's request.
     mutating func workerEnded(_ id: WorkerID, crashed: Bool, now: NIODeadline) -> [Action] {
         guard let index = index(id) else { return [] }
         let worker = workers.remove(at: index)
         guard crashed else { return startAsNeeded(now: now) }
-        // It has shown what was to be seen.
+        // The probe has its result.
         if probed != nil { probed = 0 }
         crashes += 1
         mayStartAt = now + Self.pause(afterCrashes: crashes)
         var actions: [Action] = []
         if worker.phase == .starting && workers.isEmpty && crashes >= Self.startsTried {
-            // Nothing shows that the next start would go better; callers get an answer instead of a wait.
+            // Nothing indicates that the next start would succeed; callers get an answer instead of waiting.
             actions = removeQueued().map { .fail($0) }
         }
         return actions + startAsNeeded(now: now)
@@ -245,21 +247,20 @@ package struct WorkerPoolState: Equatable {
         return actions + startAsNeeded(now: now)
     }
 
-    /// No more work is taken, and every worker ends once it has nothing left to do.
-    /// Tickets still queued are refused.
+    /// Accepts no more work. Every worker ends once it is idle, and queued tickets are refused.
     mutating func stop() -> [Action] {
         isStopping = true
         let refused = removeQueued().map { Action.refuse($0) }
         return refused + workers.indices.flatMap { retire($0) }
     }
 
-    /// Another release has taken over. What comes nevertheless, having been routed here before, is done all the same.
+    /// Another release has taken over. Invocations that were routed here before it are still run.
     mutating func drain() -> [Action] {
         isDraining = true
         return workers.indices.flatMap { retireIfIdle($0) }
     }
 
-    /// Ends workers that have nothing to do and needn't be kept warm.
+    /// Ends idle workers that needn't be kept warm.
     mutating func retireIdleWorkers() -> [Action] {
         if probed != nil { probed = 0 }
         var spare = workers.count { $0.phase == .ready } - limits.minInstances
@@ -272,8 +273,8 @@ package struct WorkerPoolState: Equatable {
         return actions
     }
 
-    /// Starts workers before anything is routed here, until the given number is ready: to see whether they become ready,
-    /// and to take over from as many.
+    /// Starts workers before anything is routed here, until the given number is ready: to check that they start, and to
+    /// take over from that number of workers.
     mutating func probe(_ count: Int, now: NIODeadline) -> [Action] {
         probed = min(count, limits.maxInstances)
         return startAsNeeded(now: now)
@@ -283,14 +284,14 @@ package struct WorkerPoolState: Equatable {
 
     static let startsTried = 3
 
-    /// Nothing after the first crash, then 100 ms, doubled with each crash up to 10 s.
+    /// No pause after the first crash, then 100 ms, doubled with each crash up to 10 s.
     static func pause(afterCrashes crashes: Int) -> TimeAmount {
         crashes <= 1 ? .zero : .milliseconds(min(100 << Int64(min(crashes - 2, 10)), 10_000))
     }
 
     private func index(_ id: WorkerID) -> Int? { workers.firstIndex { $0.id == id } }
 
-    /// The fullest worker that has room: the others may then become idle and go.
+    /// The fullest worker that has room, so that others may become idle and be retired.
     private func freeWorker() -> Int? {
         var best: Int?
         for index in workers.indices where workers[index].phase == .ready {
@@ -339,18 +340,18 @@ package struct WorkerPoolState: Equatable {
         return wake(at: time)
     }
 
-    /// Asks for a tick, unless an earlier one is on its way: a busy function becomes idle thousands of times a second.
+    /// Asks for a tick, unless an earlier one is pending: a busy function becomes idle thousands of times a second.
     private mutating func wake(at time: NIODeadline) -> [Action] {
         if let nextWake, nextWake <= time { return [] }
         nextWake = time
         return [.wake(at: time)]
     }
 
-    /// Starts workers until those starting have room for all that waits, or `maxInstances` is reached. No more than
-    /// `maxStarting` are on their start at a time: while they are, those that are ready may have done the work already.
+    /// Starts workers until the starting ones have room for everything that waits, or `maxInstances` is reached. At
+    /// most `maxStarting` workers start at the same time: meanwhile the ready ones may finish the work.
     ///
-    /// A worker that is draining counts towards `maxInstances`, for it still takes its memory, and not towards
-    /// `minInstances`, for it takes no call.
+    /// A draining worker counts towards `maxInstances`, because it still uses memory, but not towards `minInstances`,
+    /// because it accepts no calls.
     private mutating func startAsNeeded(now: NIODeadline) -> [Action] {
         guard !isStopping else { return [] }
         let starting = workers.count { $0.phase == .starting }

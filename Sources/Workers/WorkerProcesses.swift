@@ -2,9 +2,9 @@ package import NIOCore
 
 /// Starts the processes of workers and keeps the time for workers and their pools.
 ///
-/// ``WorkerSupervisor`` spawns a bundle's executable. Another implementation answers the links itself.
+/// ``WorkerSupervisor`` spawns a bundle's executable. Another implementation may answer on the links itself.
 package protocol WorkerProcesses: Sendable {
-    /// Runs the timers of workers and pools; its clock is theirs.
+    /// Runs the timers of workers and pools, on its clock.
     var eventLoop: any EventLoop { get }
 
     /// Starts a process for a worker. Returns at once.
@@ -16,10 +16,10 @@ package protocol WorkerProcesses: Sendable {
 
 /// The running process of one worker.
 package protocol WorkerProcess: Sendable {
-    /// Kills the process with all processes that it has started. Does nothing after the process has ended.
+    /// Kills the process and all processes that it has started. Does nothing after it has ended.
     func kill()
 
-    /// The worker has work again after ``Worker/markIdle()``: its use of memory is checked closely from now on.
+    /// The worker has work again after ``Worker/markIdle()``: its memory is sampled often from now on.
     func markActive()
 
     /// The process has ended and the worker's links are closed. Called once, on any thread, before the pool learns of it.

@@ -10,15 +10,15 @@ import NIOPosix
     import Darwin
 #endif
 
-/// Starts processes, learns of their ends, and keeps their timers, on a thread of its own.
+/// Starts processes, detects their ends, and runs their timers, on a thread of its own.
 ///
-/// The thread lives as long as the host: workers ask the kernel to be killed when the thread that started them ends,
-/// so a thread from a pool, which may go at any time, must not start them.
+/// The thread lives as long as the host. Workers ask the kernel to be killed when the thread that started them ends, so
+/// a thread of a pool, which may end at any time, must not start them.
 package final class WorkerSupervisor: WorkerProcesses {
     private let group: MultiThreadedEventLoopGroup
     package let eventLoop: any EventLoop
     private let childSignal: any DispatchSourceSignal
-    /// Ends once no more signals are handled.
+    /// Finishes once no more signals are handled.
     private let signals = AsyncStream.makeStream(of: Never.self)
     private let children: NIOLoopBoundBox<[Int32: SpawnedProcess]>
     private let watch: NIOLoopBoundBox<WorkerWatch>
@@ -27,8 +27,8 @@ package final class WorkerSupervisor: WorkerProcesses {
     /// Creates the workers' cgroups; nil if they have none.
     let cgroups: CgroupHome?
 
-    /// - Parameter adoptsOrphans: whether this process is the parent of what workers leave behind, and reaps it: in a
-    ///   container no other process does. Then every child of the process must be a worker.
+    /// - Parameter adoptsOrphans: whether this process becomes the parent of processes that workers leave behind, and
+    ///   reaps them: in a container no other process does. Then every child of the process must be a worker.
     package init(cgroups: CgroupHome? = nil, adoptsOrphans: Bool = false) {
         self.cgroups = cgroups
         self.adoptsOrphans = adoptsOrphans && Orphans.adopt()
@@ -53,18 +53,18 @@ package final class WorkerSupervisor: WorkerProcesses {
         }
     }
 
-    /// Call on the supervisor's thread, right after the process was started.
+    /// Call on the supervisor's thread, immediately after starting the process.
     func watch(_ process: SpawnedProcess, _ worker: Worker) {
         children.value[process.pid] = process
         watch.value.began(process.pid, worker)
-        // It may have ended before it was known here.
+        // The process may have ended before it was added here.
         eventLoop.execute { [children, watch] in Self.reap(children, watch) }
     }
 
     /// An idle worker has work again.
     func markActive(_ pid: Int32) { eventLoop.execute { [watch] in watch.value.markActive(pid) } }
 
-    /// One signal may stand for many ends, so every child is asked.
+    /// One signal may stand for several ends, so every child is checked.
     private static func reap(
         _ children: NIOLoopBoundBox<[Int32: SpawnedProcess]>, _ watch: NIOLoopBoundBox<WorkerWatch>
     ) {

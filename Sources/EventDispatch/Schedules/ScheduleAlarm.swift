@@ -1,13 +1,13 @@
 package import NIOCore
 import Synchronization
 
-/// Rings once after a time. Setting it again replaces the time.
+/// Fires once at a time. Setting it again replaces the time.
 package protocol ScheduleAlarm: Sendable {
     func set(after time: Duration, _ ring: @escaping @Sendable () -> Void)
 }
 
-/// An alarm on an event loop's clock, which never goes back. It ends with the loop, and takes nothing back then: that would
-/// ask something of a loop that is no more.
+/// An alarm on an event loop's clock, which never goes back. It ends with the loop; it doesn't cancel its timer then,
+/// because the loop accepts no calls any more.
 package final class EventLoopAlarm: ScheduleAlarm {
     private let eventLoop: any EventLoop
     private let scheduled = Mutex<Scheduled<Void>?>(nil)

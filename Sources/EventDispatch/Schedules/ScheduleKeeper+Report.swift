@@ -6,9 +6,9 @@ import EventDelivery
 import FunctionManifest
 
 extension ScheduleKeeper {
-    /// What there is to tell of each job, by name.
+    /// A report on each job, by name.
     ///
-    /// - Parameter count: how many of the next runs.
+    /// - Parameter count: the number of next runs to list.
     func listing(at now: Timestamp, count: Int) async throws(DocumentError) -> ScheduleListing {
         let pauses = try await EventRecords.pauses(store)
         var reports: [ScheduleReport] = []

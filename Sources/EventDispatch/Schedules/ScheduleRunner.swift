@@ -9,9 +9,9 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Makes the runs of all jobs when they are due, and answers commands on them.
+/// Creates the runs of all jobs when they are due, and answers commands on them.
 ///
-/// Whatever happens comes through one queue, so that two decisions on a job never cross.
+/// All events pass through one queue, so that two decisions on a job can't interleave.
 package final class ScheduleRunner: Service {
     private enum Signal: Sendable {
         case alarm
@@ -30,7 +30,7 @@ package final class ScheduleRunner: Service {
     private let queue: AsyncStream<Signal>.Continuation
 
     /// - Parameters:
-    ///   - functions: all that are served; those without a schedule don't matter.
+    ///   - functions: all served functions; those without a schedule are ignored.
     ///   - now: the wall clock.
     /// - Throws: an error that explains which schedule can't be parsed.
     package init(
@@ -39,7 +39,7 @@ package final class ScheduleRunner: Service {
     ) throws {
         jobs = Mutex(try Self.jobs(of: functions))
         self.store = store
-        // To what is stored of times: a record is the same before and after a restart.
+        // Truncated to the precision of stored times, so that a record is the same before and after a restart.
         self.now = { now().truncatedToMicroseconds }
         self.alarm = alarm
         self.logger = logger
@@ -65,8 +65,8 @@ package final class ScheduleRunner: Service {
         return jobs
     }
 
-    /// Makes the runs of these functions' schedules from now on, and no others'. What was missed while a job was not
-    /// served is missed as if the host had been down.
+    /// Creates the runs of these functions' schedules from now on, and of no others. Runs that were due while a job
+    /// wasn't served count as missed, as if the host had been down.
     ///
     /// - Throws: an error that explains which schedule can't be parsed; then nothing has changed.
     package func serve(_ functions: [FunctionManifest]) throws(HostError) {
@@ -79,7 +79,7 @@ package final class ScheduleRunner: Service {
         await withGracefulShutdownHandler {
             let jobs = jobs.withLock { $0 }
             var keeper = ScheduleKeeper(jobs, store: store, logger: logger)
-            // Those who wait for the end of a run.
+            // The callers that wait for the end of a run.
             var waiting: [EventID: (name: String, reply: Reply<ManualRunReport>)] = [:]
             if !jobs.isEmpty { setAlarm(await keeper.step(at: now())) }
             for await signal in signals {
@@ -92,7 +92,7 @@ package final class ScheduleRunner: Service {
                         entry.reply.fail(
                             DocumentError(.failedPrecondition, "\(entry.name) isn't served any more; its run was made"))
                     }
-                    // What the one before knows is in the store.
+                    // The new keeper loads from the store what the previous one has stored.
                     keeper = ScheduleKeeper(jobs, store: store, logger: logger)
                     setAlarm(await keeper.step(at: now()))
                 case .ended(let ends):
@@ -129,9 +129,9 @@ package final class ScheduleRunner: Service {
         try await ask { .list(count: count, $0) }
     }
 
-    /// Makes a run now.
+    /// Creates a run now.
     ///
-    /// - Parameter isAwaited: whether the answer comes once the run is over; else once its delivery is durable.
+    /// - Parameter isAwaited: whether to return once the run has ended; otherwise once its delivery is durable.
     package func run(_ name: String, isAwaited: Bool) async throws(DocumentError) -> ManualRunReport {
         try await ask { .run(name, isAwaited: isAwaited, $0) }
     }
@@ -164,7 +164,7 @@ extension ManualRunReport {
     }
 }
 
-/// The answer that a caller waits for. One that is released unanswered reports that the host is stopping.
+/// The answer that a caller waits for. A reply that is released unanswered reports that the host is stopping.
 private final class Reply<Answer: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Result<Answer, DocumentError>, Never>?>
 

@@ -1,16 +1,16 @@
 import DocumentModel
 
-/// What a function has used of its budget today, as a pure state machine.
+/// A function's use of today's budget, as a pure state machine.
 package struct BudgetState: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         case warn(Use)
-        /// Nothing of the function is started any more today.
+        /// Start nothing more of the function today.
         case pause(Use)
-        /// A new day, or an invocation that was given back: what was paused goes on.
+        /// Resume: a new day has begun, or an invocation was returned.
         case resume
     }
 
-    /// How much of a bound is used.
+    /// The used part of one bound.
     package struct Use: Equatable, Sendable {
         package enum Kind: String, Sendable {
             case invocations
@@ -26,7 +26,7 @@ package struct BudgetState: Equatable, Sendable {
         case within = 0
         case warned = 1
         case over = 2
-        /// The operator has let it go on for the rest of the day.
+        /// The operator has resumed the function for the rest of the day.
         case lifted = 3
     }
 
@@ -35,7 +35,7 @@ package struct BudgetState: Equatable, Sendable {
     private(set) var invocations = 0
     private(set) var microseconds: Int64 = 0
     private var phase = Phase.within
-    /// Whether a pause was reported today: invocations that are given back may lead to several.
+    /// Whether a pause was reported today: invocations that are returned may cause several.
     private var hasReportedPause = false
 
     init(_ budget: FunctionBudget, now: Timestamp) {
@@ -45,9 +45,9 @@ package struct BudgetState: Equatable, Sendable {
 
     var isOver: Bool { phase == .over }
 
-    /// An invocation is about to begin.
+    /// Admits an invocation that is about to begin.
     ///
-    /// - Returns: whether it may; then it counts.
+    /// - Returns: whether it may begin; then it counts.
     mutating func admit(now: Timestamp) -> (isAdmitted: Bool, actions: [Action]) {
         let actions = refresh(now: now)
         guard phase != .over else { return (false, actions) }
@@ -59,8 +59,8 @@ package struct BudgetState: Equatable, Sendable {
         return (true, actions + settle())
     }
 
-    /// An invocation that was admitted hasn't begun after all. Warnings that it caused stay.
-    /// A function that was over its budget only by what is given back goes on.
+    /// An admitted invocation hasn't begun after all. Warnings that it caused stay. A function that exceeded its budget
+    /// only by this invocation is resumed.
     mutating func refund() -> [Action] {
         invocations = max(0, invocations - 1)
         guard phase == .over, uses.allSatisfy({ $0.used < $0.limit }) else { return [] }
@@ -68,7 +68,7 @@ package struct BudgetState: Equatable, Sendable {
         return [.resume]
     }
 
-    /// A handler has run for so long.
+    /// A handler has run for this time.
     mutating func spent(microseconds: Int64, now: Timestamp) -> [Action] {
         let actions = refresh(now: now)
         self.microseconds += microseconds
@@ -77,17 +77,17 @@ package struct BudgetState: Equatable, Sendable {
 
     /// Begins a new day if the date has changed.
     mutating func refresh(now: Timestamp) -> [Action] {
-        // A clock that was put back doesn't give the day's budget again, unless it showed a wrong day before.
+        // A clock that was set back doesn't grant the day's budget again, unless it showed a wrong day before.
         guard now.day > day || now.day < day - 1 else { return [] }
         let wasOver = isOver
         self = BudgetState(budget, now: now)
         return wasOver ? [.resume] : []
     }
 
-    /// The operator lets the function go on for the rest of the day.
+    /// The operator resumes the function for the rest of the day.
     mutating func lift() { if phase == .over { phase = .lifted } }
 
-    /// Whether a bound, or the share at which is warned, is reached by now.
+    /// Whether a bound, or the share of it at which the operator is warned, is reached.
     private mutating func settle() -> [Action] {
         guard phase == .within || phase == .warned else { return [] }
         let uses = self.uses
@@ -130,7 +130,7 @@ extension BudgetState {
         return writer.bytes
     }
 
-    /// What was used until the host ended, under what the budget is now.
+    /// Restores what was used before the host's restart, under the current budget.
     ///
     /// - Throws: `DecodingFailure` for a record that this program didn't write.
     init(_ budget: FunctionBudget, record: [UInt8]) throws(DecodingFailure) {
@@ -142,7 +142,7 @@ extension BudgetState {
         microseconds = try reader.signed()
         let phase = Phase(rawValue: try reader.byte())
         try reader.finish()
-        // A budget that was raised since is no longer used up, and one that was lowered may be.
+        // If the budget was raised since, it is no longer used up; if it was lowered, it may be.
         self.phase = phase == .lifted ? .lifted : .within
         if self.phase == .within, uses.contains(where: { $0.used >= $0.limit }) {
             self.phase = .over

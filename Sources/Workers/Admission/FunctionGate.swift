@@ -2,7 +2,7 @@ package import DocumentModel
 package import Logging
 import Synchronization
 
-/// Whether a function's invocations may begin: it isn't paused, and something is left of its budget.
+/// Whether a function's invocations may begin: it isn't paused, and its budget isn't used up.
 ///
 /// Checked for each invocation, so it takes a lock only if the function has a budget.
 package final class FunctionGate: Sendable {
@@ -12,7 +12,7 @@ package final class FunctionGate: Sendable {
     }
 
     private let pausedFlag = Atomic(false)
-    /// Whether the time of its handlers counts.
+    /// Whether its handlers' run time counts.
     package let hasBudget: Bool
     private let budget: Mutex<BudgetState?>
     private let observer = Mutex<(@Sendable ([BudgetState.Action]) -> Void)?>(nil)
@@ -24,12 +24,12 @@ package final class FunctionGate: Sendable {
         self.now = now
     }
 
-    /// - Parameter observer: called on any thread with what the budget demands.
+    /// - Parameter observer: called on any thread with the actions that the budget requires.
     package func onBudget(_ observer: @escaping @Sendable ([BudgetState.Action]) -> Void) {
         self.observer.withLock { $0 = observer }
     }
 
-    /// Whether the operator has paused it.
+    /// Whether the operator has paused the function.
     package var isPaused: Bool {
         get { pausedFlag.load(ordering: .relaxed) }
         set { pausedFlag.store(newValue, ordering: .relaxed) }
@@ -51,17 +51,17 @@ package final class FunctionGate: Sendable {
     /// An admitted invocation hasn't begun after all.
     package func refund() { if hasBudget { report(budget.withLock { $0?.refund() }) } }
 
-    /// A handler has run for so long.
+    /// A handler has run for this time.
     package func spent(microseconds: Int64) {
         report(budget.withLock { $0?.spent(microseconds: microseconds, now: now()) })
     }
 
-    /// Looks whether a new day has begun.
+    /// Checks whether a new day has begun.
     package func refresh() { if hasBudget { report(budget.withLock { $0?.refresh(now: now()) }) } }
 
     package func liftBudget() { budget.withLock { $0?.lift() } }
 
-    /// What is to be remembered of the budget; nil without one.
+    /// The state of the budget, to be stored; nil without a budget.
     package var budgetRecord: [UInt8]? { budget.withLock { $0?.record } }
 
     private func report(_ actions: [BudgetState.Action]?) {
@@ -71,8 +71,8 @@ package final class FunctionGate: Sendable {
 }
 
 extension FunctionGate {
-    /// A gate with the operator's budget and what was used of it today. If the record can't be read, nothing counts as
-    /// used: a damaged number must not keep the host from starting.
+    /// A gate with the operator's budget and today's use of it. If the record can't be read, nothing counts as used: a
+    /// damaged number must not prevent the host's start.
     package convenience init(
         _ function: String, budget: FunctionBudget?, record: [UInt8]?,
         now: @escaping @Sendable () -> Timestamp, logger: Logger

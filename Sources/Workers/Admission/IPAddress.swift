@@ -8,7 +8,7 @@ package import NIOCore
     import Darwin
 #endif
 
-/// An IPv4 or IPv6 address as the 128 bits that IPv6 gives both: an IPv4 address is its mapped one.
+/// An IPv4 or IPv6 address as 128 bits; an IPv4 address as the IPv6 address that it is mapped to.
 package struct IPAddress: Hashable, Sendable {
     private(set) var high: UInt64
     private(set) var low: UInt64
@@ -38,10 +38,10 @@ package struct IPAddress: Hashable, Sendable {
         self = withUnsafeBytes(of: v6) { Self(bytes: $0) }
     }
 
-    /// Nil for what has no address, such as a Unix socket.
+    /// Nil for a peer without an address, as on a Unix socket.
     package init?(_ address: SocketAddress?) {
         switch address {
-        // The systems differ in how they begin these structures, and agree on where the address stands in them.
+        // Systems differ in how these structures begin, but not in the address's offset.
         case .v4(let address):
             let bits = withUnsafeBytes(of: address.address) { $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) }
             self.init(v4: UInt32(bigEndian: bits))
@@ -51,7 +51,7 @@ package struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// - Parameter bytes: sixteen, in the network's order.
+    /// - Parameter bytes: sixteen bytes in network order.
     private init(bytes: UnsafeRawBufferPointer) {
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
         low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -59,16 +59,17 @@ package struct IPAddress: Hashable, Sendable {
 
     var isV4: Bool { high == 0 && low & 0xFFFF_FFFF_0000_0000 == Self.mapped }
 
-    /// Whom an address stands for. A household or a server has 2⁶⁴ addresses of IPv6, so only their first half counts.
+    /// The address that identifies a caller. A household or a server has 2⁶⁴ IPv6 addresses, so only the first half
+    /// counts.
     var holder: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
 }
 
-/// The addresses that begin with the same bits: `10.0.0.0/8`, or one address.
+/// The addresses that begin with the same bits: `10.0.0.0/8`, or a single address.
 package struct AddressPrefix: Hashable, Sendable {
     private let address: IPAddress
     private let mask: IPAddress
 
-    /// - Returns: nil if the text isn't an address, or names more bits than the address has.
+    /// - Returns: nil if the text isn't an address, or its prefix is longer than the address.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }
@@ -89,7 +90,7 @@ package struct AddressPrefix: Hashable, Sendable {
         IPAddress(high: address.high & mask.high, low: address.low & mask.low)
     }
 
-    /// The first bits of 64 set.
+    /// A mask of the first bits of 64.
     private static func ones(_ count: Int) -> UInt64 {
         count <= 0 ? 0 : count >= 64 ? .max : ~(UInt64.max >> UInt64(count))
     }

@@ -4,11 +4,11 @@ package import WorkerProtocol
 package import NIOCore
 import Synchronization
 
-/// The rate limits of one function. All gateway loops share it, so that a limit holds exactly.
+/// The rate limits of one function. All gateway loops share it, so that a limit is exact.
 package final class RateLimiter: Sendable {
     package struct Refusal: Equatable {
         var limit: RateLimitManifest
-        /// Whole seconds after which a call is admitted.
+        /// The number of whole seconds after which a call would be admitted.
         package var retryAfter: Int64
     }
 
@@ -49,10 +49,10 @@ package final class RateLimiter: Sendable {
 }
 
 extension RateLimiter {
-    /// The limiter for a function's new limits. It stays the same if the limits do: a switch of releases resets no
-    /// caller's count.
+    /// The limiter for a function's new limits. If the limits are unchanged it is the same one, so that a switch of
+    /// releases doesn't reset the counts.
     ///
-    /// - Parameter before: the function's until then.
+    /// - Parameter before: the function's current limiter.
     package static func going(on before: RateLimiter?, with limits: [RateLimitManifest]) -> RateLimiter? {
         if let before, before.limits == limits { return before }
         return RateLimiter(limits)
@@ -64,7 +64,7 @@ extension NIODeadline {
 }
 
 extension InvocationFailure {
-    /// The failure of a caller that calls too often, with the wait in the form of Google's APIs.
+    /// The failure of a caller that calls too often, with the delay in the form of Google's APIs.
     package static func rateLimited(_ refusal: RateLimiter.Refusal, _ function: String) -> InvocationFailure {
         let limit = refusal.limit
         let calls = limit.count == 1 ? "1 call" : "\(limit.count) calls"

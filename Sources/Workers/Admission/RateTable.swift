@@ -1,13 +1,14 @@
 import FunctionManifest
 
-/// How much of one rate limit each caller has used: a pure table, bounded in memory.
+/// How much of one rate limit each caller has used: a pure table of bounded size.
 ///
-/// For each caller it keeps the time at which all that was used is there again. Callers are kept in two generations; when
-/// the newer one is full or as old as the limit's time, the older one is dropped. So a caller's count is kept until the
-/// caller has been quiet for that time, unless as many other callers as a generation holds came in between.
+/// For each caller it keeps the time at which the whole limit is available again. Callers are kept in two generations;
+/// when the newer one is full or as old as the limit's period, the older one is dropped. A caller's count is therefore
+/// kept until the caller has been idle for that period, unless more other callers than a generation holds came in
+/// between.
 struct RateTable: Sendable {
     let limit: RateLimitManifest
-    /// Nanoseconds in which one call is there again.
+    /// The nanoseconds in which one call becomes available again.
     private let interval: Int64
     private let period: Int64
     private let capacity: Int
@@ -15,7 +16,7 @@ struct RateTable: Sendable {
     private var older: [Caller: Int64] = [:]
     private var newerSince: Int64
 
-    /// - Parameter capacity: callers in one generation.
+    /// - Parameter capacity: the number of callers in one generation.
     init(_ limit: RateLimitManifest, now: Int64, capacity: Int = 32_768) {
         self.limit = limit
         self.capacity = capacity
@@ -24,11 +25,11 @@ struct RateTable: Sendable {
         newerSince = now
     }
 
-    /// How many callers are remembered.
+    /// The number of tracked callers.
     var count: Int { newer.count + older.count }
 
-    /// - Parameter now: nanoseconds of any clock that only goes forward.
-    /// - Returns: nanoseconds until the caller may call; 0 where it may now.
+    /// - Parameter now: nanoseconds of a monotonic clock.
+    /// - Returns: nanoseconds until the caller may call; 0 if it may now.
     func wait(_ caller: Caller, now: Int64) -> Int64 { max(0, next(caller, now: now) - now - period) }
 
     mutating func take(_ caller: Caller, now: Int64) {
@@ -41,7 +42,7 @@ struct RateTable: Sendable {
         newer[caller] = next
     }
 
-    /// When all that is used with one more call will be there again.
+    /// The time at which the whole limit is available again after one more call.
     private func next(_ caller: Caller, now: Int64) -> Int64 {
         max(newer[caller] ?? older[caller] ?? now, now) + interval
     }

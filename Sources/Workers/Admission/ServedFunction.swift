@@ -3,12 +3,12 @@ package import FunctionManifest
 package import WorkerProtocol
 package import NIOCore
 
-/// A function that is served: its manifest, its workers, and what decides whether an invocation may begin.
+/// A served function: its manifest, its workers, and what decides whether an invocation may begin.
 package final class ServedFunction: Sendable {
     package let manifest: FunctionManifest
     package let pool: WorkerPool
     package let gate: FunctionGate
-    /// Nil if its callers may call as often as they like.
+    /// Nil if its callers' rates are unlimited.
     package let limiter: RateLimiter?
 
     package init(manifest: FunctionManifest, pool: WorkerPool, gate: FunctionGate, limiter: RateLimiter?) {
@@ -46,7 +46,7 @@ package final class ServedFunction: Sendable {
     }
 }
 
-/// What is asked of a function.
+/// The request for one invocation.
 package struct InvocationRequest {
     /// What the handler learns of the request. The execution's ID, the time left and the user are set on admission.
     package var head: InvocationHead

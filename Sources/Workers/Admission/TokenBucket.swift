@@ -1,20 +1,21 @@
 package import DocumentModel
 
-/// A bound on how often something may happen: a rate, and how much may happen at once after a quiet time.
+/// A bound on a rate, which allows a burst after an idle period.
 package struct TokenBucket: Equatable, Sendable {
     private let perSecond: Double
     private let size: Double
     private var tokens: Double
     private var filledAt: Timestamp?
 
-    /// The size is that which Cloud Tasks gives a queue of the rate: 100 for 500 a second, and one at least.
+    /// The size of the bucket is the one that Cloud Tasks gives a queue of the rate: 100 for 500 per second, and at
+    /// least one.
     package init(perSecond: Double) {
         self.perSecond = perSecond
         size = max(1, perSecond / 5)
         tokens = size
     }
 
-    /// - Returns: whether it may happen now; then it counts.
+    /// - Returns: whether one more is allowed now; then it counts.
     package mutating func take(at now: Timestamp) -> Bool {
         fill(at: now)
         guard tokens >= 1 else { return false }
@@ -22,14 +23,14 @@ package struct TokenBucket: Equatable, Sendable {
         return true
     }
 
-    /// When it may happen next.
+    /// The time at which the next one is allowed.
     package mutating func next(at now: Timestamp) -> Timestamp {
         fill(at: now)
         return tokens >= 1 ? now : now.after(seconds: (1 - tokens) / perSecond)
     }
 
     private mutating func fill(at now: Timestamp) {
-        // A clock that was put back fills nothing until it goes on.
+        // While the clock is behind a time that it has shown before, nothing is refilled.
         if let filledAt, now > filledAt {
             tokens = min(size, tokens + now.seconds(since: filledAt) * perSecond)
         }

@@ -1,16 +1,16 @@
 import DocumentModel
 
-/// What an invocation has under way at the documents, as a pure state machine.
+/// The document operations and transactions of an invocation, as a pure state machine.
 struct DocumentWork: Equatable {
-    /// Operations that one invocation may have under way.
+    /// The maximum number of operations in progress of one invocation.
     static let maxPending = 1000
 
-    /// Operations without an answer.
+    /// The number of operations without an answer.
     private var pending = 0
-    /// Transactions that were begun and not ended.
+    /// The number of transactions that were begun and haven't ended.
     private var transactions = 0
 
-    /// - Returns: false if too many operations are under way.
+    /// - Returns: false if too many operations are in progress.
     mutating func begin() -> Bool {
         guard pending < Self.maxPending else { return false }
         pending += 1
@@ -26,23 +26,23 @@ struct DocumentWork: Equatable {
         }
     }
 
-    /// The handler has ended, or its client doesn't wait any more.
-    /// - Returns: whether anything is under way that has to be rolled back.
+    /// The handler has ended, or its client no longer waits.
+    /// - Returns: whether anything in progress must be rolled back.
     mutating func release() -> Bool {
         defer { transactions = 0 }
         return transactions > 0 || pending > 0
     }
 
-    /// What follows from an operation's answer.
+    /// The consequences of an operation's answer.
     struct Result: Equatable, Sendable {
         enum Transactions: Equatable {
             case began, ended, unchanged
         }
 
         var transactions = Transactions.unchanged
-        /// Whether the handler's work is committed as a whole.
+        /// Whether the handler's work as a whole is committed.
         var endsDelivery = false
-        /// Whether the caller's Idempotency-Key was used with other data, so that the handler has nothing to do.
+        /// Whether the caller's Idempotency-Key was used with other data, so that the handler must not run.
         var isKeyReused = false
     }
 }

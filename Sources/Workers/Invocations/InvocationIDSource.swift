@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers invocations over all loops; a number names one invocation for the life of the process.
+/// Numbers invocations across all loops. A number is never reused while the process lives.
 package final class InvocationIDSource: Sendable {
 
     package init() {}
@@ -9,12 +9,12 @@ package final class InvocationIDSource: Sendable {
     func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// Ids of executions for people and logs: unlike each other over the host's restarts, and no secret.
+/// Ids of executions, for people and logs: they differ across restarts of the host and aren't secret.
 package enum ExecutionID {
     private static let counter = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-    /// Twelve characters: short enough to read out, and to need no allocation. Counted and mixed, since asking the
-    /// system for randomness is a system call.
+    /// Twelve characters: short enough to read out, and to need no allocation. A counter is mixed instead of drawing
+    /// random bytes, which would be a system call.
     package static func next() -> String {
         var bits = counter.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
         bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9

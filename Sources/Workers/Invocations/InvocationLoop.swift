@@ -5,7 +5,7 @@ package import NIOCore
 ///
 /// A connection, its invocations and the links they use stay on one loop, so that a call changes no thread.
 ///
-/// `@unchecked Sendable`: every member but the constants is touched on `eventLoop` only.
+/// `@unchecked Sendable`: all members except the constants are used on `eventLoop` only.
 package final class InvocationLoop: @unchecked Sendable {
     let index: Int
     package let eventLoop: any EventLoop
@@ -13,7 +13,7 @@ package final class InvocationLoop: @unchecked Sendable {
     private var invocations: [UInt64: Invocation] = [:]
     private var isSweeping = false
 
-    /// How often deadlines are checked: an answer comes at most so much after its deadline.
+    /// The interval at which deadlines are checked: an answer is at most this late.
     private static let sweepInterval = TimeAmount.milliseconds(10)
 
     package init(index: Int, eventLoop: any EventLoop, idSource: InvocationIDSource) {
@@ -41,7 +41,7 @@ package final class InvocationLoop: @unchecked Sendable {
 
     func remove(_ invocation: Invocation) { invocations[invocation.id] = nil }
 
-    /// Answers what still runs when the host stops.
+    /// Fails all running invocations when the host stops.
     package func failAll(_ failure: InvocationFailure) {
         for invocation in Array(invocations.values) {
             invocation.stop(failure, .shutdown, giveUpAt: eventLoop.now + Invocation.overdueGrace)

@@ -6,9 +6,9 @@ package import NIOCore
 package enum InvocationOutcome {
     /// The handler returned: a callable's result as JSON, or the end of an HTTP function's body.
     case result(ByteBuffer)
-    /// The handler failed, or the host has answered before it ended: its deadline passed or the host stops.
+    /// The handler failed, or the host answered before it ended: its deadline passed, or the host stops.
     case failure(InvocationFailure)
-    /// No handler has run for it: no worker was free in time, none could be started, or its client left.
+    /// No handler ran for it: no worker was free in time, none could be started, or its client left.
     case notStarted(InvocationFailure)
     /// The worker's process ended before the handler did.
     ///
@@ -28,13 +28,13 @@ package enum InvocationOutcome {
 }
 
 extension InvocationFailure {
-    /// The callable protocol's words for what the host itself refuses.
+    /// The callable protocol's messages for what the host itself refuses.
     package static let deadlineExceeded = InvocationFailure(code: .deadlineExceeded, message: "DEADLINE_EXCEEDED")
     static let queueFull = InvocationFailure(code: .resourceExhausted, message: "Too many calls are waiting.")
     package static let stopping = InvocationFailure(code: .unavailable, message: "The server is stopping.")
     package static let `internal` = InvocationFailure(code: .internal, message: "INTERNAL")
     static let keyReused = InvocationFailure(
         code: DocumentError.keyReused.code, message: DocumentError.keyReused.message)
-    /// Never sent: the client has left.
+    /// Never sent, because the client has left.
     static let cancelled = InvocationFailure(code: .cancelled, message: "CANCELLED")
 }

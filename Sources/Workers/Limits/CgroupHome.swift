@@ -6,19 +6,19 @@
     import Darwin
 #endif
 
-/// The host's own cgroup, of version 2, as a place for one group per worker.
+/// The host's own cgroup (version 2), in which each worker gets a group.
 ///
-/// A group that has processes can't hand its controllers down, so the host moves into a group below its own one. It needs
-/// one that it has for itself and may write to: systemd's `Delegate=yes`, or a container's.
+/// A group that contains processes can't delegate its controllers, so the host moves into a group below its own. It
+/// must be alone in its group and be allowed to write to it, as with systemd's `Delegate=yes` or in a container.
 package struct CgroupHome: Sendable {
-    /// The directory that groups are made in.
+    /// The directory that groups are created in.
     package let path: String
     private let controllers: [String]
-    /// Those that weren't handed down before this host came.
+    /// The controllers that weren't delegated before this host delegated them.
     private let added: [String]
     private let host: Int32
 
-    /// Why workers get no groups.
+    /// The reason why workers get no groups.
     package struct Refusal: Error, CustomStringConvertible {
         package var description: String
     }
@@ -27,10 +27,10 @@ package struct CgroupHome: Sendable {
     private static let workerPrefix = "functions-worker-"
     private static let hostPrefix = "functions-host-"
 
-    /// Moves this process into a group of its own and clears away what a host that has died left behind.
+    /// Moves this process into a group of its own and removes what a killed host has left behind.
     ///
     /// - Parameters:
-    ///   - path: the cgroup this process is in.
+    ///   - path: this process's cgroup.
     ///   - host: this process.
     init(
         at path: String, controllers: [String] = Self.controllers, host: Int32 = getpid()
@@ -70,10 +70,10 @@ package struct CgroupHome: Sendable {
         return group
     }
 
-    /// Moves this process back to where it was. Workers' groups are gone by then.
+    /// Moves this process back into its original group. The workers' groups must be gone.
     ///
-    /// What this host has not switched on stays, and so does what another one in the same cgroup has come to use: its
-    /// workers would lose their limits. Then the kernel may keep the process in its group, which ends with it.
+    /// Controllers that this host hasn't delegated stay, and so do those that another host in the same cgroup now uses:
+    /// its workers would lose their limits. The kernel may then keep the process in its own group, which ends with it.
     func close() {
         let others = CgroupFile.directories(in: path).filter { $0.hasPrefix(Self.hostPrefix) && $0 != own }
         if others.isEmpty { _ = handDown(added, "-") }
@@ -93,7 +93,7 @@ package struct CgroupHome: Sendable {
                 controllers.map { sign + $0 }.joined(separator: " "), to: path + "/cgroup.subtree_control")
     }
 
-    /// Groups tell by their names whose they are.
+    /// The names of groups show which host they belong to.
     private func removeLeftovers() {
         for name in CgroupFile.directories(in: path) {
             guard name.hasPrefix(Self.workerPrefix) || name.hasPrefix(Self.hostPrefix),
@@ -101,7 +101,7 @@ package struct CgroupHome: Sendable {
                 owner == host || kill(owner, 0) != 0 && errno == ESRCH
             else { continue }
             _ = CgroupFile.write("1", to: "\(path)/\(name)/cgroup.kill")
-            // What was killed needs a moment to be gone.
+            // A killed process takes a moment to disappear.
             var attempts = 100
             while rmdir("\(path)/\(name)") != 0, errno == EBUSY, attempts > 0 {
                 attempts -= 1
@@ -113,7 +113,7 @@ package struct CgroupHome: Sendable {
 
 extension CgroupHome {
     /// The host's own cgroup.
-    /// - Throws: why there is none that it may use.
+    /// - Throws: the reason why there is none that it may use.
     package static func own() throws(Refusal) -> CgroupHome {
         #if os(Linux)
             guard let mounts = CgroupFile.read("/proc/self/mountinfo"),
@@ -125,7 +125,7 @@ extension CgroupHome {
         #endif
     }
 
-    /// Where a process's cgroup of version 2 is mounted.
+    /// The directory of a process's cgroup of version 2.
     /// - Parameters:
     ///   - mounts: its `mountinfo`.
     ///   - groups: its `cgroup`.
@@ -134,7 +134,7 @@ extension CgroupHome {
             throw Refusal(description: "the system has no cgroups of version 2")
         }
         for line in mounts.split(separator: "\n") {
-            // Of the fields before " - " the fourth is the mounted directory, the fifth where it is mounted.
+            // Of the fields before " - ", the fourth is the mounted directory and the fifth its mount point.
             guard let separator = line.firstRange(of: " - "),
                 line[separator.upperBound...].hasPrefix("cgroup2 ")
             else { continue }

@@ -6,12 +6,12 @@ import CFunctionsSystem
     import Musl
 #endif
 
-/// The system's figures of a process; none on other systems than Linux.
+/// The system's figures of a process; none on systems other than Linux.
 enum ProcessFigures {
     /// Bytes of memory that are the process's own: what it has allocated and written, and its stacks.
     ///
-    /// Not counted: the program and its libraries, files that are mapped, memory shared by name, what is swapped out.
-    /// Nil if there is no such process.
+    /// The program and its libraries, mapped files, named shared memory and swapped-out memory don't count. Nil if
+    /// there is no such process.
     static func memory(_ pid: Int32) -> Int? {
         guard let text = read("/proc/\(pid)/statm", atMost: 128) else { return nil }
         // Pages: size, resident, shared, …
@@ -20,15 +20,15 @@ enum ProcessFigures {
         return max(0, resident - shared) * pageSize
     }
 
-    /// As ``memory(_:)``, with what several processes share, as a process does with one it has forked, in equal parts
-    /// for each. It goes through all of the process's pages.
+    /// Like ``memory(_:)``, plus an equal share of what several processes share, as a process does with one that it
+    /// forked. This reads all of the process's page tables.
     static func proportionalMemory(_ pid: Int32) -> Int? {
         guard let text = read("/proc/\(pid)/smaps_rollup", atMost: 4096) else { return nil }
         for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: "Pss_Anon:".utf8) {
             let digits = line.filter { (48...57).contains($0) }
             return number(digits[...]).map { $0 << 10 }
         }
-        // Kernels before 5.9 have no such line.
+        // Kernels before 5.9 don't have this line.
         return memory(pid)
     }
 
@@ -36,7 +36,7 @@ enum ProcessFigures {
     static var ownMaxResidentKiB: Int64 {
         var usage = rusage()
         #if os(Linux)
-            // RUSAGE_SELF, which C libraries give different types.
+            // RUSAGE_SELF, whose type differs between C libraries.
             let result = getrusage(0, &usage)
             return result == 0 ? Int64(usage.ru_maxrss) : 0
         #else
@@ -54,17 +54,17 @@ enum ProcessFigures {
         #endif
     }
 
-    /// Whose child a process is and since when it runs.
+    /// A process's parent and start time.
     struct Descent: Equatable {
         var parent: Int32
         var group: Int32
-        /// Ticks since the system's start: tells it from a later process of the same number.
+        /// Ticks since the system's start. They distinguish the process from a later one with the same id.
         var startedAt: Int
     }
 
     static func descent(_ pid: Int32) -> Descent? {
         guard let text = read("/proc/\(pid)/stat", atMost: 1024),
-            // The program's name stands in parentheses and may hold anything.
+            // The program's name is in parentheses and may contain anything.
             let end = text.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
         let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 21)

@@ -1,7 +1,8 @@
-/// The processes of each worker: those of its group and their descendants, whatever group or session these have moved to.
+/// The processes of each worker: those of its group and their descendants, even if these have moved to another group or
+/// session.
 ///
-/// A process that was seen to belong to a worker belongs to it for good, even after its parent has ended. A process that
-/// left the group and lost its parent before it was seen looks like any other.
+/// A process that once belonged to a worker always belongs to it, even after its parent has ended. A process that left
+/// the group and lost its parent before it was seen can't be attributed to any worker.
 struct ProcessTree {
     private struct Member {
         var worker: Int32
@@ -9,10 +10,10 @@ struct ProcessTree {
     }
 
     private var members: [Int32: Member] = [:]
-    /// Processes of no worker, which needn't be examined in each scan.
+    /// Processes of no worker, which aren't examined in each scan.
     private var strangers: Set<Int32> = []
     private var scans = 0
-    /// Scans after which strangers are examined again: a number may name another process by then.
+    /// The number of scans after which strangers are examined again: an id may belong to another process by then.
     private static let forgetting = 10
 
     /// Adds processes that have started and removes those that have ended.
@@ -24,7 +25,7 @@ struct ProcessTree {
         if scans % Self.forgetting == 0 { strangers = [] }
         let present = Set(all)
         strangers.formIntersection(present)
-        // A number may name another process by now, which must not be killed for this one.
+        // An id may belong to another process by now, which must not be killed.
         members = members.filter { pid, member in
             present.contains(pid) && !workers.contains(pid) && descent(pid)?.startedAt == member.startedAt
         }
@@ -32,7 +33,7 @@ struct ProcessTree {
         for pid in all where !workers.contains(pid) && members[pid] == nil && !strangers.contains(pid) {
             unknown[pid] = descent(pid)
         }
-        // A parent may be new as well, and have any number.
+        // A parent may be new as well, and have a larger id than its child.
         var progress = true
         while progress {
             progress = false

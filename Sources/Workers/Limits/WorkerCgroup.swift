@@ -6,17 +6,17 @@
     import Darwin
 #endif
 
-/// The cgroup of one worker and all that it starts.
+/// The cgroup of one worker and of all processes that it starts.
 struct WorkerCgroup: Sendable {
     let path: String
     let limits: WorkerLimits
 
-    /// Threads count as processes do here: these are for the threads of what a worker may start.
+    /// Threads count like processes here: room for the threads of a worker's processes.
     private static let threads = 1024
 
     func make(_ controllers: [String]) throws(CgroupHome.Refusal) {
         guard mkdir(path, 0o755) == 0 else { throw refusal("can't be made") }
-        // A worker that lost some of its processes can't serve: the kernel kills all of the group.
+        // A worker that loses one of its processes can't serve: the kernel kills the whole group.
         var settings: [(file: String, value: String)] = []
         if controllers.contains("memory") {
             settings += [("memory.max", "\(limits.memory)"), ("memory.oom.group", "1")]
@@ -28,11 +28,11 @@ struct WorkerCgroup: Sendable {
             rmdir(path)
             throw refusal
         }
-        // A system without swap has no such file.
+        // A system without swap doesn't have this file.
         if controllers.contains("memory") { _ = CgroupFile.write("0", to: path + "/memory.swap.max") }
     }
 
-    /// A processor is the weight that every group has by default.
+    /// Each processor counts like the default weight of a group.
     private var weight: Int { min(10_000, max(1, Int(limits.cpu * 100))) }
 
     func add(_ pid: Int32) throws(CgroupHome.Refusal) {
@@ -48,10 +48,10 @@ struct WorkerCgroup: Sendable {
         return .memory(used: max(peak ?? 0, limits.memory), limit: limits.memory)
     }
 
-    /// Kills whatever is in it.
+    /// Kills all processes in the group.
     func kill() { _ = CgroupFile.write("1", to: path + "/cgroup.kill") }
 
-    /// - Returns: false if a process in it is still ending.
+    /// - Returns: false if a process in the group is still ending.
     func remove() -> Bool { rmdir(path) == 0 || errno == ENOENT }
 
     private func refusal(_ what: String) -> CgroupHome.Refusal {
@@ -59,7 +59,7 @@ struct WorkerCgroup: Sendable {
     }
 }
 
-/// The small files that a cgroup is governed by.
+/// The files that control a cgroup.
 enum CgroupFile {
     static func read(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -74,9 +74,9 @@ enum CgroupFile {
         }
     }
 
-    /// - Returns: whether the kernel has taken it; `errno` says why not.
+    /// - Returns: whether the kernel has accepted it; `errno` has the reason.
     static func write(_ text: String, to path: String) -> Bool {
-        // In a cgroup nothing can be created; where a file isn't there that is the error.
+        // Files can't be created in a cgroup, so O_CREAT only makes a missing file an error.
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

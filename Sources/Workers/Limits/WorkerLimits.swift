@@ -3,24 +3,24 @@ package import FunctionManifest
 import WorkerProtocol
 import NIOCore
 
-/// What a worker may use, its child processes included.
+/// What a worker may use, including its child processes.
 package struct WorkerLimits: Equatable, Sendable {
     /// Bytes of memory of its own.
     var memory: Int
-    /// Processes, itself among them.
+    /// The number of processes, including itself.
     var processes = 32
     var openFiles = 1024
     /// Bytes of an answer that isn't streamed.
     var responseBody = Frame.maxAnswer
-    /// Processors; a share of the machine's where it is short of them.
+    /// Processors; a share of them if the machine is busy.
     var cpu = 1.0
 
     package init(memory: Int) { self.memory = memory }
 
-    /// Has the kernel hold the process, and all that it will start, to what it can count by itself.
+    /// Applies the limits that the kernel enforces to the process and all that it will start.
     ///
-    /// They can be lowered further by the process and never raised again, so it is enough that they hold before the worker
-    /// is given its first invocation.
+    /// A process can lower these limits but never raise them, so it is enough to apply them before the worker gets its
+    /// first invocation.
     package func apply(to pid: Int32) {
         #if os(Linux)
             _ = functions_limit_process(pid, FUNCTIONS_LIMIT_OPEN_FILES, UInt64(openFiles))
@@ -28,11 +28,10 @@ package struct WorkerLimits: Equatable, Sendable {
         #endif
     }
 
-    /// A bound on what a process may map and write, resident or not: for a burst that is over between two looks at its
-    /// memory.
+    /// A bound on the writable memory that a process may map, resident or not, for bursts between two samples.
     ///
-    /// It lies well above the limit. A thread's stack takes 8 MiB of it whether or not it is used, and Dispatch may start
-    /// a thread more for each one that blocks; an allocator reserves more than it hands out.
+    /// It is well above the limit. Each thread's stack takes 8 MiB of it, used or not; Dispatch may start one more
+    /// thread for each one that blocks; and an allocator reserves more than it hands out.
     private var dataBackstop: Int { 2 * memory + (1 << 30) + System.coreCount * (16 << 20) }
 }
 

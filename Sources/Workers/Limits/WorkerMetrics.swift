@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How workers end and what they use, by function, whatever release they are of.
+/// How workers end and what they use, by function, across releases.
 package final class WorkerMetrics: Sendable {
     private struct State {
         var ends: [String: [String: Int]] = [:]
-        /// By process, the bytes that were seen last.
+        /// The last sampled bytes of each process.
         var memory: [String: [Int32: Int]] = [:]
     }
 
@@ -23,7 +23,7 @@ package final class WorkerMetrics: Sendable {
         }
     }
 
-    /// As Prometheus reads them.
+    /// The metrics in the Prometheus format.
     package var text: String {
         let (ends, memory) = state.withLock { ($0.ends, $0.memory) }
         var text = ""

@@ -8,9 +8,8 @@ import NIOCore
     import Darwin
 #endif
 
-/// Samples what workers use and kills those that exceed their limits: does what ``WorkerWatchState`` decides.
-///
-/// Lives on the supervisor's thread.
+/// Samples what workers use and kills those that exceed their limits: performs what ``WorkerWatchState`` decides. Lives
+/// on the supervisor's thread.
 final class WorkerWatch {
     private let eventLoop: any EventLoop
     private let metrics: WorkerMetrics
@@ -20,7 +19,7 @@ final class WorkerWatch {
     private var wake: (at: NIODeadline, task: Scheduled<Void>)?
     private var lastScan: NIODeadline?
 
-    /// How often new processes are looked for: all that the system has are gone through.
+    /// The interval at which new processes are looked for, which examines all processes of the system.
     private static let scanInterval = TimeAmount.milliseconds(100)
     private static let idleScanInterval = TimeAmount.seconds(1)
 
@@ -43,7 +42,8 @@ final class WorkerWatch {
         wakeInTime()
     }
 
-    /// The worker's process has ended: what it has left behind ends with it. Asks for no look, as the host may be ending.
+    /// The worker's process has ended, and the processes that it started are killed. Plans no further sample, as the
+    /// host may be stopping.
     func ended(_ pid: Int32) {
         guard workers.removeValue(forKey: pid) != nil else { return }
         state.ended(pid)

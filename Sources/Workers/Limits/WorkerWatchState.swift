@@ -2,8 +2,8 @@ import NIOCore
 
 /// When each worker's use of memory is sampled and what follows from a sample, as a pure state machine.
 ///
-/// A busy worker is sampled often, so that one that grows is found before it takes memory from the others. An idle
-/// worker, as most are most of the time, is sampled less often until its memory changes.
+/// A busy worker is sampled often, so that a growing one is found before it takes memory from others. An idle worker,
+/// as most are most of the time, is sampled less often until its memory changes.
 struct WorkerWatchState {
     /// A worker's process id, which is also that of its group.
     typealias ID = Int32
@@ -13,9 +13,9 @@ struct WorkerWatchState {
         var processes: Int
     }
 
-    /// What a worker and the processes it has started were seen to have.
+    /// A sample of a worker and the processes that it has started.
     struct Sight: Equatable {
-        /// Bytes of memory of their own, added up.
+        /// The total bytes of memory of their own.
         var memory: Int
         var processes: Int
         /// Whether it runs an invocation.
@@ -23,7 +23,7 @@ struct WorkerWatchState {
     }
 
     enum Verdict: Equatable {
-        /// - Parameter isIdle: whether it is sampled less often from now on, until ``markActive(_:now:)``.
+        /// - Parameter isIdle: whether the worker is sampled less often from now on, until ``markActive(_:now:)``.
         case fine(isIdle: Bool)
         /// The sum may count shared memory twice: measure it exactly and call ``measured(_:memory:now:)``.
         case measure
@@ -33,24 +33,24 @@ struct WorkerWatchState {
     private struct Watched {
         let limits: Limits
         var lookAt: NIODeadline
-        /// Since when it has had nothing to do and hasn't grown; nil while it is at work.
+        /// The time since which the worker has had no work and hasn't grown; nil while it is busy.
         var calmSince: NIODeadline?
         var memory = 0
         var isIdle = false
-        /// Whether the last sample was beyond its limit.
+        /// Whether the last sample was over the limit.
         var wasOver = false
     }
 
     static let closeInterval = TimeAmount.milliseconds(50)
-    /// A worker that grows in the background is killed after at most two of these.
+    /// A worker that grows in the background is killed after at most two of these intervals.
     static let idleInterval = TimeAmount.milliseconds(100)
-    /// A process that is just being started shares all of its parent's memory for a moment.
+    /// A process that is being started shares all of its parent's memory for a moment.
     static let againInterval = TimeAmount.milliseconds(10)
-    /// How long a worker is still sampled often after its work.
+    /// How long a worker is still sampled often after its last invocation.
     private static let calmTime = TimeAmount.seconds(1)
     /// Memory that changes by less counts as unchanged.
     private static let growth = 1 << 20
-    /// Samples that are due this soon are taken at once: each wake-up costs.
+    /// Samples that are due this soon are taken with the current one: each wake-up has a cost.
     private static let slack = TimeAmount.milliseconds(5)
 
     private var watched: [ID: Watched] = [:]
@@ -69,7 +69,7 @@ struct WorkerWatchState {
 
     mutating func ended(_ id: ID) { watched[id] = nil }
 
-    /// The worker got something to do after it had rested.
+    /// The worker received work after it was idle.
     mutating func markActive(_ id: ID, now: NIODeadline) {
         guard var worker = watched[id] else { return }
         worker.calmSince = nil

@@ -323,7 +323,8 @@ let package = Package(
         .executableTarget(
             name: "StoreTorture",
             dependencies: [
-                "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "TestSupport",
+                "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "DocumentStore", "TestSupport",
             ],
             path: "Tests/StoreTorture",
             swiftSettings: settings),
@@ -353,7 +354,7 @@ let package = Package(
         .testTarget(
             name: "WorkerProtocolTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "TestSupport",
                 .product(name: "NIOCore", package: nio),
             ],
             swiftSettings: settings),
@@ -570,8 +571,8 @@ let package = Package(
         .testTarget(
             name: "StoreTortureTests",
             dependencies: [
-                "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore", "TestSupport",
-                "StoreTorture",
+                "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "DocumentStore", "TestSupport", "StoreTorture",
             ],
             swiftSettings: settings),
         .testTarget(name: "TestSupportTests", dependencies: ["DocumentModel", "TestSupport"], swiftSettings: settings),

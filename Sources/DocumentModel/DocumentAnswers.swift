@@ -3,12 +3,22 @@ package struct DocumentsAnswer: Hashable, Sendable {
     /// One for each path, in that order; nil if there is no such document.
     package var documents: [Document?]
     package var readTime: Timestamp
+
+    package init(documents: [Document?], readTime: Timestamp) {
+        self.documents = documents
+        self.readTime = readTime
+    }
 }
 
 /// The documents of a query, in its order.
 package struct QueryAnswer: Hashable, Sendable {
     package var documents: [Document]
     package var readTime: Timestamp
+
+    package init(documents: [Document], readTime: Timestamp) {
+        self.documents = documents
+        self.readTime = readTime
+    }
 }
 
 /// Numbers about a query's documents.
@@ -16,6 +26,11 @@ package struct AggregateAnswer: Hashable, Sendable {
     /// One for each field, in that order.
     package var values: [Value]
     package var readTime: Timestamp
+
+    package init(values: [Value], readTime: Timestamp) {
+        self.values = values
+        self.readTime = readTime
+    }
 }
 
 /// How a query is answered.
@@ -26,12 +41,24 @@ package struct ExplainAnswer: Hashable, Sendable {
     /// The values of an aggregation that was run.
     package var values: [Value]
     package var readTime: Timestamp
+
+    package init(explanation: QueryExplanation, documents: [Document], values: [Value], readTime: Timestamp) {
+        self.explanation = explanation
+        self.documents = documents
+        self.values = values
+        self.readTime = readTime
+    }
 }
 
 /// The documents at which the parts of a query begin, in the order of their names.
 package struct PartitionAnswer: Hashable, Sendable {
     package var points: [DocumentPath]
     package var readTime: Timestamp
+
+    package init(points: [DocumentPath], readTime: Timestamp) {
+        self.points = points
+        self.readTime = readTime
+    }
 }
 
 /// The answer to beginning a transaction.
@@ -58,6 +85,23 @@ package enum RollbackAnswer: Hashable, Sendable {
     case rolledBack
     /// The function's work turns out to have been done before under the same key: this is the answer it gave then.
     case completed([UInt8])
+}
+
+public struct CommitResult: Hashable, Sendable {
+    public var commitTime: Timestamp
+    /// One per write, in order.
+    public var writeResults: [WriteResult]
+
+    public init(commitTime: Timestamp, writeResults: [WriteResult]) {
+        self.commitTime = commitTime
+        self.writeResults = writeResults
+    }
+}
+
+/// One read of a transaction with its result.
+public enum TransactionRead: Hashable, Sendable {
+    case document(DocumentPath, Document?)
+    case query(Query, [Document])
 }
 
 extension DocumentError {

@@ -85,11 +85,6 @@ package struct EventREST: HTTPResponder {
 
     /// Commits all of the effects, or none.
     func commit(_ effects: [Effect], _ auth: EventAuth) async throws(DocumentError) -> Timestamp {
-        let request = DocumentRequest.commit([], transaction: nil, completing: nil, effects: effects)
-        switch await store.perform(request, in: OperationContext(auth: auth)) {
-        case .committed(let result): return result.commitTime
-        case .failed(let error): throw error
-        default: throw DocumentError(.internal, "the store returned a response of the wrong kind")
-        }
+        try await store.commit([], effects: effects, in: OperationContext(auth: auth)).result.commitTime
     }
 }

@@ -28,11 +28,12 @@ extension DocumentREST {
         try check(aggregation.query)
         return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
             guard let explains else {
-                let (values, time) = try await aggregate(aggregation.query, aggregation.fields, consistency, principal)
-                return text.aggregates(aggregation.aliases, values, at: time)
+                let found = try await service.aggregate(
+                    aggregation.query, aggregation.fields, consistency, as: principal)
+                return text.aggregates(aggregation.aliases, found.values, at: found.readTime)
             }
-            let explained = try await explain(
-                aggregation.query, aggregation.fields, analyze: explains.analyze, consistency, principal)
+            let explained = try await service.explain(
+                aggregation.query, aggregation.fields, analyze: explains.analyze, consistency, as: principal)
             if explains.analyze { text.aggregates(aggregation.aliases, explained.values, at: explained.readTime) }
             text.element()
             text.explainMetrics(explained.explanation, isAggregation: true)

@@ -20,7 +20,7 @@ extension DocumentREST {
             return writes
         }
         guard !writes.isEmpty else { return .emptyObject }
-        let results = try await batchWrite(writes, principal)
+        let results = try await service.batchWrite(writes, as: principal)
         var text = JSONWriter()
         text.raw("{\"writeResults\":")
         text.array(results) { text, result in

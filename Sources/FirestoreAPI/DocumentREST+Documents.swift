@@ -9,7 +9,7 @@ extension DocumentREST {
         let parameters = try RESTParameters(query, known: ["mask.fieldPaths", "transaction", "readTime"])
         let document = try path.document()
         let mask = try parameters.fieldPaths("mask.fieldPaths")
-        let found = try await documents([document], try parameters.consistency(), principal).documents
+        let found = try await service.get([document], try parameters.consistency(), as: principal).documents
         guard let first = found.first, let first else {
             let name = DocumentName(database: database, path: document)
             throw DocumentError(.notFound, "Document \"\(name)\" not found.")
@@ -28,7 +28,7 @@ extension DocumentREST {
         let document = try collection.document(id.isEmpty ? RESTAutoID.make() : id)
         let fields = try self.fields(body, of: nil)
         let write = Write(path: document, operation: .set(fields), precondition: .exists(false))
-        let result = try await commit([write], transaction: nil, principal)
+        let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         return text(Document(path: document, fields: fields, createTime: time, updateTime: time).masked(by: mask))
     }
@@ -51,13 +51,13 @@ extension DocumentREST {
                 .set(fields)
             }
         let write = Write(path: document, operation: operation, precondition: try parameters.precondition())
-        let result = try await commit([write], transaction: nil, principal)
+        let result = try await service.commit([write], transaction: nil, as: principal)
         // The result of a commit doesn't contain the fields that it left unchanged, so the document is read afterwards.
         // As with Firestore, a client that may write a document sees all of it in the response. If it was deleted in
         // between, the response contains it as written.
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let written = Document(path: document, fields: fields, createTime: time, updateTime: time)
-        let found = try await documents([document], .strong, .admin).documents
+        let found = try await service.get([document], .strong, as: .admin).documents
         return text(((found.first ?? nil) ?? written).masked(by: mask))
     }
 
@@ -65,7 +65,7 @@ extension DocumentREST {
         let parameters = try RESTParameters(query, known: ["currentDocument.exists", "currentDocument.updateTime"])
         let write = Write(
             path: try path.document(), operation: .delete, precondition: try parameters.precondition())
-        _ = try await commit([write], transaction: nil, principal)
+        _ = try await service.commit([write], transaction: nil, as: principal)
         return .emptyObject
     }
 

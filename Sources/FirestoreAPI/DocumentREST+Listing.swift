@@ -31,7 +31,7 @@ extension DocumentREST {
         }
         // Reads one document more than the page holds, to find out whether there is another page.
         request.limit = size + 1
-        let found = try await results(request, try parameters.consistency(), principal).documents
+        let found = try await service.query(request, try parameters.consistency(), as: principal).documents
         let page = found.prefix(size)
         var text = JSONWriter()
         text.raw("{")

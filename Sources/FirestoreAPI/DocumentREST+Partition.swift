@@ -12,8 +12,9 @@ extension DocumentREST {
         let request = try body.read { (root) throws(JSONProblem) in
             try partitionRequest(root, parent)
         }
-        var points = try await partition(
-            request.query, points: request.points, request.consistency, principal)
+        var points = try await service.partition(
+            request.query, points: request.points, request.consistency, as: principal
+        ).points
         if !request.pageToken.isEmpty {
             guard case .reference(let last)? = try RESTPageToken.values(request.pageToken).first else {
                 throw .invalidArgument("pageToken: this is not the nextPageToken of an earlier response")

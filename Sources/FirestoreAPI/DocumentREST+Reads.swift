@@ -24,8 +24,8 @@ extension DocumentREST {
             return (paths, mask, selector)
         }
         return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
-            let (found, readTime) = try await documents(paths, consistency, principal)
-            for (path, document) in zip(paths, found) {
+            let found = try await service.get(paths, consistency, as: principal)
+            for (path, document) in zip(paths, found.documents) {
                 text.element()
                 if let document {
                     text.raw("{\"found\":")
@@ -34,7 +34,7 @@ extension DocumentREST {
                     text.raw("{\"missing\":")
                     text.string(DocumentName(database: database, path: path).description)
                 }
-                text.readTime(readTime)
+                text.readTime(found.readTime)
             }
         }
     }
@@ -62,11 +62,12 @@ extension DocumentREST {
         try check(query)
         return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
             guard let explains else {
-                let (found, readTime) = try await results(query, consistency, principal)
-                return text.results(found, at: readTime, in: database)
+                let found = try await service.query(query, consistency, as: principal)
+                return text.results(found.documents, at: found.readTime, in: database)
             }
-            let explained = try await explain(query, [], analyze: explains.analyze, consistency, principal)
-            if explains.analyze { text.results(explained.results, at: explained.readTime, in: database) }
+            let explained = try await service.explain(
+                query, [], analyze: explains.analyze, consistency, as: principal)
+            if explains.analyze { text.results(explained.documents, at: explained.readTime, in: database) }
             text.element()
             text.explainMetrics(explained.explanation, isAggregation: false)
         }

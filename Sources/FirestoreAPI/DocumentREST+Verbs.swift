@@ -42,7 +42,7 @@ extension DocumentREST {
             }
             return (writes, transaction)
         }
-        let result = try await commit(writes, transaction: transaction, principal)
+        let result = try await service.commit(writes, transaction: transaction, as: principal)
         var text = JSONWriter()
         text.raw("{")
         if !result.writeResults.isEmpty {
@@ -70,7 +70,7 @@ extension DocumentREST {
         }
         var text = JSONWriter()
         text.raw("{\"transaction\":")
-        text.string(Base64.encode(try await begin(mode, principal).restBytes))
+        text.string(Base64.encode(try await service.begin(mode, as: principal).restBytes))
         text.raw("}")
         return text
     }
@@ -88,7 +88,7 @@ extension DocumentREST {
             guard let transaction else { throw root.problem("a rollback needs its transaction") }
             return transaction
         }
-        try await rollback(transaction, principal)
+        try await service.rollback(transaction, as: principal)
         return .emptyObject
     }
 

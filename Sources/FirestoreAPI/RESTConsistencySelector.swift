@@ -40,7 +40,7 @@ extension DocumentREST {
         switch selector {
         case .at(let consistency): try await body(consistency, &text)
         case .new(let mode):
-            let transaction = try await begin(mode, principal)
+            let transaction = try await service.begin(mode, as: principal)
             text.raw("{\"transaction\":")
             text.string(Base64.encode(transaction.restBytes))
             text.raw("}")
@@ -49,7 +49,7 @@ extension DocumentREST {
             } catch {
                 // The client needs the read's own error. If the rollback fails, the transaction expires when it has
                 // been idle too long.
-                try? await rollback(transaction, principal)
+                try? await service.rollback(transaction, as: principal)
                 throw error
             }
         }

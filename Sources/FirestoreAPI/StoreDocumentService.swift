@@ -11,24 +11,69 @@ package struct StoreDocumentService: DocumentService {
         self.database = database
     }
 
-    package func perform(_ request: DocumentRequest, as principal: Principal) async -> DocumentResponse {
+    package func get(
+        _ paths: [DocumentPath], _ consistency: ReadConsistency, as principal: Principal
+    ) async throws(DocumentError) -> DocumentsAnswer {
+        try await store.get(paths, consistency, in: context(principal))
+    }
+
+    package func query(
+        _ query: Query, _ consistency: ReadConsistency, as principal: Principal
+    ) async throws(DocumentError) -> QueryAnswer {
+        try await store.query(query, consistency, in: context(principal))
+    }
+
+    package func aggregate(
+        _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, as principal: Principal
+    ) async throws(DocumentError) -> AggregateAnswer {
+        try await store.aggregate(query, fields, consistency, in: context(principal))
+    }
+
+    package func explain(
+        _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
+        as principal: Principal
+    ) async throws(DocumentError) -> ExplainAnswer {
+        try requireAdmin(principal)
+        return try await store.explain(query, fields, analyze: analyze, consistency, in: context(principal))
+    }
+
+    package func partition(
+        _ query: Query, points: Int, _ consistency: ReadConsistency, as principal: Principal
+    ) async throws(DocumentError) -> PartitionAnswer {
+        try requireAdmin(principal)
+        return try await store.partition(query, points: points, consistency, in: context(principal))
+    }
+
+    package func begin(_ mode: TransactionMode, as principal: Principal) async throws(DocumentError) -> TransactionID {
         // Unauthenticated clients can't begin transactions: they may neither read nor write, so one would only hold a
         // slot.
-        if case .begin = request, principal == .client(nil) {
-            return .failed(DocumentError(.permissionDenied, "Missing or insufficient permissions."))
+        guard principal != .client(nil) else { throw Self.denied }
+        guard case .began(let transaction, _) = try await store.begin(mode, in: context(principal)) else {
+            throw DocumentError(.internal, "a begin without an idempotency key was answered with a kept answer")
         }
-        if principal != .admin, request.requiresAdmin {
-            return .failed(DocumentError(.permissionDenied, "Missing or insufficient permissions."))
-        }
-        return await store.perform(request, in: context(principal))
+        return transaction
+    }
+
+    package func commit(
+        _ writes: [Write], transaction: TransactionID?, as principal: Principal
+    ) async throws(DocumentError) -> CommitResult {
+        try await store.commit(writes, transaction: transaction, in: context(principal)).result
+    }
+
+    package func batchWrite(
+        _ writes: [Write], as principal: Principal
+    ) async throws(DocumentError) -> [Result<WriteResult, DocumentError>] {
+        try await store.batchWrite(writes, in: context(principal))
+    }
+
+    package func rollback(_ transaction: TransactionID, as principal: Principal) async throws(DocumentError) {
+        _ = try await store.rollback(transaction, in: context(principal))
     }
 
     package func collectionIDs(below parent: DocumentPath?, as principal: Principal) async throws(DocumentError)
         -> [String]
     {
-        guard principal == .admin else {
-            throw DocumentError(.permissionDenied, "Missing or insufficient permissions.")
-        }
+        try requireAdmin(principal)
         return try await withCheckedContinuation { continuation in
             store.listCollectionIDs(parent: parent) { continuation.resume(returning: $0) }
         }.get()
@@ -40,6 +85,12 @@ package struct StoreDocumentService: DocumentService {
         }
     }
 
+    private func requireAdmin(_ principal: Principal) throws(DocumentError) {
+        guard principal == .admin else { throw Self.denied }
+    }
+
+    private static let denied = DocumentError(.permissionDenied, "Missing or insufficient permissions.")
+
     /// Binds a client's transactions to its user: tokens of other users can neither use nor end them.
     private func context(_ principal: Principal) -> OperationContext {
         switch principal {
@@ -49,16 +100,6 @@ package struct StoreDocumentService: DocumentService {
                 owner: UInt64(truncatingIfNeeded: (client?.uid).hashValue) | 1 << 63,
                 policy: ClientAccess(database: database, client: client),
                 auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated))
-        }
-    }
-}
-
-extension DocumentRequest {
-    /// Whether no rule can allow the request, because its response reveals documents that a client may not see.
-    fileprivate var requiresAdmin: Bool {
-        switch self {
-        case .explain, .partition: true
-        default: false
         }
     }
 }

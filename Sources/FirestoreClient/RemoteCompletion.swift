@@ -36,15 +36,12 @@ enum RemoteCompletion {
         return Write(path: try path(of: key), operation: .set(fields), precondition: precondition)
     }
 
-    /// The response to a call with this key; nil if the kept answer has expired, so that the call runs again.
-    static func response(to key: CompletionKey, in document: Document, at now: Timestamp) -> DocumentResponse? {
+    /// The answer to a begin with this key; nil if the kept answer has expired, so that the call runs again.
+    static func answer(to key: CompletionKey, in document: Document, at now: Timestamp) -> BeginAnswer? {
         guard case .bytes(let fingerprint)? = document.fields["fingerprint"],
             case .bytes(let answer)? = document.fields["answer"],
             case .timestamp(let expires)? = document.fields["expires"], expires > now
         else { return nil }
-        guard fingerprint == key.fingerprint else {
-            return .keyReused
-        }
-        return .completed(answer)
+        return fingerprint == key.fingerprint ? .completed(answer) : .keyReused
     }
 }

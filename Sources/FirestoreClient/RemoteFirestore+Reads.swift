@@ -8,8 +8,8 @@ import TextFormats
 extension RemoteFirestore {
     func get(
         _ paths: [DocumentPath], _ consistency: ReadConsistency, _ context: OperationContext
-    ) async throws(DocumentError) -> DocumentResponse {
-        guard !paths.isEmpty else { return .documents([], readTime: now()) }
+    ) async throws(DocumentError) -> DocumentsAnswer {
+        guard !paths.isEmpty else { return DocumentsAnswer(documents: [], readTime: now()) }
         var body = JSONWriter()
         body.documents(paths, in: database)
         body.consistency(try selector(consistency, context))
@@ -21,7 +21,7 @@ extension RemoteFirestore {
             }
             documents.append(document)
         }
-        return .documents(documents, readTime: readTime ?? now())
+        return DocumentsAnswer(documents: documents, readTime: readTime ?? now())
     }
 
     /// Reads the response to a batchGet, which is in no particular order.
@@ -46,22 +46,22 @@ extension RemoteFirestore {
 
     func query(
         _ query: Query, _ consistency: ReadConsistency, _ context: OperationContext
-    ) async throws(DocumentError) -> DocumentResponse {
+    ) async throws(DocumentError) -> QueryAnswer {
         let answer = try await run(query, explain: nil, consistency, context)
-        return .results(answer.documents, readTime: answer.readTime ?? now())
+        return QueryAnswer(documents: answer.documents, readTime: answer.readTime ?? now())
     }
 
     func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, _ context: OperationContext
-    ) async throws(DocumentError) -> DocumentResponse {
+    ) async throws(DocumentError) -> AggregateAnswer {
         let answer = try await run(query, fields, explain: nil, consistency, context)
-        return .aggregated(answer.values, readTime: answer.readTime ?? now())
+        return AggregateAnswer(values: answer.values, readTime: answer.readTime ?? now())
     }
 
     func explain(
         _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
         _ context: OperationContext
-    ) async throws(DocumentError) -> DocumentResponse {
+    ) async throws(DocumentError) -> ExplainAnswer {
         let options = RESTExplainOptions(analyze: analyze)
         let answer =
             fields.isEmpty
@@ -70,12 +70,13 @@ extension RemoteFirestore {
         guard let explanation = answer.explanation else {
             throw DocumentError(.unimplemented, "the document service doesn't support explaining queries")
         }
-        return .explained(
-            explanation, results: answer.documents, values: answer.values, readTime: answer.readTime ?? now())
+        return ExplainAnswer(
+            explanation: explanation, documents: answer.documents, values: answer.values,
+            readTime: answer.readTime ?? now())
     }
 
-    /// The combined response to a query.
-    private struct QueryAnswer {
+    /// A streamed answer, put together.
+    private struct StreamAnswer {
         var documents: [Document] = []
         var values: [Value] = []
         var readTime: Timestamp?
@@ -89,14 +90,14 @@ extension RemoteFirestore {
 
     private func run(
         _ query: Query, explain: RESTExplainOptions?, _ consistency: ReadConsistency, _ context: OperationContext
-    ) async throws(DocumentError) -> QueryAnswer {
+    ) async throws(DocumentError) -> StreamAnswer {
         var body = JSONWriter()
         body.raw("{\"structuredQuery\":")
         body.structuredQuery(query)
         body.explainOptions(explain)
         body.consistency(try selector(consistency, context))
         let reader = RESTWriteReader(database: database)
-        var answer = QueryAnswer()
+        var answer = StreamAnswer()
         for element in try await service.ask("runQuery", below: query.parent, body).stream() {
             try element.answer { (element) throws(JSONProblem) in
                 if let node = element["document"] { answer.documents.append(try reader.stored(node)) }
@@ -109,13 +110,13 @@ extension RemoteFirestore {
     private func run(
         _ query: Query, _ fields: [AggregateField], explain: RESTExplainOptions?, _ consistency: ReadConsistency,
         _ context: OperationContext
-    ) async throws(DocumentError) -> QueryAnswer {
+    ) async throws(DocumentError) -> StreamAnswer {
         var body = JSONWriter()
         body.raw("{\"structuredAggregationQuery\":")
         body.aggregation(query, fields)
         body.explainOptions(explain)
         body.consistency(try selector(consistency, context))
-        var answer = QueryAnswer()
+        var answer = StreamAnswer()
         for element in try await service.ask("runAggregationQuery", below: query.parent, body).stream() {
             try element.answer { (element) throws(JSONProblem) in
                 if let result = element["result"]?["aggregateFields"] {
@@ -138,7 +139,7 @@ extension RemoteFirestore {
 
     func partition(
         _ query: Query, points: Int, _ consistency: ReadConsistency
-    ) async throws(DocumentError) -> DocumentResponse {
+    ) async throws(DocumentError) -> PartitionAnswer {
         if case .transaction = consistency {
             throw .invalidArgument("a query can't be partitioned in a transaction of a remote document service")
         }
@@ -169,7 +170,7 @@ extension RemoteFirestore {
             }
         } while token?.isEmpty == false && known < paths.count && paths.count < points
         paths.sort { DocumentPath.compare($0, $1) == .ascending }
-        return .partitioned(paths, readTime: now())
+        return PartitionAnswer(points: paths, readTime: now())
     }
 }
 

@@ -12,7 +12,7 @@ extension RemoteFirestore {
     /// A retry waits first, longer each time, because the service doesn't queue transactions that lost a conflict. If
     /// the call has an idempotency key, the transaction first reads the document for the kept answer. So of two calls
     /// with the same key, only one commits, and the other finds its answer.
-    func begin(_ mode: TransactionMode, _ context: OperationContext) async throws(DocumentError) -> DocumentResponse {
+    func begin(_ mode: TransactionMode, _ context: OperationContext) async throws(DocumentError) -> BeginAnswer {
         try transactions.withLock { table throws(DocumentError) in try table.checkCapacity() }
         let lost = if case .readWrite(let retrying) = mode { retrying } else { nil as TransactionID? }
         let retried = transactions.withLock { table in lost.flatMap { table.retry($0, owner: context.owner) } }
@@ -24,8 +24,8 @@ extension RemoteFirestore {
         var entry = RemoteTransactions.Entry(owner: context.owner, remoteID: [], failures: failures)
         do throws(DocumentError) {
             if case .readWrite = mode, let key = context.completion {
-                if let response = try await begin(&entry, mode, retrying: retried?.remoteID, under: key) {
-                    return response
+                if let answer = try await begin(&entry, mode, retrying: retried?.remoteID, under: key) {
+                    return answer
                 }
             } else {
                 var body = JSONWriter()
@@ -50,11 +50,11 @@ extension RemoteFirestore {
 
     /// Begins a transaction that reads the kept answer of a key.
     ///
-    /// - Returns: the kept answer if there is one, or a failure if the key was used with other data; nil if the
-    ///   transaction goes on.
+    /// - Returns: the kept answer if there is one, or that the key was used with other data; nil if the transaction goes
+    ///   on.
     private func begin(
         _ entry: inout RemoteTransactions.Entry, _ mode: TransactionMode, retrying: [UInt8]?, under key: CompletionKey
-    ) async throws(DocumentError) -> DocumentResponse? {
+    ) async throws(DocumentError) -> BeginAnswer? {
         let path = try RemoteCompletion.path(of: key)
         var body = JSONWriter()
         body.documents([path], in: database)
@@ -68,9 +68,9 @@ extension RemoteFirestore {
             await rollBackAtService(entry.remoteID)
             throw error
         }
-        if let kept, let response = RemoteCompletion.response(to: key, in: kept, at: now()) {
+        if let kept, let answer = RemoteCompletion.answer(to: key, in: kept, at: now()) {
             await rollBackAtService(entry.remoteID)
-            return response
+            return answer
         }
         entry.completion = kept.map { .updateTime($0.updateTime) } ?? .exists(false)
         return nil
@@ -86,7 +86,7 @@ extension RemoteFirestore {
     func commit(
         _ writes: [Write], _ id: TransactionID?, completing answer: [UInt8]?, _ effects: [Effect],
         _ context: OperationContext
-    ) async throws(DocumentError) -> DocumentResponse {
+    ) async throws(DocumentError) -> CommitAnswer {
         guard effects.isEmpty else { throw Self.noEffects }
         guard let id else { return .committed(try await commit(writes, transaction: nil)) }
         let entry = try transactions.withLock { table throws(DocumentError) in
@@ -132,8 +132,8 @@ extension RemoteFirestore {
         }
     }
 
-    func batchWrite(_ writes: [Write]) async throws(DocumentError) -> DocumentResponse {
-        guard !writes.isEmpty else { return .written([]) }
+    func batchWrite(_ writes: [Write]) async throws(DocumentError) -> [Result<WriteResult, DocumentError>] {
+        guard !writes.isEmpty else { return [] }
         var body = JSONWriter()
         body.raw("{\"writes\":")
         body.array(writes) { $0.write($1, in: database) }
@@ -145,34 +145,33 @@ extension RemoteFirestore {
             guard states.count == writes.count else {
                 throw answer.problem("it contains \(states.count) statuses for \(writes.count) writes")
             }
-            return .written(
-                try zip(results, states).map { (result, state) throws(JSONProblem) in
-                    try state.status().map { .failure($0) } ?? .success(result)
-                })
+            return try zip(results, states).map { (result, state) throws(JSONProblem) in
+                try state.status().map { .failure($0) } ?? .success(result)
+            }
         }
     }
 
     /// - Returns: the kept answer, if an earlier attempt under the call's key turns out to have committed.
-    func rollback(_ id: TransactionID, _ context: OperationContext) async throws(DocumentError) -> DocumentResponse {
+    func rollback(_ id: TransactionID, _ context: OperationContext) async throws(DocumentError) -> RollbackAnswer {
         if transactions.withLock({ $0.isLost(id, owner: context.owner) }) { return .rolledBack }
         let entry = try transactions.withLock { table throws(DocumentError) in
             try table.beginEnding(id, owner: context.owner)
         }
         transactions.withLock { $0.remove(id) }
         await rollBackAtService(entry.remoteID)
-        if let key = context.completion, entry.completion != nil, let response = await completed(key) {
-            return response
+        if let key = context.completion, entry.completion != nil, let answer = await keptAnswer(key) {
+            return .completed(answer)
         }
         return .rolledBack
     }
 
-    private func completed(_ key: CompletionKey) async -> DocumentResponse? {
+    private func keptAnswer(_ key: CompletionKey) async -> [UInt8]? {
         guard let path = try? RemoteCompletion.path(of: key),
-            case .documents(let found, _)? = try? await get([path], .strong, OperationContext()),
+            let found = try? await get([path], .strong, OperationContext()).documents,
             let kept = found.first ?? nil,
-            case .completed(let answer)? = RemoteCompletion.response(to: key, in: kept, at: now())
+            case .completed(let answer)? = RemoteCompletion.answer(to: key, in: kept, at: now())
         else { return nil }
-        return .completed(answer)
+        return answer
     }
 
     /// Rolls back at the service. If that fails, the transaction expires there.

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Supports everything that functions can do with documents, except for tasks and events in a commit: these are
 /// features of the embedded store and fail with FAILED_PRECONDITION.
-package final class RemoteFirestore: DocumentRequestBackend {
+package final class RemoteFirestore: DocumentBackend {
     let service: FirestoreService
     let now: @Sendable () -> Timestamp
     let transactions = Mutex(RemoteTransactions())
@@ -29,69 +29,51 @@ package final class RemoteFirestore: DocumentRequestBackend {
 
     var database: DatabaseID { service.database }
 
-    package func perform(
-        _ request: DocumentRequest, in context: OperationContext,
-        completion: @escaping @Sendable (DocumentResponse) -> Void
+    /// Runs an operation within the bounds on memory and on its invocation's requests.
+    ///
+    /// - Parameters:
+    ///   - endsTransaction: Whether it waits for neither: other operations may be waiting for what the end of this
+    ///     transaction frees.
+    ///   - completion: called with the answer, whose memory is held until the call returns.
+    private func run<Answer: Sendable>(
+        in context: OperationContext, endsTransaction: Bool = false, _ completion: @escaping Completion<Answer>,
+        _ operation: @escaping @Sendable () async throws(DocumentError) -> Answer
     ) {
         guard let owner = context.owner else {
-            Task { await perform(request, in: context, slots: nil, completion) }
+            Task { await self.run(nil, endsTransaction: endsTransaction, completion, operation) }
             return
         }
         operations.run(for: owner) { slots in
-            await self.perform(request, in: context, slots: slots, completion)
+            await self.run(slots, endsTransaction: endsTransaction, completion, operation)
         }
     }
 
-    package func perform(_ request: DocumentRequest, in context: OperationContext) async -> DocumentResponse {
-        await withCheckedContinuation { continuation in
-            perform(request, in: context) { continuation.resume(returning: $0) }
-        }
-    }
-
-    /// - Parameter completion: called with the response, whose memory is held until the call returns.
-    private func perform(
-        _ request: DocumentRequest, in context: OperationContext, slots: AsyncSemaphore?,
-        _ completion: @Sendable (DocumentResponse) -> Void
+    private func run<Answer: Sendable>(
+        _ slots: AsyncSemaphore?, endsTransaction: Bool, _ completion: Completion<Answer>,
+        _ operation: @escaping @Sendable () async throws(DocumentError) -> Answer
     ) async {
         let budget = ResponseBudget(of: memory)
         defer { budget.release() }
-        // Waits for no slot: other operations may be waiting for what the end of this transaction frees.
-        if request.endsTransaction {
-            return completion(await ResponseBudget.$current.withValue(budget) { await answer(request, in: context) })
-        }
+        if endsTransaction { return completion(await answer(operation, budget)) }
         do throws(CancellationError) {
             try await slots?.acquire()
         } catch {
-            return completion(.failed(FirestoreService.cancelled))
+            return completion(.failure(FirestoreService.cancelled))
         }
         defer { slots?.release() }
         do throws(CancellationError) {
             try await budget.acquire(ResponseBudget.step)
         } catch {
-            return completion(.failed(FirestoreService.cancelled))
+            return completion(.failure(FirestoreService.cancelled))
         }
-        completion(await ResponseBudget.$current.withValue(budget) { await answer(request, in: context) })
+        completion(await answer(operation, budget))
     }
 
-    private func answer(_ request: DocumentRequest, in context: OperationContext) async -> DocumentResponse {
-        do throws(DocumentError) {
-            switch request {
-            case .get(let paths, let consistency): return try await get(paths, consistency, context)
-            case .query(let query, let consistency): return try await self.query(query, consistency, context)
-            case .aggregate(let query, let fields, let consistency):
-                return try await aggregate(query, fields, consistency, context)
-            case .explain(let query, let fields, let analyze, let consistency):
-                return try await explain(query, fields, analyze: analyze, consistency, context)
-            case .partition(let query, let points, let consistency):
-                return try await partition(query, points: points, consistency)
-            case .begin(let mode): return try await begin(mode, context)
-            case .commit(let writes, let transaction, let answer, let effects):
-                return try await commit(writes, transaction, completing: answer, effects, context)
-            case .batchWrite(let writes): return try await batchWrite(writes)
-            case .rollback(let id): return try await rollback(id, context)
-            }
-        } catch {
-            return .failed(error)
+    private func answer<Answer: Sendable>(
+        _ operation: @escaping @Sendable () async throws(DocumentError) -> Answer, _ budget: ResponseBudget
+    ) async -> Result<Answer, DocumentError> {
+        await ResponseBudget.$current.withValue(budget) {
+            do throws(DocumentError) { return .success(try await operation()) } catch { return .failure(error) }
         }
     }
 
@@ -119,11 +101,79 @@ package final class RemoteFirestore: DocumentRequestBackend {
     }
 }
 
-extension DocumentRequest {
-    fileprivate var endsTransaction: Bool {
-        switch self {
-        case .commit(_, .some, _, _), .rollback: true
-        default: false
+// MARK: Operations
+
+extension RemoteFirestore {
+    package func get(
+        _ paths: [DocumentPath], _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<DocumentsAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in try await self.get(paths, consistency, context) }
+    }
+
+    package func query(
+        _ query: Query, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<QueryAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in
+            try await self.query(query, consistency, context)
+        }
+    }
+
+    package func aggregate(
+        _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<AggregateAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in
+            try await self.aggregate(query, fields, consistency, context)
+        }
+    }
+
+    package func explain(
+        _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
+        in context: OperationContext, completion: @escaping Completion<ExplainAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in
+            try await self.explain(query, fields, analyze: analyze, consistency, context)
+        }
+    }
+
+    package func partition(
+        _ query: Query, points: Int, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<PartitionAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in
+            try await self.partition(query, points: points, consistency)
+        }
+    }
+
+    package func begin(
+        _ mode: TransactionMode, in context: OperationContext, completion: @escaping Completion<BeginAnswer>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in try await self.begin(mode, context) }
+    }
+
+    package func commit(
+        _ writes: [Write], transaction: TransactionID?, completing: [UInt8]?, effects: [Effect],
+        in context: OperationContext, completion: @escaping Completion<CommitAnswer>
+    ) {
+        run(in: context, endsTransaction: transaction != nil, completion) { () throws(DocumentError) in
+            try await self.commit(writes, transaction, completing: completing, effects, context)
+        }
+    }
+
+    package func batchWrite(
+        _ writes: [Write], in context: OperationContext,
+        completion: @escaping Completion<[Result<WriteResult, DocumentError>]>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in try await self.batchWrite(writes) }
+    }
+
+    package func rollback(
+        _ transaction: TransactionID, in context: OperationContext, completion: @escaping Completion<RollbackAnswer>
+    ) {
+        run(in: context, endsTransaction: true, completion) { () throws(DocumentError) in
+            try await self.rollback(transaction, context)
         }
     }
 }

@@ -66,8 +66,7 @@ extension FunctionsTester {
         guard !routes.events.receivers(of: event).isEmpty else {
             throw TestError("no function matches events of type \(event.type) with these attributes")
         }
-        let commit = DocumentRequest.commit([], transaction: nil, completing: nil, effects: [.publish(event)])
-        if case .failed(let error) = await store.perform(commit) { throw error }
+        _ = try await store.commit([], effects: [.publish(event)])
         return try await deliverAll(toleratingFailures: toleratingFailures)
     }
 

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import FunctionsRuntime
+import WorkerProtocol
 
 /// Sends document operations to a store in the same process.
 struct StoreTransport: DocumentTransport {
@@ -18,7 +19,7 @@ struct StoreTransport: DocumentTransport {
         guard run?.isOver != true else {
             throw DocumentError(.cancelled, "the invocation is over; await what it starts before it returns")
         }
-        let response = await store.perform(request, in: context)
+        let response = await request.perform(on: store, in: context)
         switch response {
         case .failed(let error): throw error
         case .keyReused:

@@ -32,9 +32,7 @@ struct DataServiceTests {
 
     private func set(_ path: String, _ fields: [String: Value], in store: DocumentStore) async throws {
         let write = Write(path: try DocumentPath(path), operation: .set(fields))
-        guard case .committed = await store.perform(.commit([write], transaction: nil, completing: nil)) else {
-            throw Stopped()
-        }
+        _ = try await store.commit([write])
     }
 
     private func export(_ store: DocumentStore, _ collections: [String] = []) async throws -> [UInt8] {

@@ -41,8 +41,7 @@ struct DeliveryServiceTests {
                 let task = TaskDraft(
                     queue: queue, name: name, body: Array(#"{"data":1}"#.utf8), headers: ["X-A": "b"], scheduleTime: due
                 )
-                let request = DocumentRequest.commit([], transaction: nil, completing: nil, effects: [.enqueue(task)])
-                guard case .committed(let result) = await store.perform(request) else { throw Unexpected() }
+                let result = try await store.commit([], effects: [.enqueue(task)]).result
                 ids.append(
                     DeliveryID(event: EventID(version: result.commitTime.microseconds, ordinal: 0), function: queue))
             }
@@ -151,7 +150,7 @@ struct DeliveryServiceTests {
         let fixture = try Fixture()
         for _ in 0..<6 {
             let tasks = (0..<1000).map { _ in Effect.enqueue(TaskDraft(queue: "beta", body: Array("{}".utf8))) }
-            _ = await fixture.store.perform(.commit([], transaction: nil, completing: nil, effects: tasks))
+            _ = try await fixture.store.commit([], effects: tasks)
         }
         let (service, filter) = (fixture.service(), DeliveryFilter(states: [.waiting]))
         // No delivery matches, and the response comes before all are scanned.
@@ -175,7 +174,7 @@ struct DeliveryServiceTests {
         let write = Write(
             path: try DocumentPath("users/ada"), operation: .set(["n": .integer(1), "bad": .double(.nan)]))
         let context = OperationContext(auth: EventAuth(.appUser, id: "u1"), chain: ["first", "second"])
-        _ = await fixture.store.perform(.commit([write], transaction: nil, completing: nil), in: context)
+        _ = try await fixture.store.commit([write], in: context)
         let listed = try await fixture.service().list(DeliveryFilter(), after: nil, limit: 1).deliveries
         let event = try #require(listed.first.flatMap { EventID($0.event) })
         let details = try await fixture.service().show(DeliveryID(event: event, function: "audit"))

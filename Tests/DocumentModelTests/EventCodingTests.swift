@@ -53,22 +53,31 @@ struct EventCodingTests {
             }
         }
         let negative = TaskDraft(queue: "q", body: [], dispatchDeadline: -1)
-        let request = DocumentRequest.commit(
-            [], transaction: nil, completing: nil,
-            effects: effects + [.enqueue(negative), .deleteTask("n1", queue: "mail")])
         #expect(effects.count == 4)
-        #expect(try DocumentRequest(decoding: request.encoded) == request)
+        let all = effects + [.enqueue(negative), .deleteTask("n1", queue: "mail")]
+        #expect(try Self.decodedEffects(Self.encoded(all)) == all)
+    }
+
+    private static func encoded(_ effects: [Effect]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.write(effects) { $1.write(to: &$0) }
+        return writer.bytes
+    }
+
+    private static func decodedEffects(_ bytes: [UInt8]) throws -> [Effect] {
+        var reader = ByteReader(bytes)
+        let effects = try reader.list { reader throws(DecodingFailure) in try Effect(from: &reader) }
+        try reader.finish()
+        return effects
     }
 
     @Test func hostileBytesAreRefusedWithoutHarm() throws {
         var generator = SeededGenerator(seed: 11)
         let attempt = DeliveryAttempt(event: [1], retryCount: 3, previousResponse: 500, retryReason: "no")
-        let commit = DocumentRequest.commit(
-            [], transaction: nil, completing: nil,
-            effects: [
-                .enqueue(TaskDraft(queue: "q", name: "n", body: [1])), .publish(CloudEvent(type: "t", source: "s")),
-                .deleteTask("n", queue: "q"),
-            ])
+        let effects: [Effect] = [
+            .enqueue(TaskDraft(queue: "q", name: "n", body: [1])), .publish(CloudEvent(type: "t", source: "s")),
+            .deleteTask("n", queue: "q"),
+        ]
         func check(_ whole: [UInt8], _ decode: ([UInt8]) throws -> Void) {
             for length in whole.indices {
                 #expect(throws: DecodingFailure.self) { try decode(Array(whole[..<length])) }
@@ -88,7 +97,7 @@ struct EventCodingTests {
             #expect(throws: DecodingFailure.self) { try Event(decoding: [2] + event.encoded.dropFirst()) }
         }
         check(attempt.encoded) { _ = try DeliveryAttempt(decoding: $0) }
-        check(commit.encoded) { _ = try DocumentRequest(decoding: $0) }
+        check(Self.encoded(effects)) { _ = try Self.decodedEffects($0) }
     }
 
     @Test func contentsThatThereAreNotAreRefused() throws {

@@ -125,10 +125,7 @@ struct AggregationTests {
         try await test.set("c/phantom", ["n": .integer(5)])
         let write = Write(path: try DocumentPath("other/x"), operation: .set([:]))
         #expect(await refusal { try await test.commit([write], in: transaction) }?.code == .aborted)
-        guard
-            case .began(let second, let prefetched) = await test.store.perform(
-                .begin(.readWrite(retrying: transaction)))
-        else { throw DocumentError(.unknown, "no second attempt") }
+        let (second, prefetched) = try await test.store.begin(.readWrite(retrying: transaction)).transaction
         #expect(prefetched.isEmpty)
         #expect(try await test.aggregate(query, [.count(upTo: nil)], .transaction(second)) == [.integer(2)])
         try await test.commit([write], in: second)
@@ -148,12 +145,11 @@ struct AggregationTests {
         #expect(
             await refusal { _ = try await test.aggregate(query, [.count(upTo: nil)], context: user) }?.code
                 == .permissionDenied)
-        for request: DocumentRequest in [
-            .explain(query, [], analyze: false, .strong),
-            .partition(Query(collectionID: "c", allDescendants: true), points: 1, .strong),
-        ] {
-            #expect(await test.store.perform(request, in: user).error.code == .permissionDenied)
-        }
+        let explained = await refusal { _ = try await test.store.explain(query, analyze: false, in: user) }
+        #expect(explained?.code == .permissionDenied)
+        let group = Query(collectionID: "c", allDescendants: true)
+        let partitioned = await refusal { _ = try await test.store.partition(group, points: 1, in: user) }
+        #expect(partitioned?.code == .permissionDenied)
         await test.store.shutdown()
     }
 }

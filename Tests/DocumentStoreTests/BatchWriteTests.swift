@@ -25,9 +25,7 @@ struct BatchWriteTests {
             try write("a/counted", .set([:]), nil, [FieldTransform(try FieldPath("n"), .increment(.integer(3)))]),
             try write("a/checked", .verify, .exists(false)),
         ]
-        guard case .written(let results) = await test.store.perform(.batchWrite(writes)) else {
-            throw DocumentError(.unknown, "no results")
-        }
+        let results = try await test.store.batchWrite(writes)
         try #require(results.count == 6)
         let (first, fifth) = (try results[0].get(), try results[4].get())
         #expect(throws: DocumentError(.notFound, "there is no document \"a/missing\" to update")) {
@@ -47,17 +45,15 @@ struct BatchWriteTests {
     @Test func batchesThatFirestoreRefusesAreRefused() async throws {
         let test = try TestStore()
         let twice = [try write("a/b", .set([:])), try write("a/b", .delete)]
-        let error = await test.store.perform(.batchWrite(twice)).error
-        #expect(error.code == .invalidArgument)
-        #expect(error.message.contains("a/b"))
+        let error = await refusal { _ = try await test.store.batchWrite(twice) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("a/b") == true)
         let many = try (0...500).map { try write("a/\($0)", .set([:])) }
-        let tooMany = await test.store.perform(.batchWrite(many)).error
-        #expect(tooMany.code == .invalidArgument)
-        #expect(tooMany.message.contains("500, the limit"))
+        let tooMany = await refusal { _ = try await test.store.batchWrite(many) }
+        #expect(tooMany?.code == .invalidArgument)
+        #expect(tooMany?.message.contains("500, the limit") == true)
         #expect(try await test.query(Query(collectionID: "a")).isEmpty)
-        guard case .written(let results) = await test.store.perform(.batchWrite(Array(many.dropLast()))) else {
-            throw DocumentError(.unknown, "no results")
-        }
+        let results = try await test.store.batchWrite(Array(many.dropLast()))
         #expect(results.count == 500)
         await test.store.shutdown()
     }

@@ -55,11 +55,10 @@ struct CommitBoundTests {
         let writer = try store.pipeline.makeWriter()
         let done = Atomic<Int>(0)
         var jobs: [any CommitJob] = try writes(.set(Self.fields)).map { write in
-            let request = DocumentRequest.commit([write], transaction: nil, completing: nil)
-            let operation = StoreOperation(request: request, context: OperationContext()) { _ in
-                done.add(1, ordering: .relaxed)
-            }
-            return OperationJob(store: store, operation: operation)
+            WriteCommit(
+                store: store, writes: [write], transaction: nil, completing: nil, effects: [],
+                context: OperationContext()
+            ) { _ in done.add(1, ordering: .relaxed) }
         }
         var counts: [Int] = []
         while !jobs.isEmpty {
@@ -71,7 +70,7 @@ struct CommitBoundTests {
 
     @Test func whatIsTooMuchForOneBatchIsToBeSentAgain() async throws {
         let test = try makeStore(\.commits.maxBatchBytes, 1200)
-        guard case .written(let results) = await test.store.perform(.batchWrite(try writes(.set(Self.fields)))) else {
+        guard let results = try? await test.store.batchWrite(try writes(.set(Self.fields))) else {
             Issue.record("the writes were refused as a whole")
             return
         }

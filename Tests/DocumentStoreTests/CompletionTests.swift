@@ -12,13 +12,13 @@ struct CompletionTests {
 
     private func finish(
         _ test: TestStore, _ answer: UInt8, _ context: OperationContext
-    ) async throws -> DocumentResponse {
+    ) async throws -> CommitAnswer {
         let write = Write(path: try DocumentPath("a/b"), operation: .set(["n": .integer(Int64(answer))]))
-        return await test.store.perform(.commit([write], transaction: nil, completing: [answer]), in: context)
+        return try await test.store.commit([write], completing: [answer], in: context)
     }
 
-    private func isCommitted(_ response: DocumentResponse) -> Bool {
-        if case .committed = response { true } else { false }
+    private func isCommitted(_ answer: CommitAnswer) -> Bool {
+        if case .committed = answer { true } else { false }
     }
 
     @Test(arguments: EngineKind.allCases)
@@ -27,7 +27,7 @@ struct CompletionTests {
         #expect(isCommitted(try await finish(test, 1, context())))
         #expect(try await finish(test, 2, context()) == .completed([1]))
         #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
-        #expect(await test.store.perform(.begin(.readWrite(retrying: nil)), in: context()) == .completed([1]))
+        #expect(try await test.store.begin(in: context()) == .completed([1]))
         #expect(isCommitted(try await finish(test, 3, context("other"))))
         await test.store.shutdown()
     }
@@ -37,11 +37,10 @@ struct CompletionTests {
         let test = try TestStore(kind)
         for (key, isDone) in [("k", true), ("other", false)] {
             let context = context(key)
-            guard case .began(let id, _) = await test.store.perform(.begin(.readWrite(retrying: nil)), in: context)
-            else { throw DocumentError(.unknown, "no transaction began") }
+            let id = try await test.begin(context: context)
             // The earlier try's commit was on its way still.
             if isDone { _ = try await finish(test, 1, context) }
-            #expect(await test.store.perform(.rollback(id), in: context) == (isDone ? .completed([1]) : .rolledBack))
+            #expect(try await test.store.rollback(id, in: context) == (isDone ? .completed([1]) : .rolledBack))
         }
         await test.store.shutdown()
     }
@@ -49,17 +48,16 @@ struct CompletionTests {
     @Test func aKeyWithOtherDataIsRefused() async throws {
         let test = try TestStore()
         _ = try await finish(test, 1, context())
-        let refused = DocumentResponse.keyReused
-        #expect(try await finish(test, 2, context(data: 2)) == refused)
-        #expect(await test.store.perform(.begin(.readWrite(retrying: nil)), in: context(data: 2)) == refused)
+        #expect(try await finish(test, 2, context(data: 2)) == .keyReused)
+        #expect(try await test.store.begin(in: context(data: 2)) == .keyReused)
         await test.store.shutdown()
     }
 
     @Test func aRefusedCommitKeepsNoAnswer() async throws {
         let test = try TestStore()
         let write = Write(path: try DocumentPath("a/b"), operation: .set([:]), precondition: .exists(true))
-        let failed = await test.store.perform(.commit([write], transaction: nil, completing: [1]), in: context())
-        #expect(failed.error.code == .notFound)
+        let failed = await refusal { _ = try await test.store.commit([write], completing: [1], in: context()) }
+        #expect(failed?.code == .notFound)
         #expect(isCommitted(try await finish(test, 2, context())))
         await test.store.shutdown()
     }
@@ -89,9 +87,9 @@ struct CompletionTests {
             try storage.put(.completions, [2, 0], [])
         }
         // Nobody knows whether its work was done, so it isn't done again.
-        async let refused = finish(test, 2, context())
+        async let refused = refusal { _ = try await finish(test, 2, context()) }
         async let done = finish(test, 3, context("other"))
-        #expect(try await refused.error.code == .dataLoss)
+        #expect(await refused?.code == .dataLoss)
         #expect(isCommitted(try await done))
         await test.store.shutdown()
     }

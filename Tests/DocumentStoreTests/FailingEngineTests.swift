@@ -43,7 +43,7 @@ struct FailingEngineTests {
         let test = try TestStore(engine: engine)
         let id = try await test.begin()
         engine.fails.withLock { $0 = true }
-        #expect(await test.store.perform(.rollback(id)) == .rolledBack)
+        #expect(try await test.store.rollback(id) == .rolledBack)
         #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
         await test.store.shutdown()
     }
@@ -56,8 +56,8 @@ struct FailingEngineTests {
         let answered = Mutex<[Int]>([])
         for i in 0..<100 {
             let write = Write(path: try DocumentPath("a/d\(i)"), operation: .set([:]))
-            store.perform(.commit([write], transaction: nil, completing: nil)) { response in
-                guard case .committed = response else { return }
+            store.submit([write]) { answer in
+                guard case .success(.committed) = answer else { return }
                 answered.withLock { $0.append(engine.batches.load(ordering: .relaxed)) }
             }
         }
@@ -75,9 +75,9 @@ struct FailingEngineTests {
         let path = try DocumentPath("a/b")
         for precondition in [Write.Precondition.exists(true), .exists(false), .exists(false), .exists(true)] {
             let write = Write(path: path, operation: .set([:]), precondition: precondition)
-            store.perform(.commit([write], transaction: nil, completing: nil)) { response in
+            store.submit([write]) { answer in
                 codes.withLock { codes in
-                    if case .failed(let error) = response { codes.append(error.code) } else { codes.append(nil) }
+                    if case .failure(let error) = answer { codes.append(error.code) } else { codes.append(nil) }
                 }
             }
         }

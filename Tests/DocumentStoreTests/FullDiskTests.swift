@@ -65,17 +65,13 @@ struct FullDiskTests {
             "n": .integer(Int64(i)), "b": .bytes([UInt8](repeating: UInt8(i & 255), count: 30_000)),
         ]
         let write = Write(path: try DocumentPath("c/d\(i)"), operation: .set(fields))
-        switch await store.perform(.commit([write], transaction: nil, completing: nil)) {
-        case .committed: return nil
-        case let other: return other.error
-        }
+        return await refusal { _ = try await store.commit([write]) }
     }
 
     private func count(_ store: DocumentStore, upTo limit: Int) async throws -> Int {
         var count = 0
         for i in 0..<limit {
-            guard case .documents(let found, _) = await store.perform(.get([try DocumentPath("c/d\(i)")], .strong))
-            else {
+            guard let found = try? await store.get([DocumentPath("c/d\(i)")]).documents else {
                 Issue.record("document \(i) can't be read")
                 continue
             }

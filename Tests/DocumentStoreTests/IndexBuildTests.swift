@@ -87,7 +87,7 @@ struct IndexBuildTests {
                     }
                     if Int.random(in: 0..<15, using: &generator) == 0 { try? await store.rebuildIndexes() }
                     let writes = try (0..<4).map { _ in try Self.write(&generator) }
-                    _ = await store.perform(.commit(writes, transaction: nil, completing: nil))
+                    _ = try? await store.commit(writes)
                 }
                 await store.shutdown()
             } catch is StorageError {
@@ -153,7 +153,7 @@ struct IndexBuildTests {
         try store.start()
         for id in ["a", "good"] {
             let write = Write(path: try DocumentPath("c/\(id)"), operation: .set(["a": .null, "b": .null]))
-            _ = await store.perform(.commit([write], transaction: nil, completing: nil))
+            _ = try await store.commit([write])
         }
         try await store.configureIndexes(IndexConfiguration(indexes: [Self.definitions[0]]))
         try await store.indexesAreDone()
@@ -162,11 +162,7 @@ struct IndexBuildTests {
         let skipped = events.take().compactMap { if case .skipped(let error) = $0 { error } else { nil } }
         #expect(skipped.count == 2)
         #expect(skipped.allSatisfy { $0.code == .dataLoss && $0.message.contains("c/bad") })
-        guard case .failed(let error) = await store.perform(.get([try DocumentPath("c/bad")], .strong)) else {
-            Issue.record("it can be read")
-            return
-        }
-        #expect(error.code == .dataLoss)
+        #expect(await refusal { _ = try await store.get([DocumentPath("c/bad")]) }?.code == .dataLoss)
         await store.shutdown()
         // All others have what they should.
         try engine.write { try $0.delete(.documents, key) }
@@ -202,7 +198,7 @@ struct IndexBuildTests {
         var configuration = StoreConfiguration()
         configuration.indexShareLimit = .seconds(1000)
         let store = try DocumentStore(engine: engine, now: ManualClock().timestamp, configuration: configuration)
-        store.perform(.rollback(TransactionID(rawValue: 1))) { _ in }
+        store.rollback(TransactionID(rawValue: 1), in: OperationContext()) { _ in }
         try engine.write { storage in
             for i in 0..<200 {
                 let document = Document(

@@ -77,36 +77,25 @@ struct RandomQueryTests {
 
 extension TestStore {
     func query(_ query: Query, _ consistency: ReadConsistency) async throws -> [Document] {
-        switch await store.perform(.query(query, consistency)) {
-        case .results(let documents, _): return documents
-        case let other: throw other.error
-        }
+        try await store.query(query, consistency).documents
     }
 
     func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency = .strong,
         context: OperationContext = OperationContext()
     ) async throws -> [Value] {
-        switch await store.perform(.aggregate(query, fields, consistency), in: context) {
-        case .aggregated(let values, _): return values
-        case let other: throw other.error
-        }
+        try await store.aggregate(query, fields, consistency, in: context).values
     }
 
     func explain(
         _ query: Query, _ fields: [AggregateField] = [], analyze: Bool = true
     ) async throws -> (explanation: QueryExplanation, results: [Document], values: [Value]) {
-        switch await store.perform(.explain(query, fields, analyze: analyze, .strong)) {
-        case .explained(let explanation, let results, let values, _): return (explanation, results, values)
-        case let other: throw other.error
-        }
+        let answer = try await store.explain(query, fields, analyze: analyze)
+        return (answer.explanation, answer.documents, answer.values)
     }
 
     func partition(_ query: Query, points: Int, _ consistency: ReadConsistency = .strong) async throws -> [DocumentPath]
     {
-        switch await store.perform(.partition(query, points: points, consistency)) {
-        case .partitioned(let paths, _): return paths
-        case let other: throw other.error
-        }
+        try await store.partition(query, points: points, consistency).points
     }
 }

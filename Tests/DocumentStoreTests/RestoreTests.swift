@@ -28,9 +28,7 @@ struct RestoreTests {
         }
         func set(_ store: DocumentStore, _ id: String) async throws -> Timestamp {
             let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]))
-            let response = await store.perform(.commit([write], transaction: nil, completing: nil))
-            guard case .committed(let result) = response else { throw response.error }
-            return result.commitTime
+            return try await store.commit([write]).result.commitTime
         }
         let (engine, store) = try open()
         let kept = try await set(store, "kept")

@@ -30,18 +30,14 @@ struct RetryTests {
     private func again(
         _ test: TestStore, _ id: TransactionID, _ context: OperationContext = OperationContext()
     ) async throws -> (TransactionID, [TransactionRead]) {
-        switch await test.store.perform(.begin(.readWrite(retrying: id)), in: context) {
-        case .began(let id, let reads): return (id, reads)
-        case let other: throw other.error
-        }
+        try await test.store.begin(.readWrite(retrying: id), in: context).transaction
     }
 
     /// Adds one to the counter, as often as it takes, and answers how often that was.
     private func increment(_ test: TestStore) async throws -> Int {
         var retrying: TransactionID?
         for attempt in 1...1000 {
-            let response = await test.store.perform(.begin(.readWrite(retrying: retrying)))
-            guard case .began(let id, let reads) = response else { throw response.error }
+            let (id, reads) = try await test.store.begin(.readWrite(retrying: retrying)).transaction
             retrying = id
             let document: Document?
             if case .document(_, let found)? = reads.first {
@@ -113,9 +109,7 @@ struct RetryTests {
         #expect(document.fields["n"] == .integer(10))
         try await test.commit([write(11)], in: turnAgain)
         let (next, _) = try await waiting
-        guard case .rolledBack = await test.store.perform(.rollback(next)) else {
-            throw DocumentError(.unknown, "rollback failed")
-        }
+        #expect(try await test.store.rollback(next) == .rolledBack)
         await test.store.shutdown()
     }
 
@@ -169,9 +163,11 @@ struct RetryTests {
         let first = try await loser(test)
         let second = try await loser(test)
         _ = try await again(test, first)
-        let answer = Mutex<DocumentResponse?>(nil)
-        test.store.perform(.begin(.readWrite(retrying: second))) { response in answer.withLock { $0 = response } }
+        let answer = Mutex<Result<BeginAnswer, DocumentError>?>(nil)
+        test.store.begin(.readWrite(retrying: second), in: OperationContext()) { begun in
+            answer.withLock { $0 = begun }
+        }
         await test.store.shutdown()
-        #expect(answer.withLock { $0 } == .failed(CommitPipeline.shutDown))
+        #expect(answer.withLock { $0 } == .failure(CommitPipeline.shutDown))
     }
 }

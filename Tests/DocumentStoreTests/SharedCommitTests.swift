@@ -56,12 +56,12 @@ struct SharedCommitTests {
         _ = try store.listeners.register(OperationContext())
         let wasNotified = Mutex(false)
         let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
-        let operation = StoreOperation(
-            request: .commit([write], transaction: nil, completing: nil), context: OperationContext()
+        let commit = WriteCommit(
+            store: store, writes: [write], transaction: nil, completing: nil, effects: [], context: OperationContext()
         ) { _ in
             wasNotified.withLock { $0 = !store.listeners.jobs.isEmpty }
         }
-        try store.pipeline.makeWriter().runBatch([OperationJob(store: store, operation: operation)])
+        try store.pipeline.makeWriter().runBatch([commit])
         #expect(wasNotified.withLock { $0 })
     }
 }

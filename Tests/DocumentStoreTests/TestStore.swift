@@ -32,40 +32,28 @@ struct TestStore {
     func get(
         _ path: String, in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
     ) async throws -> Document? {
-        switch await store.perform(
-            .get([try DocumentPath(path)], ReadConsistency(transaction: transaction)), in: context)
-        {
-        case .documents(let documents, _): return try #require(documents.first)
-        case let other: throw other.error
-        }
+        let answer = try await store.get(
+            [DocumentPath(path)], ReadConsistency(transaction: transaction), in: context)
+        return try #require(answer.documents.first)
     }
 
     func query(
         _ query: Query, in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
     ) async throws -> [Document] {
-        switch await store.perform(.query(query, ReadConsistency(transaction: transaction)), in: context) {
-        case .results(let documents, _): return documents
-        case let other: throw other.error
-        }
+        try await store.query(query, ReadConsistency(transaction: transaction), in: context).documents
     }
 
     func begin(
         _ mode: TransactionMode = .readWrite(retrying: nil), context: OperationContext = OperationContext()
     ) async throws -> TransactionID {
-        switch await store.perform(.begin(mode), in: context) {
-        case .began(let id, _): return id
-        case let other: throw other.error
-        }
+        try await store.begin(mode, in: context).transaction.0
     }
 
     @discardableResult
     func commit(
         _ writes: [Write], in transaction: TransactionID? = nil, context: OperationContext = OperationContext()
     ) async throws -> CommitResult {
-        switch await store.perform(.commit(writes, transaction: transaction, completing: nil), in: context) {
-        case .committed(let result): return result
-        case let other: throw other.error
-        }
+        try await store.commit(writes, transaction: transaction, in: context).result
     }
 
     @discardableResult
@@ -76,10 +64,24 @@ struct TestStore {
     }
 }
 
-extension DocumentResponse {
-    /// What an unexpected answer is thrown as.
-    var error: DocumentError {
-        if case .failed(let error) = self { error } else { DocumentError(.unknown, "unexpected answer \(self)") }
+extension DocumentStore {
+    /// Commits without waiting.
+    func submit(
+        _ writes: [Write], completing answer: [UInt8]? = nil, in context: OperationContext = OperationContext(),
+        completion: @escaping Completion<CommitAnswer> = { _ in }
+    ) {
+        commit(writes, transaction: nil, completing: answer, effects: [], in: context, completion: completion)
+    }
+}
+
+extension BeginAnswer {
+    var transaction: (TransactionID, [TransactionRead]) {
+        get throws {
+            guard case .began(let id, let prefetched) = self else {
+                throw DocumentError(.unknown, "unexpected answer \(self)")
+            }
+            return (id, prefetched)
+        }
     }
 }
 

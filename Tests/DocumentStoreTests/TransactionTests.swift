@@ -158,8 +158,7 @@ struct TransactionTests {
             let store = try DocumentStore(engine: engine, now: clock.timestamp)
             try store.start()
             let write = Write(path: try DocumentPath("a/b"), operation: .set(["n": .integer(Int64(round))]))
-            let response = await store.perform(.commit([write], transaction: nil, completing: nil))
-            guard case .committed(let result) = response else { throw response.error }
+            let result = try await store.commit([write]).result
             if let last { #expect(result.commitTime > last) }
             last = result.commitTime
             await store.shutdown()

@@ -38,10 +38,10 @@ struct WriterTests {
             return id
         }
         let answers = Atomic<Int>(0)
-        let get = StoreOperation(
-            request: .get([try DocumentPath("a/b")], .transaction(id)), context: OperationContext()
+        let get = GetRead(
+            store: store, paths: [try DocumentPath("a/b")], consistency: .transaction(id), context: OperationContext()
         ) { _ in answers.add(1, ordering: .relaxed) }
-        writer.runBatch([OperationJob(store: store, operation: get)])
+        writer.runBatch([LaterRead(read: get)])
         #expect(answers.load(ordering: .relaxed) == 0)
         #expect(!store.pipeline.reads.isEmpty)
     }

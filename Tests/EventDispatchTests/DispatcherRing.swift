@@ -79,13 +79,7 @@ final class DispatcherRing: Sendable {
     func commit(
         _ writes: [Write] = [], _ effects: [Effect] = [], in context: OperationContext = OperationContext()
     ) async throws -> CommitResult {
-        switch await store.perform(
-            .commit(writes, transaction: nil, completing: nil, effects: effects), in: context)
-        {
-        case .committed(let result): return result
-        case .failed(let error): throw error
-        case let other: throw DocumentError(.unknown, "\(other)")
-        }
+        try await store.commit(writes, effects: effects, in: context).result
     }
 
     /// Returns once all that was given to the store's writer is durable and reported.

@@ -50,9 +50,7 @@ import Testing
         try await ring.set("items/1")
         let launcher = try ring.launcher("f")
         let start = await launcher.next()
-        let done = await ring.store.perform(
-            .commit([], transaction: nil, completing: [], effects: []), in: OperationContext(delivery: start.lease))
-        guard case .committed = done else { throw DocumentError(.unknown, "\(done)") }
+        _ = try await ring.store.commit([], completing: [], in: OperationContext(delivery: start.lease)).result
         launcher.end(start, .failed(.broken))
         #expect(try await ring.pending("f").isEmpty)
         let counters = try ring.counters("f")

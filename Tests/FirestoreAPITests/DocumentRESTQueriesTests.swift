@@ -60,7 +60,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
             .init(.query(Self.query, past), .results([], readTime: Self.time)),
             .init(.aggregate(Self.query, [.count(upTo: nil)], past), .aggregated([.integer(0)], readTime: Self.time)),
             .init(.partition(Self.query, points: 1, past), .partitioned([], readTime: Self.time)),
-            .init(.begin(.readOnly(at: Self.time)), .began(TransactionID(rawValue: 1), prefetched: [])),
+            .init(.begin(.readOnly(at: Self.time)), .began(TransactionID(rawValue: 1))),
         ])
         let get = try await exchange(.get, Self.root + "/c/a?readTime=\(Self.timeText)", of: service)
         #expect(get.status == 404)

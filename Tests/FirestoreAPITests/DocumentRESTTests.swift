@@ -47,7 +47,7 @@ struct DocumentRESTTests: RESTExchanges {
         let write = Write(path: try Self.path("u/a"), operation: .set(["n": .null]), precondition: .exists(false))
         let service = ScriptedDocuments([
             .init(
-                .commit([write], transaction: nil, completing: nil),
+                .commit([write], transaction: nil),
                 Self.committed(WriteResult(updateTime: Self.time, transformResults: [])))
         ])
         let answer = try await exchange(
@@ -57,8 +57,8 @@ struct DocumentRESTTests: RESTExchanges {
 
     @Test func patchUpdatesWithAMaskAndSetsWithoutOne() async throws {
         let result = Self.committed(WriteResult(updateTime: Self.time, transformResults: []))
-        let read = DocumentRequest.get([try Self.path("u/a")], .strong)
-        let after = DocumentResponse.documents([try Self.document("u/a", ["n": .null])], readTime: Self.time)
+        let read = ScriptedDocuments.Call.get([try Self.path("u/a")], .strong)
+        let after = ScriptedDocuments.Answer.documents([try Self.document("u/a", ["n": .null])], readTime: Self.time)
         let ada = Principal.client(ClientIdentity(uid: "ada"))
         let service = ScriptedDocuments([
             .init(
@@ -68,12 +68,12 @@ struct DocumentRESTTests: RESTExchanges {
                             path: try Self.path("u/a"),
                             operation: .update(["n": .null], mask: [try FieldPath("n"), try FieldPath("x.`y z`")]),
                             precondition: .updateTime(Self.time))
-                    ], transaction: nil, completing: nil), as: ada, result),
+                    ], transaction: nil), as: ada, result),
             .init(read, after),
             .init(
                 .commit(
                     [Write(path: try Self.path("u/a"), operation: .set(["n": .null]))],
-                    transaction: nil, completing: nil), as: ada, result),
+                    transaction: nil), as: ada, result),
             .init(read, after),
         ])
         let body = #"{"name":"\#(Self.name)/u/a","fields":{"n":{"nullValue":null}}}"#
@@ -94,9 +94,9 @@ struct DocumentRESTTests: RESTExchanges {
         let refused = DocumentError(.notFound, "no document u/a")
         let service = ScriptedDocuments([
             .init(
-                .commit([write], transaction: nil, completing: nil),
+                .commit([write], transaction: nil),
                 Self.committed(WriteResult(updateTime: nil, transformResults: []))),
-            .init(.commit([write], transaction: nil, completing: nil), .failed(refused)),
+            .init(.commit([write], transaction: nil), .failed(refused)),
         ])
         let path = Self.root + "/u/a?currentDocument.exists=true"
         #expect(try await exchange(.delete, path, of: service) == RESTAnswer(status: 200, body: "{}"))
@@ -151,7 +151,7 @@ struct DocumentRESTTests: RESTExchanges {
         ]
         let service = ScriptedDocuments([
             .init(
-                .commit(writes, transaction: TransactionID(rawValue: 1), completing: nil),
+                .commit(writes, transaction: TransactionID(rawValue: 1)),
                 Self.committed(
                     WriteResult(updateTime: Self.time, transformResults: [.integer(4), .null]),
                     WriteResult(updateTime: nil, transformResults: [])))
@@ -179,7 +179,7 @@ struct DocumentRESTTests: RESTExchanges {
         let transaction = TransactionID(rawValue: 1)
         let paths = [try Self.path("u/a"), try Self.path("u/b")]
         let service = ScriptedDocuments([
-            .init(.begin(.readWrite(retrying: TransactionID(rawValue: 7))), .began(transaction, prefetched: [])),
+            .init(.begin(.readWrite(retrying: TransactionID(rawValue: 7))), .began(transaction)),
             .init(
                 .get(paths, ReadConsistency(transaction: transaction)),
                 .documents([try Self.document("u/a", [:]), nil], readTime: Self.time)),
@@ -199,7 +199,7 @@ struct DocumentRESTTests: RESTExchanges {
     @Test func aTransactionWhoseFirstReadFailsIsRolledBack() async throws {
         let refused = DocumentError(.permissionDenied, "no")
         let service = ScriptedDocuments([
-            .init(.begin(.readOnly(at: nil)), .began(TransactionID(rawValue: 1), prefetched: [])),
+            .init(.begin(.readOnly(at: nil)), .began(TransactionID(rawValue: 1))),
             .init(.get([try Self.path("u/a")], .transaction(TransactionID(rawValue: 1))), .failed(refused)),
             .init(.rollback(TransactionID(rawValue: 1)), .rolledBack),
         ])
@@ -250,7 +250,7 @@ struct DocumentRESTTests: RESTExchanges {
 
     @Test func transactionsBeginAndEnd() async throws {
         let service = ScriptedDocuments([
-            .init(.begin(.readWrite(retrying: nil)), .began(TransactionID(rawValue: .max), prefetched: [])),
+            .init(.begin(.readWrite(retrying: nil)), .began(TransactionID(rawValue: .max))),
             .init(.rollback(TransactionID(rawValue: .max)), .rolledBack),
         ])
         let begun = try await exchange(.post, Self.root + ":beginTransaction", "{}", of: service)

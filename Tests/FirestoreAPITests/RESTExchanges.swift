@@ -27,7 +27,7 @@ extension RESTExchanges {
             + "\"createTime\":\"\(timeText)\",\"updateTime\":\"\(timeText)\"}"
     }
 
-    static func committed(_ results: WriteResult...) -> DocumentResponse {
+    static func committed(_ results: WriteResult...) -> ScriptedDocuments.Answer {
         .committed(CommitResult(commitTime: time, writeResults: results))
     }
 

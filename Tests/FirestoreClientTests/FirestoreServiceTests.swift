@@ -11,38 +11,41 @@ struct FirestoreServiceTests {
     private static let empty = #"[{"readTime":"1970-01-01T00:00:01.000001Z"}]"#
     private static let busy = #"{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}"#
 
-    private func outcome(_ steps: [ScriptedService.Step], tokens: Bool = false) async -> (DocumentResponse, [Double]) {
+    private func query(
+        _ steps: [ScriptedService.Step], tokens: Bool = false
+    ) async -> (Result<QueryAnswer, DocumentError>, [Double]) {
         let script = ScriptedService(steps)
         let tokens = tokens ? AccessTokens(host: "metadata.test", transport: script, now: { 0 }) : nil
         let scripted = ScriptedFirestore(script, tokens: tokens)
-        let response = await scripted.firestore.perform(.query(Query(collectionID: "c"), .strong), in: .init())
+        let response = await outcome { () throws(DocumentError) in
+            try await scripted.firestore.query(Query(collectionID: "c"))
+        }
         #expect(script.isDone)
         return (response, scripted.pauses.all)
     }
 
-    private func commit(_ steps: [ScriptedService.Step]) async throws -> DocumentResponse {
+    private func commit(_ steps: [ScriptedService.Step]) async throws -> Result<CommitAnswer, DocumentError> {
         let scripted = ScriptedFirestore(steps)
         let write = Write(path: try DocumentPath("c/a"), operation: .delete)
-        let response = await scripted.firestore.perform(
-            .commit([write], transaction: nil, completing: nil), in: .init())
+        let response = await outcome { () throws(DocumentError) in try await scripted.firestore.commit([write]) }
         #expect(scripted.script.isDone)
         return response
     }
 
-    private func isEmpty(_ response: DocumentResponse) -> Bool {
-        response == .results([], readTime: Timestamp(microseconds: 1_000_001))
+    private func isEmpty(_ response: Result<QueryAnswer, DocumentError>) -> Bool {
+        response == .success(QueryAnswer(documents: [], readTime: Timestamp(microseconds: 1_000_001)))
     }
 
     @Test func aReadIsAttemptedThreeTimesWithLongerPauses() async throws {
-        let (response, pauses) = await outcome([
+        let (response, pauses) = await query([
             .failure(":runQuery", .lost), Step(":runQuery", status: 503, Self.busy), Step(":runQuery", Self.empty),
         ])
         #expect(isEmpty(response))
         try #require(pauses.count == 2)
         #expect((0.05...0.1).contains(pauses[0]))
         #expect((0.1...0.2).contains(pauses[1]))
-        let (refusal, _) = await outcome(Array(repeating: Step(":runQuery", status: 503, Self.busy), count: 3))
-        #expect(refusal == .failed(DocumentError(.unavailable, "busy")))
+        let (refusal, _) = await query(Array(repeating: Step(":runQuery", status: 503, Self.busy), count: 3))
+        #expect(refusal == .failure(DocumentError(.unavailable, "busy")))
     }
 
     @Test func permanentErrorsAreNotRetried() async throws {
@@ -50,26 +53,26 @@ struct FirestoreServiceTests {
             var text = JSONWriter()
             text.error(DocumentError(code, "no"))
             let answer = String(decoding: text.bytes, as: UTF8.self)
-            let (response, pauses) = await outcome([Step(":runQuery", status: code.httpStatus, "[\(answer)]")])
-            #expect(response == .failed(DocumentError(code, "no")))
+            let (response, pauses) = await query([Step(":runQuery", status: code.httpStatus, "[\(answer)]")])
+            #expect(response == .failure(DocumentError(code, "no")))
             #expect(pauses.isEmpty)
         }
-        let (plain, _) = await outcome([Step(":runQuery", status: 404, "<html>")])
-        #expect(plain == .failed(DocumentError(.notFound, "the document service returned status 404")))
+        let (plain, _) = await query([Step(":runQuery", status: 404, "<html>")])
+        #expect(plain == .failure(DocumentError(.notFound, "the document service returned status 404")))
     }
 
     @Test func aResponseBeyondItsLimitsIsAnError() async throws {
-        let (late, _) = await outcome([.failure(":runQuery", .timedOut)])
+        let (late, _) = await query([.failure(":runQuery", .timedOut)])
         #expect(
             late
-                == .failed(
+                == .failure(
                     DocumentError(
                         .deadlineExceeded, "the document service didn't respond to the runQuery request within 60 s"))
         )
-        let (large, _) = await outcome([.failure(":runQuery", .tooLarge)])
+        let (large, _) = await query([.failure(":runQuery", .tooLarge)])
         #expect(
             large
-                == .failed(
+                == .failure(
                     DocumentError(
                         .resourceExhausted,
                         "the response of the document service exceeds the limit of 16 MiB; request fewer documents, page by page"
@@ -77,12 +80,12 @@ struct FirestoreServiceTests {
     }
 
     @Test func anErrorAtTheEndOfAStreamFailsTheRequest() async throws {
-        let (response, _) = await outcome([
+        let (response, _) = await query([
             Step(
                 ":runQuery",
                 #"[{"readTime":"1970-01-01T00:00:01Z"},{"error":{"code":409,"message":"lost","status":"ABORTED"}}]"#)
         ])
-        #expect(response == .failed(DocumentError(.aborted, "lost")))
+        #expect(response == .failure(DocumentError(.aborted, "lost")))
     }
 
     @Test(arguments: [
@@ -90,28 +93,29 @@ struct FirestoreServiceTests {
         (#"[{"document":{"name":"x"}}]"#, "document: a document needs name, createTime and updateTime"),
     ])
     func anInvalidResponseIsAnError(answer: String, message: String) async throws {
-        let (response, _) = await outcome([Step(":runQuery", answer)])
+        let (response, _) = await query([Step(":runQuery", answer)])
         #expect(
             response
-                == .failed(DocumentError(.internal, "the response of the document service is invalid: \(message)")))
+                == .failure(DocumentError(.internal, "the response of the document service is invalid: \(message)")))
     }
 
     @Test func aCommitWhoseResponseIsLostIsNotSentAgain() async throws {
         #expect(
             try await commit([.failure(":commit", .lost)])
-                == .failed(
+                == .failure(
                     DocumentError(
                         .unavailable,
                         "the response to the commit request to the document service was lost: firestore.test: why; the request may have been processed"
                     ))
         )
         #expect(
-            try await commit([Step(":commit", status: 503, Self.busy)]) == .failed(DocumentError(.unavailable, "busy")))
+            try await commit([Step(":commit", status: 503, Self.busy)]) == .failure(DocumentError(.unavailable, "busy"))
+        )
         let sent = try await commit([
             .failure(":commit", .notSent),
             Step(":commit", #"{"writeResults":[{}],"commitTime":"1970-01-01T00:00:01Z"}"#),
         ])
-        guard case .committed = sent else {
+        guard case .success(.committed) = sent else {
             Issue.record("\(sent)")
             return
         }
@@ -119,27 +123,27 @@ struct FirestoreServiceTests {
 
     @Test func aRefusedTokenIsReplacedOnce() async throws {
         let refusal = #"{"error":{"code":401,"message":"expired","status":"UNAUTHENTICATED"}}"#
-        let (response, pauses) = await outcome(
+        let (response, pauses) = await query(
             [
                 .token("old", lifetime: 3600), Step(":runQuery", token: "old", status: 401, refusal),
                 .token("new", lifetime: 3600), Step(":runQuery", token: "new", Self.empty),
             ], tokens: true)
         #expect(isEmpty(response))
         #expect(pauses.isEmpty)
-        let (refused, _) = await outcome(
+        let (refused, _) = await query(
             [
                 .token("old", lifetime: 3600), Step(":runQuery", token: "old", status: 401, refusal),
                 .token("new", lifetime: 3600), Step(":runQuery", token: "new", status: 401, refusal),
             ], tokens: true)
-        #expect(refused == .failed(DocumentError(.unauthenticated, "expired")))
+        #expect(refused == .failure(DocumentError(.unauthenticated, "expired")))
     }
 
     @Test func withoutATokenNothingIsSent() async throws {
-        let (response, pauses) = await outcome(
+        let (response, pauses) = await query(
             Array(repeating: .token("", lifetime: 0, status: 500), count: 3), tokens: true)
         #expect(
             response
-                == .failed(
+                == .failure(
                     DocumentError(
                         .unavailable,
                         "the runQuery request to the document service failed: metadata.test: the metadata server "
@@ -150,6 +154,6 @@ struct FirestoreServiceTests {
     }
 
     @Test func requestsToAnEmulatorAreTheOwners() async throws {
-        _ = await outcome([Step(":runQuery", token: "owner", Self.empty)])
+        _ = await query([Step(":runQuery", token: "owner", Self.empty)])
     }
 }

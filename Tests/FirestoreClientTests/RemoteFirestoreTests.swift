@@ -8,11 +8,13 @@ struct RemoteFirestoreTests {
     private typealias Step = ScriptedService.Step
     private static let time = ScriptedFirestore.time
 
-    private func perform(_ request: DocumentRequest, _ steps: ScriptedService.Step...) async -> DocumentResponse {
+    private func perform<Answer>(
+        _ operation: (RemoteFirestore) async throws(DocumentError) -> Answer, _ steps: ScriptedService.Step...
+    ) async -> Result<Answer, DocumentError> {
         let scripted = ScriptedFirestore(steps)
-        let response = await scripted.firestore.perform(request, in: OperationContext())
+        let answer = await outcome { () throws(DocumentError) in try await operation(scripted.firestore) }
         #expect(scripted.script.isDone)
-        return response
+        return answer
     }
 
     private static func found(_ path: String) -> String {
@@ -27,7 +29,7 @@ struct RemoteFirestoreTests {
     @Test func documentsAreReturnedInTheOrderOfTheRequest() async throws {
         let paths = try ["c/a", "c/b", "c/a", "c/c"].map { try DocumentPath($0) }
         let response = await perform(
-            .get(paths, .at(Timestamp(microseconds: 5))),
+            { (store) throws(DocumentError) in try await store.get(paths, .at(Timestamp(microseconds: 5))) },
             Step(
                 ":batchGet", with: #","readTime":"1970-01-01T00:00:00.000005Z"}"#,
                 """
@@ -36,14 +38,18 @@ struct RemoteFirestoreTests {
                  {"found":\(Self.found("c/a")),"readTime":"\(Self.time)"}]
                 """))
         let (a, c) = (try Self.document("c/a"), try Self.document("c/c"))
-        #expect(response == .documents([a, nil, a, c], readTime: Timestamp(microseconds: 1_000_001)))
+        #expect(
+            try response.get()
+                == DocumentsAnswer(documents: [a, nil, a, c], readTime: Timestamp(microseconds: 1_000_001)))
     }
 
     @Test func aDocumentMissingFromTheResponseIsAnError() async throws {
-        let response = await perform(.get([try DocumentPath("c/a")], .strong), Step(":batchGet", "[]"))
+        let path = try DocumentPath("c/a")
+        let response = await perform(
+            { (store) throws(DocumentError) in try await store.get([path]) }, Step(":batchGet", "[]"))
         #expect(
             response
-                == .failed(
+                == .failure(
                     DocumentError(
                         .internal,
                         "the response of the document service is invalid: \"c/a\" was requested and is missing")
@@ -52,15 +58,17 @@ struct RemoteFirestoreTests {
 
     @Test func emptyRequestsAreAnsweredWithoutTheService() async throws {
         let now = Timestamp(microseconds: 9_000_000)
-        #expect(await perform(.get([], .strong)) == .documents([], readTime: now))
-        #expect(await perform(.batchWrite([])) == .written([]))
+        let read = await perform { (store) throws(DocumentError) in try await store.get([]) }
+        #expect(try read.get() == DocumentsAnswer(documents: [], readTime: now))
+        let written = await perform { (store) throws(DocumentError) in try await store.batchWrite([]) }
+        #expect(try written.get().isEmpty)
     }
 
     @Test func aPathInTheAddressIsEncoded() async throws {
         var query = Query(parent: try DocumentPath("a b/ü:%?#"), collectionID: "c")
         query.limit = 1
         _ = await perform(
-            .query(query, .strong),
+            { [query] (store) throws(DocumentError) in try await store.query(query) },
             Step("documents/a%20b/%C3%BC%3A%25%3F%23:runQuery", with: #"{"collectionId":"c"}"#, "[]"))
     }
 
@@ -70,12 +78,12 @@ struct RemoteFirestoreTests {
             Write(path: try DocumentPath("c/b"), operation: .set([:]), precondition: .exists(false)),
         ]
         let response = await perform(
-            .batchWrite(writes),
+            { (store) throws(DocumentError) in try await store.batchWrite(writes) },
             Step(
                 ":batchWrite",
                 #"{"writeResults":[{"updateTime":"\#(Self.time)"},{}],"status":[{},{"code":6,"message":"there"}]}"#))
         let written = WriteResult(updateTime: Timestamp(microseconds: 1_000_001), transformResults: [])
-        #expect(response == .written([.success(written), .failure(DocumentError(.alreadyExists, "there"))]))
+        #expect(try response.get() == [.success(written), .failure(DocumentError(.alreadyExists, "there"))])
     }
 
     @Test func allPagesOfAPartitionAreRead() async throws {
@@ -85,36 +93,38 @@ struct RemoteFirestoreTests {
         }
         let query = Query(collectionID: "c", allDescendants: true)
         let response = await perform(
-            .partition(query, points: 3, .strong),
+            { (store) throws(DocumentError) in try await store.partition(query, points: 3) },
             Step(":partitionQuery", with: #""partitionCount":"3"}"#, page("c/z", "more")),
             Step(":partitionQuery", with: #""pageToken":"more""#, page("c/b", "")))
         let paths = [try DocumentPath("c/b"), try DocumentPath("c/z")]
-        #expect(response == .partitioned(paths, readTime: Timestamp(microseconds: 9_000_000)))
+        #expect(try response.get() == PartitionAnswer(points: paths, readTime: Timestamp(microseconds: 9_000_000)))
     }
 
-    @Test func aPageWithoutPartitionsIsTheLast() async {
+    @Test func aPageWithoutPartitionsIsTheLast() async throws {
         let response = await perform(
-            .partition(Query(collectionID: "c"), points: 3, .strong),
+            { (store) throws(DocumentError) in try await store.partition(Query(collectionID: "c"), points: 3) },
             Step(":partitionQuery", #"{"nextPageToken":"more"}"#))
-        #expect(response == .partitioned([], readTime: Timestamp(microseconds: 9_000_000)))
+        #expect(try response.get().points.isEmpty)
     }
 
     @Test func aggregatesAreReadByTheirAliases() async throws {
         let fields: [AggregateField] = [.count(upTo: nil), .sum(FieldPath(segments: ["n"]))]
         let response = await perform(
-            .aggregate(Query(collectionID: "c"), fields, .strong),
+            { (store) throws(DocumentError) in try await store.aggregate(Query(collectionID: "c"), fields) },
             Step(
                 ":runAggregationQuery",
                 """
                 [{"result":{"aggregateFields":{"field_2":{"doubleValue":1.5},"field_1":{"integerValue":"2"}}},
                   "readTime":"\(Self.time)"}]
                 """))
-        #expect(response == .aggregated([.integer(2), .double(1.5)], readTime: Timestamp(microseconds: 1_000_001)))
+        #expect(
+            try response.get()
+                == AggregateAnswer(values: [.integer(2), .double(1.5)], readTime: Timestamp(microseconds: 1_000_001)))
     }
 
     @Test func anExplanationComesWithTheResults() async throws {
         let response = await perform(
-            .explain(Query(collectionID: "c"), [], analyze: true, .strong),
+            { (store) throws(DocumentError) in try await store.explain(Query(collectionID: "c"), analyze: true) },
             Step(
                 ":runQuery", with: #""explainOptions":{"analyze":true}}"#,
                 """
@@ -127,18 +137,19 @@ struct RemoteFirestoreTests {
             indexes: [.init(scope: "Collection", properties: "(__name__ ASC)")], steps: [],
             cost: .init(documentsReturned: 1, indexEntriesRead: 4, documentsRead: 3, microseconds: 2000))
         #expect(
-            response
-                == .explained(
-                    explanation, results: [try Self.document("c/a")], values: [],
+            try response.get()
+                == ExplainAnswer(
+                    explanation: explanation, documents: [try Self.document("c/a")], values: [],
                     readTime: Timestamp(microseconds: 1_000_001)))
     }
 
     @Test func aServiceWithoutExplanationsIsAnError() async throws {
         let response = await perform(
-            .explain(Query(collectionID: "c"), [], analyze: false, .strong), Step(":runQuery", "[]"))
+            { (store) throws(DocumentError) in try await store.explain(Query(collectionID: "c"), analyze: false) },
+            Step(":runQuery", "[]"))
         #expect(
             response
-                == .failed(DocumentError(.unimplemented, "the document service doesn't support explaining queries")))
+                == .failure(DocumentError(.unimplemented, "the document service doesn't support explaining queries")))
     }
 
     @Test(arguments: ["127.0.0.1:8080", "localhost:1", "[::1]:65535", "emulator_1.local:80"])

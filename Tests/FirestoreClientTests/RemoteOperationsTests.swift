@@ -61,56 +61,68 @@ struct RemoteOperationsTests {
         return (firestore, script)
     }
 
-    private static func get(_ path: String) throws -> DocumentRequest { .get([try DocumentPath(path)], .strong) }
+    private typealias Answer = Result<DocumentsAnswer, DocumentError>
+
+    /// Starts to read a document.
+    private func get(
+        _ path: String, of firestore: RemoteFirestore, for owner: UInt64,
+        _ completion: @escaping @Sendable (Answer) -> Void
+    ) throws {
+        firestore.get([try DocumentPath(path)], .strong, in: OperationContext(owner: owner), completion: completion)
+    }
 
     @Test(.timeLimit(.minutes(10))) func requestsOfAnInvocationAreLimitedAndEndWithIt() async throws {
         let service = SilentService()
         let firestore = firestore(service)
-        let request = try Self.get("c/a")
-        let (answers, answered) = AsyncStream<DocumentResponse>.makeStream()
+        let (answers, answered) = AsyncStream<Answer>.makeStream()
         let count = RemoteOperations.maxRequests + 4
-        for _ in 0..<count { firestore.perform(request, in: OperationContext(owner: 7)) { answered.yield($0) } }
+        for _ in 0..<count { try get("c/a", of: firestore, for: 7) { answered.yield($0) } }
         var seen = service.seen.makeAsyncIterator()
         for _ in 0..<RemoteOperations.maxRequests { #expect(await seen.next()?.contains("c/a") == true) }
         // Other invocations are served in the meantime.
-        async let other = firestore.perform(try Self.get("c/b"), in: OperationContext(owner: 8))
+        let path = try DocumentPath("c/b")
+        async let other = outcome { () throws(DocumentError) in
+            try await firestore.get([path], in: OperationContext(owner: 8))
+        }
         #expect(await seen.next()?.contains("c/b") == true)
         firestore.release(owner: 7)
         var all = answers.makeAsyncIterator()
-        for _ in 0..<count { #expect(await all.next() == .failed(FirestoreService.cancelled)) }
+        for _ in 0..<count { #expect(await all.next() == .failure(FirestoreService.cancelled)) }
         firestore.release(owner: 8)
-        #expect(try await other == .failed(FirestoreService.cancelled))
+        #expect(await other == .failure(FirestoreService.cancelled))
     }
 
     @Test(.timeLimit(.minutes(10))) func operationWithoutMemoryForItsResponseWaits() async throws {
         let service = SilentService()
         let firestore = firestore(service, memory: 2 * ResponseBudget.step)
-        let (answers, answered) = AsyncStream<DocumentResponse>.makeStream()
+        let (answers, answered) = AsyncStream<Answer>.makeStream()
         var seen = service.seen.makeAsyncIterator()
         for owner in 1...2 as ClosedRange<UInt64> {
-            firestore.perform(try Self.get("c/a"), in: OperationContext(owner: owner)) { answered.yield($0) }
+            try get("c/a", of: firestore, for: owner) { answered.yield($0) }
             _ = await seen.next()
         }
-        firestore.perform(try Self.get("c/b"), in: OperationContext(owner: 3)) { answered.yield($0) }
-        firestore.perform(try Self.get("c/c"), in: OperationContext(owner: 4)) { answered.yield($0) }
+        try get("c/b", of: firestore, for: 3) { answered.yield($0) }
+        try get("c/c", of: firestore, for: 4) { answered.yield($0) }
         // Operations that were never sent end, too.
         firestore.release(owner: 3)
         firestore.release(owner: 4)
         var all = answers.makeAsyncIterator()
-        for _ in 0..<2 { #expect(await all.next() == .failed(FirestoreService.cancelled)) }
-        async let last = firestore.perform(try Self.get("c/d"), in: OperationContext(owner: 5))
+        for _ in 0..<2 { #expect(await all.next() == .failure(FirestoreService.cancelled)) }
+        let path = try DocumentPath("c/d")
+        async let last = outcome { () throws(DocumentError) in
+            try await firestore.get([path], in: OperationContext(owner: 5))
+        }
         firestore.release(owner: 1)
         #expect(await seen.next()?.contains("c/d") == true)
         firestore.release(owner: 5)
-        _ = try await last
+        _ = await last
         firestore.release(owner: 2)
     }
 
     @Test func responseDroppedForLackOfMemoryIsRequestedAgainAtOnce() async throws {
         let scripted = ScriptedFirestore([.failure(":runQuery", .outOfMemory), Step(":runQuery", "[]")])
-        let response = await scripted.firestore.perform(
-            .query(Query(collectionID: "c"), .strong), in: OperationContext())
-        #expect(response == .results([], readTime: Timestamp(microseconds: 9_000_000)))
+        let answer = try await scripted.firestore.query(Query(collectionID: "c"))
+        #expect(answer == QueryAnswer(documents: [], readTime: Timestamp(microseconds: 9_000_000)))
         #expect(scripted.script.isDone)
         #expect(scripted.pauses.all.isEmpty)
     }
@@ -124,13 +136,14 @@ struct RemoteOperationsTests {
                 Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
             ])
         let owner = OperationContext(owner: 7)
-        guard case .began(let id, _) = await firestore.perform(.begin(.readWrite(retrying: nil)), in: owner) else {
+        guard case .began(let id, _) = try await firestore.begin(in: owner) else {
             Issue.record("not begun")
             return
         }
         let write = Write(path: try DocumentPath("c/a"), operation: .delete)
-        let response = await firestore.perform(.commit([write], transaction: id, completing: nil), in: owner)
-        #expect(response == .failed(DocumentError(.unavailable, "no")))
+        await #expect(throws: DocumentError(.unavailable, "no")) {
+            try await firestore.commit([write], transaction: id, in: owner)
+        }
         await firestore.shutdown()
         #expect(script.isDone)
     }
@@ -139,9 +152,9 @@ struct RemoteOperationsTests {
         let (firestore, script) = ending(
             at: ":beginTransaction",
             [Step(":beginTransaction", #"{"transaction":"AQID"}"#), Step(":rollback", "{}")])
-        let response = await firestore.perform(.begin(.readOnly(at: nil)), in: OperationContext(owner: 7))
-        guard case .began = response else {
-            Issue.record("\(response)")
+        let answer = try await firestore.begin(.readOnly(at: nil), in: OperationContext(owner: 7))
+        guard case .began = answer else {
+            Issue.record("\(answer)")
             return
         }
         // As the worker's link does once it receives the response.
@@ -155,7 +168,7 @@ struct RemoteOperationsTests {
             Step(":beginTransaction", #"{"transaction":"AQID"}"#),
             Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
         ])
-        _ = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: OperationContext(owner: 7))
+        _ = try await scripted.firestore.begin(in: OperationContext(owner: 7))
         await scripted.firestore.shutdown()
         #expect(scripted.script.isDone)
         #expect(scripted.firestore.transactions.withLock { $0.count } == 0)

@@ -17,18 +17,18 @@ struct RemoteTransactionsTests {
     private func begin(
         _ scripted: ScriptedFirestore, retrying: TransactionID? = nil, in context: OperationContext? = nil
     ) async throws -> TransactionID {
-        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: retrying)), in: context ?? owner)
-        guard case .began(let id, prefetched: []) = response else { throw DocumentError(.unknown, "\(response)") }
+        let answer = try await scripted.firestore.begin(.readWrite(retrying: retrying), in: context ?? owner)
+        guard case .began(let id, prefetched: []) = answer else { throw DocumentError(.unknown, "\(answer)") }
         return id
     }
 
     private func commit(
         _ scripted: ScriptedFirestore, _ id: TransactionID?, completing: [UInt8]? = nil,
         in context: OperationContext? = nil
-    ) async throws -> DocumentResponse {
+    ) async throws(DocumentError) -> CommitAnswer {
         let write = Write(path: try DocumentPath("c/a"), operation: .delete)
-        return await scripted.firestore.perform(
-            .commit([write], transaction: id, completing: completing), in: context ?? owner)
+        return try await scripted.firestore.commit(
+            [write], transaction: id, completing: completing, in: context ?? owner)
     }
 
     @Test func readsAndCommitCarryTheServicesOwnID() async throws {
@@ -38,10 +38,10 @@ struct RemoteTransactionsTests {
             Step(":commit", with: #""transaction":"AQID""#, Self.committed),
         ])
         let id = try await begin(scripted)
-        let query = DocumentRequest.query(Query(collectionID: "c"), .transaction(id))
+        let query = Query(collectionID: "c")
         #expect(
-            await scripted.firestore.perform(query, in: owner)
-                == .results([], readTime: Timestamp(microseconds: 9_000_000)))
+            try await scripted.firestore.query(query, .transaction(id), in: owner)
+                == QueryAnswer(documents: [], readTime: Timestamp(microseconds: 9_000_000)))
         let response = try await commit(scripted, id)
         #expect(
             response
@@ -49,10 +49,10 @@ struct RemoteTransactionsTests {
                     CommitResult(
                         commitTime: Timestamp(microseconds: 1_000_000),
                         writeResults: [WriteResult(updateTime: nil, transformResults: [])])))
-        let ended = DocumentResponse.failed(
-            .invalidArgument("this transaction is not open: it has ended, or was never begun"))
-        #expect(try await commit(scripted, id) == ended)
-        #expect(await scripted.firestore.perform(query, in: owner) == ended)
+        let ended = DocumentError.invalidArgument(
+            "this transaction is not open: it has ended, or was never begun")
+        await #expect(throws: ended) { try await commit(scripted, id) }
+        await #expect(throws: ended) { try await scripted.firestore.query(query, .transaction(id), in: owner) }
         #expect(scripted.script.isDone)
     }
 
@@ -60,11 +60,9 @@ struct RemoteTransactionsTests {
         let scripted = ScriptedFirestore([Step(":beginTransaction", Self.begun("AQID"))])
         let id = try await begin(scripted)
         for context in [OperationContext(owner: 8), OperationContext()] {
-            guard case .failed(let error) = try await commit(scripted, id, in: context) else {
-                Issue.record("it was committed")
-                continue
+            await #expect { try await commit(scripted, id, in: context) } throws: {
+                ($0 as? DocumentError)?.code == .invalidArgument
             }
-            #expect(error.code == .invalidArgument)
         }
     }
 
@@ -79,10 +77,11 @@ struct RemoteTransactionsTests {
             Step(":commit", with: #""transaction":"BwgJ""#, Self.committed),
         ])
         let first = try await begin(scripted)
-        #expect(try await commit(scripted, first) == .failed(DocumentError(.aborted, "lost")))
+        await #expect(throws: DocumentError(.aborted, "lost")) { try await commit(scripted, first) }
         let second = try await begin(scripted, retrying: first)
-        let get = DocumentRequest.get([try DocumentPath("c/a")], .transaction(second))
-        #expect(await scripted.firestore.perform(get, in: owner) == .failed(DocumentError(.aborted, "lost")))
+        await #expect(throws: DocumentError(.aborted, "lost")) {
+            try await scripted.firestore.get([DocumentPath("c/a")], .transaction(second), in: owner)
+        }
         let third = try await begin(scripted, retrying: second)
         _ = try await commit(scripted, third)
         #expect(scripted.script.isDone)
@@ -99,9 +98,8 @@ struct RemoteTransactionsTests {
             Step(":beginTransaction", with: #""retryTransaction":"AQID""#, Self.begun("BAUG")),
         ])
         let first = try await begin(scripted)
-        _ = try await commit(scripted, first)
-        let again = DocumentRequest.begin(.readWrite(retrying: first))
-        #expect(await scripted.firestore.perform(again, in: owner) == .failed(DocumentError(.aborted, "lost")))
+        _ = try? await commit(scripted, first)
+        await #expect(throws: DocumentError(.aborted, "lost")) { try await begin(scripted, retrying: first) }
         _ = try await begin(scripted, retrying: first)
         #expect(scripted.script.isDone)
         #expect((0.1...0.2).contains(scripted.pauses.all.last ?? 0))
@@ -115,7 +113,7 @@ struct RemoteTransactionsTests {
         ])
         _ = try await begin(scripted)
         let second = try await begin(scripted)
-        _ = try await commit(scripted, second)
+        _ = try? await commit(scripted, second)
         scripted.firestore.release(owner: 8)
         scripted.firestore.release(owner: 7)
         await scripted.firestore.shutdown()
@@ -130,22 +128,19 @@ struct RemoteTransactionsTests {
             Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
         ])
         let id = try await begin(scripted)
-        #expect(try await commit(scripted, id) == .failed(DocumentError(.failedPrecondition, "no")))
-        #expect(await scripted.firestore.perform(.rollback(id), in: owner) == .rolledBack)
+        await #expect(throws: DocumentError(.failedPrecondition, "no")) { try await commit(scripted, id) }
+        #expect(try await scripted.firestore.rollback(id, in: owner) == .rolledBack)
         #expect(scripted.script.isDone)
     }
 
     @Test func tasksAndEventsAreRefused() async throws {
         let scripted = ScriptedFirestore([])
         let task = TaskDraft(queue: "q", body: [])
-        let response = await scripted.firestore.perform(
-            .commit([], transaction: nil, completing: nil, effects: [.enqueue(task)]), in: owner)
-        guard case .failed(let error) = response else {
-            Issue.record("\(response)")
-            return
+        let error = await #expect(throws: DocumentError.self) {
+            try await scripted.firestore.commit([], effects: [.enqueue(task)], in: owner)
         }
-        #expect(error.code == .failedPrecondition)
-        #expect(error.message.contains("a standalone function can't enqueue tasks"))
+        #expect(error?.code == .failedPrecondition)
+        #expect(error?.message.contains("a standalone function can't enqueue tasks") == true)
     }
 
     // MARK: Keys
@@ -196,8 +191,7 @@ struct RemoteTransactionsTests {
             Step(":batchGet", "[\(Self.begun("AQID")),\(try kept())]"),
             Step(":rollback", with: #"{"transaction":"AQID"}"#, "{}"),
         ])
-        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: keyed)
-        #expect(response == .completed([5]))
+        #expect(try await scripted.firestore.begin(in: keyed) == .completed([5]))
         #expect(scripted.script.isDone)
     }
 
@@ -205,8 +199,7 @@ struct RemoteTransactionsTests {
         let scripted = ScriptedFirestore([
             Step(":batchGet", "[\(Self.begun("AQID")),\(try kept(fingerprint: "Ag=="))]"), Step(":rollback", "{}"),
         ])
-        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: keyed)
-        #expect(response == .keyReused)
+        #expect(try await scripted.firestore.begin(in: keyed) == .keyReused)
     }
 
     @Test func anExpiredAnswerIsReplaced() async throws {
@@ -231,30 +224,29 @@ struct RemoteTransactionsTests {
             Step(":batchGet", "[\(try kept())]"),
         ])
         let id = try await begin(scripted, in: keyed)
-        guard case .failed(let error) = try await commit(scripted, id, completing: [5], in: keyed) else {
-            Issue.record("not lost")
-            return
+        let error = await #expect(throws: DocumentError.self) {
+            try await commit(scripted, id, completing: [5], in: keyed)
         }
-        #expect(error.code == .unavailable)
-        #expect(await scripted.firestore.perform(.rollback(id), in: keyed) == .completed([5]))
+        #expect(error?.code == .unavailable)
+        #expect(try await scripted.firestore.rollback(id, in: keyed) == .completed([5]))
         #expect(scripted.script.isDone)
     }
 
     @Test func anInvalidArgumentOfTheServiceIsNotTheCallersMistake() async throws {
         let refusal = #"{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}"#
         let scripted = ScriptedFirestore([Step(":batchGet", status: 400, refusal)])
-        let response = await scripted.firestore.perform(.begin(.readWrite(retrying: nil)), in: keyed)
-        #expect(response == .failed(DocumentError(.failedPrecondition, "no")))
+        await #expect(throws: DocumentError(.failedPrecondition, "no")) {
+            try await scripted.firestore.begin(in: keyed)
+        }
     }
 
     @Test func anAnswerTooLargeForADocumentIsRefused() async throws {
         let scripted = ScriptedFirestore([Step(":batchGet", "[\(Self.begun("AQID")),\(try missing())]")])
         let id = try await begin(scripted, in: keyed)
         let answer = [UInt8](repeating: 0, count: 1_000_001)
-        guard case .failed(let error) = try await commit(scripted, id, completing: answer, in: keyed) else {
-            Issue.record("not refused")
-            return
+        let error = await #expect(throws: DocumentError.self) {
+            try await commit(scripted, id, completing: answer, in: keyed)
         }
-        #expect(error.code == .failedPrecondition)
+        #expect(error?.code == .failedPrecondition)
     }
 }

@@ -65,24 +65,24 @@ struct ResponseBudgetTests {
                 tokens: nil, pause: { _ in }),
             memory: FirestoreService.maxAnswerBytes, now: { Timestamp(microseconds: 9_000_000) })
         var log = service.log.makeAsyncIterator()
-        let held = DocumentRequest.get([try DocumentPath("c/held")], .strong)
-        async let holding = firestore.perform(held, in: OperationContext())
+        let held = try DocumentPath("c/held")
+        async let holding = firestore.get([held])
         #expect(await log.next() == "batchGet")
 
         let write = Write(path: try DocumentPath("c/a"), operation: .delete)
-        let committed = await firestore.perform(
-            .commit([write], transaction: nil, completing: nil), in: OperationContext())
+        let committed = try await firestore.commit([write])
         guard case .committed = committed else {
             Issue.record("\(committed)")
             return
         }
         #expect(await log.next() == "commit")
 
-        async let queried = firestore.perform(.query(Query(collectionID: "c"), .strong), in: OperationContext())
+        async let queried = firestore.query(Query(collectionID: "c"))
         #expect(await log.next() == "runQuery given up")
         open.finish()
-        #expect(await queried == .results([], readTime: Timestamp(microseconds: 9_000_000)))
+        let answer = try await queried
+        #expect(answer == QueryAnswer(documents: [], readTime: Timestamp(microseconds: 9_000_000)))
         #expect(await log.next() == "runQuery")
-        _ = await holding
+        _ = try await holding
     }
 }

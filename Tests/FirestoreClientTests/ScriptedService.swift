@@ -70,6 +70,13 @@ final class ScriptedService: OutboundTransport {
     }
 }
 
+/// The outcome of an operation.
+func outcome<Answer>(
+    _ operation: () async throws(DocumentError) -> Answer
+) async -> Result<Answer, DocumentError> {
+    do throws(DocumentError) { return .success(try await operation()) } catch { return .failure(error) }
+}
+
 /// A remote Firestore over a script.
 struct ScriptedFirestore {
     static let root = "projects/demo-shop/databases/(default)/documents"

@@ -87,9 +87,9 @@ package final class EventLoad: Sendable {
     private func order(_ id: String, of client: Int, _ random: inout SeededGenerator) async throws {
         let cart = Bookings.path("carts/c\(client)")
         let context = OperationContext(auth: EventAuth(.appUser, id: "u\(client)"))
-        guard case .began(let transaction, _) = await store.perform(.begin(.readWrite(retrying: nil)), in: context),
-            case .documents(let found, _) = await store.perform(.get([cart], .transaction(transaction)), in: context)
-        else { throw WorkloadFailure(.rolledBack) }
+        let begun = try await store.begin(in: context)
+        guard case .began(let transaction, _) = begun else { throw WorkloadFailure(begun) }
+        let found = try await store.get([cart], .transaction(transaction), in: context).documents
         let level = random.once(in: 2) ? "high" : "low"
         let writes = [
             Write(
@@ -106,9 +106,7 @@ package final class EventLoad: Sendable {
                     scheduleTime: Timestamp(seconds: Int64(Date().timeIntervalSince1970) + 86_400, nanoseconds: 0))),
             .publish(CloudEvent(type: "order.paid", source: "/orders", subject: id, attributes: ["level": level])),
         ]
-        let response = await store.perform(
-            .commit(writes, transaction: transaction, completing: nil, effects: effects), in: context)
-        guard case .committed(let result) = response else { throw WorkloadFailure(response) }
+        let result = try await store.commit(writes, transaction: transaction, effects: effects, in: context).result
         acknowledged(id, result.commitTime)
     }
 

@@ -96,8 +96,8 @@ struct EventWork {
         _ path: DocumentPath, _ cart: Document, _ context: OperationContext
     ) async throws -> DocumentError? {
         let copy = Bookings.path("copies/\(path.id)")
-        guard case .began(let id, _) = await store.perform(.begin(.readWrite(retrying: nil)), in: context),
-            case .documents(let found, _) = await store.perform(.get([copy], .transaction(id)), in: context)
+        guard case .began(let id, _) = try? await store.begin(in: context),
+            let found = try? await store.get([copy], .transaction(id), in: context).documents
         else { throw Anomaly(description: "a transaction can't begin") }
         let number = Bookings.integer(cart, "number")
         let write = Write(path: copy, operation: .set(["number": .integer(number)]))
@@ -114,11 +114,13 @@ struct EventWork {
         _ writes: [Write], _ transaction: TransactionID?, _ answer: [UInt8]?, _ context: OperationContext,
         causing effects: [Effect] = []
     ) async -> DocumentError? {
-        let request = DocumentRequest.commit(writes, transaction: transaction, completing: answer, effects: effects)
-        return switch await store.perform(request, in: context) {
-        case .committed: nil
-        case .failed(let error): error
-        case let other: DocumentError(.internal, "a commit was answered with \(other)")
+        do throws(DocumentError) {
+            _ = try await store.commit(
+                writes, transaction: transaction, completing: answer, effects: effects, in: context
+            ).result
+            return nil
+        } catch {
+            return error
         }
     }
 

@@ -1,4 +1,5 @@
 package import DocumentModel
+package import WorkerProtocol
 
 /// What one transaction read and wrote, as it stands in the store: written by the very commit that it tells of.
 package struct HistoryRecord: Sendable {

@@ -70,7 +70,7 @@ package final class Workload: Sendable {
         for _ in 0..<Self.maxAttempts {
             let context = OperationContext(owner: UInt64(client))
             let start = after
-            let answer = await store.perform(.begin(.readWrite(retrying: retrying)), in: context)
+            let answer = try await store.begin(.readWrite(retrying: retrying), in: context)
             guard case .began(let id, let prefetched) = answer else { throw WorkloadFailure(answer) }
             var attempt = WorkloadAttempt(
                 store: store, context: context, transaction: id, isReadOnly: false,
@@ -79,13 +79,13 @@ package final class Workload: Sendable {
             do throws(DocumentError) {
                 let writes = try await kind.writes(&attempt, &random)
                 guard !writes.isEmpty, !random.once(in: 30) else {
-                    _ = await store.perform(.rollback(id), in: context)
+                    _ = try? await store.rollback(id, in: context)
                     return
                 }
                 try await commit(writes, &attempt, client: client, &number)
                 return
             } catch {
-                guard error.code == .aborted else { throw WorkloadFailure(.failed(error)) }
+                guard error.code == .aborted else { throw WorkloadFailure(error) }
                 retrying = id
             }
         }
@@ -111,18 +111,18 @@ package final class Workload: Sendable {
     private func readOnly(_ client: Int, _ number: inout Int, _ random: inout SeededGenerator) async throws {
         let context = OperationContext(owner: UInt64(client))
         let start = after
-        let answer = await store.perform(.begin(.readOnly(at: nil)), in: context)
+        let answer = try await store.begin(.readOnly(at: nil), in: context)
         guard case .began(let id, _) = answer else { throw WorkloadFailure(answer) }
         var attempt = WorkloadAttempt(
             store: store, context: context, transaction: id, isReadOnly: true, record: HistoryRecord(after: start))
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             do { _ = try await random.pick(WorkloadKind.allCases).writes(&attempt, &random) } catch {
                 // So much has happened since its first read that the store doesn't know it any more.
-                guard error.code == .aborted else { throw WorkloadFailure(.failed(error)) }
+                guard error.code == .aborted else { throw WorkloadFailure(error) }
                 return
             }
         }
-        _ = await store.perform(.commit([], transaction: id, completing: nil), in: context)
+        _ = try? await store.commit([], transaction: id, in: context)
         var telling = WorkloadAttempt(
             store: store, context: OperationContext(), transaction: nil, isReadOnly: false, record: attempt.record)
         try await commit([], &telling, client: client, &number)
@@ -131,7 +131,7 @@ package final class Workload: Sendable {
     /// A client that leaves in the middle of its work, and whose hold on everything must end with it.
     private func crash(_ client: Int, _ random: inout SeededGenerator) async throws {
         let context = OperationContext(owner: UInt64(client) + 1_000_000)
-        let answer = await store.perform(.begin(.readWrite(retrying: nil)), in: context)
+        let answer = try await store.begin(in: context)
         guard case .began(let id, _) = answer else { throw WorkloadFailure(answer) }
         var attempt = WorkloadAttempt(
             store: store, context: context, transaction: id, isReadOnly: false, record: HistoryRecord(after: after))
@@ -146,23 +146,17 @@ package final class Workload: Sendable {
         number += 1
         let path = Bookings.path("\(HistoryRecord.collection)/\(name)-\(client)-\(number)")
         let record = Write(path: path, operation: .set(attempt.record.fields), precondition: .exists(false))
-        let response = await store.perform(
-            .commit(writes + [record], transaction: attempt.transaction, completing: nil), in: attempt.context)
-        switch response {
-        case .committed(let result):
-            newest.withLock { $0 = max($0, result.commitTime) }
-            acknowledged(path, result.commitTime)
-        case .failed(let error): throw error
-        default: throw DocumentError(.internal, "a commit answered \(response)")
-        }
+        let result = try await store.commit(
+            writes + [record], transaction: attempt.transaction, in: attempt.context
+        ).result
+        newest.withLock { $0 = max($0, result.commitTime) }
+        acknowledged(path, result.commitTime)
     }
 }
 
 /// An answer that no client should get.
 package struct WorkloadFailure: Error, CustomStringConvertible {
-    package var response: DocumentResponse
+    package let description: String
 
-    init(_ response: DocumentResponse) { self.response = response }
-
-    package var description: String { "the store answered \(response)" }
+    init(_ answer: some Sendable) { description = "the store answered \(answer)" }
 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import WorkerProtocol
 
 /// One try of one transaction: does reads and remembers what they answered.
 struct WorkloadAttempt {
@@ -42,7 +43,7 @@ struct WorkloadAttempt {
     private mutating func read(
         _ request: (ReadConsistency) -> DocumentRequest
     ) async throws(DocumentError) -> DocumentResponse {
-        let response = await store.perform(request(ReadConsistency(transaction: transaction)), in: context)
+        let response = await request(ReadConsistency(transaction: transaction)).perform(on: store, in: context)
         switch response {
         case .failed(let error): throw error
         case .documents(_, let time), .results(_, let time), .aggregated(_, let time):

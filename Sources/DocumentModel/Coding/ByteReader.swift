@@ -79,7 +79,7 @@ public struct ByteReader: Sendable {
 
     public mutating func blob() throws(DecodingFailure) -> [UInt8] { Array(try slice()) }
 
-    public mutating func list<Element>(
+    @inlinable public mutating func list<Element>(
         _ read: (inout ByteReader) throws(DecodingFailure) -> Element
     ) throws(DecodingFailure) -> [Element] {
         let count = try count()
@@ -90,7 +90,7 @@ public struct ByteReader: Sendable {
         return list
     }
 
-    public mutating func optional<Wrapped>(
+    @inlinable public mutating func optional<Wrapped>(
         _ read: (inout ByteReader) throws(DecodingFailure) -> Wrapped
     ) throws(DecodingFailure) -> Wrapped? {
         try bool() ? try read(&self) : nil

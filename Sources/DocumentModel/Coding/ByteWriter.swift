@@ -44,13 +44,13 @@ public struct ByteWriter: Sendable {
         bytes.append(contentsOf: blob)
     }
 
-    public mutating func write<Element>(_ list: [Element], _ write: (inout ByteWriter, Element) -> Void) {
+    @inlinable public mutating func write<Element>(_ list: [Element], _ write: (inout ByteWriter, Element) -> Void) {
         self.write(count: list.count)
         for element in list { write(&self, element) }
     }
 
     /// A flag, followed by the value if there is one.
-    public mutating func write<Wrapped>(optional: Wrapped?, _ write: (inout ByteWriter, Wrapped) -> Void) {
+    @inlinable public mutating func write<Wrapped>(optional: Wrapped?, _ write: (inout ByteWriter, Wrapped) -> Void) {
         self.write(optional != nil)
         if let optional { write(&self, optional) }
     }

@@ -95,7 +95,7 @@ extension DeliveryAttempt {
 }
 
 extension Effect {
-    func write(to writer: inout ByteWriter) {
+    package func write(to writer: inout ByteWriter) {
         switch self {
         case .enqueue(let task):
             writer.write(byte: 1)
@@ -111,7 +111,7 @@ extension Effect {
         }
     }
 
-    init(from reader: inout ByteReader) throws(DecodingFailure) {
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
         switch try reader.byte() {
         case 1:
             var task = try reader.task()

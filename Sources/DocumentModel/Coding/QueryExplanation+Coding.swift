@@ -1,5 +1,5 @@
 extension ByteWriter {
-    mutating func write(_ explanation: QueryExplanation) {
+    package mutating func write(_ explanation: QueryExplanation) {
         write(explanation.indexes) {
             $0.write($1.scope)
             $0.write($1.properties)
@@ -16,7 +16,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    mutating func explanation() throws(DecodingFailure) -> QueryExplanation {
+    package mutating func explanation() throws(DecodingFailure) -> QueryExplanation {
         QueryExplanation(
             indexes: try list { reader throws(DecodingFailure) in
                 QueryExplanation.IndexUse(scope: try reader.string(), properties: try reader.string())

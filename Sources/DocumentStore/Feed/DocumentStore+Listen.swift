@@ -15,30 +15,17 @@ extension DocumentStore {
     ) throws(DocumentError) -> DocumentListener {
         let target = try ListenerTarget(target)
         let mailbox = try listeners.register(context)
-        let taken = pipeline.read(
-            ViewRead(parts: parts) { [self] result in
-                begin(mailbox, on: result) { view, version in
-                    try ListenerCore(target, from: position, mailbox, context, parts, view, version: version)
-                }
-            }, limit: configuration.commits.maxWaiting)
-        if !taken { listeners.end(mailbox.id, .failed(Self.notTaken)) }
+        submit(
+            ViewRead(store: self) { [listeners] (result: Result<Void, DocumentError>) in
+                guard case .failure(let error) = result, !mailbox.isEnded else { return }
+                listeners.end(
+                    mailbox.id, error.code == .failedPrecondition ? .startOver(error.message) : .failed(error))
+            } body: { [parts] view, version in
+                // The listener may have been cancelled while this read was waiting.
+                guard !mailbox.isEnded else { return }
+                let core = try ListenerCore(target, from: position, mailbox, context, parts, view, version: version)
+                try parts.listeners.add(core)
+            })
         return DocumentListener(mailbox, hub: listeners)
-    }
-
-    private func begin(
-        _ mailbox: ListenerMailbox, on result: Result<(view: DocumentView, version: Int64), DocumentError>,
-        _ body: (DocumentView, Int64) throws -> ListenerCore
-    ) {
-        // The listener may have been cancelled while this read was waiting.
-        guard !mailbox.isEnded else { return }
-        do {
-            let (view, version) = try result.get()
-            let core = try body(view, version)
-            try listeners.add(core)
-        } catch {
-            let error = DocumentError(from: error)
-            listeners.end(
-                mailbox.id, error.code == .failedPrecondition ? .startOver(error.message) : .failed(error))
-        }
     }
 }

@@ -75,16 +75,15 @@ extension DocumentStore {
         var size = rest.count
         while !rest.isEmpty {
             let part = Array(rest.prefix(size))
-            let request = DocumentRequest.commit(part, transaction: nil, completing: nil)
-            switch await perform(request, in: OperationContext(firesEvents: false)) {
-            case .committed:
-                told(part.count)
-                rest = rest.dropFirst(size)
-            case .failed(let error):
+            do throws(DocumentError) {
+                _ = try await commit(part, in: OperationContext(firesEvents: false))
+            } catch {
                 guard size > 1, error == .readsTooMuch(configuration.maxCommitReadBytes) else { throw error }
                 size /= 2
-            case let other: throw DocumentError(.internal, "a commit was answered with \(other)")
+                continue
             }
+            told(part.count)
+            rest = rest.dropFirst(size)
         }
     }
 }

@@ -51,18 +51,14 @@ extension DocumentStore {
         }
     }
 
-    /// Answers from a snapshot, on a reader thread.
-    func view<Answer>(
-        _ completion: @escaping @Sendable (Result<Answer, DocumentError>) -> Void,
-        _ body: @escaping @Sendable (DocumentView, Timestamp) throws -> Answer
+    /// Has a reader answer from a snapshot; as many such reads may wait as there are.
+    func view<Answer: Sendable>(
+        _ completion: @escaping Completion<Answer>,
+        _ answer: @escaping @Sendable (DocumentView, Timestamp) throws -> Answer
     ) {
-        let taken = pipeline.read(
-            ViewRead(parts: parts) { result in
-                completion(
-                    result.flatMap { view, version in
-                        Result { try body(view, Timestamp(microseconds: version)) }.mapError(DocumentError.init(from:))
-                    })
-            })
-        if !taken { completion(.failure(CommitPipeline.shutDown)) }
+        let read = ViewRead(store: self, completion: completion) { view, version in
+            try answer(view, Timestamp(microseconds: version))
+        }
+        if !pipeline.read(read) { read.fail(CommitPipeline.shutDown) }
     }
 }

@@ -1,30 +1,30 @@
 import DocumentModel
 
 extension DocumentStore {
-    func query(_ query: Query, _ normalized: NormalizedQuery, _ state: ReadState) throws -> DocumentResponse {
+    func query(_ query: Query, _ normalized: NormalizedQuery, _ state: ReadState) throws -> QueryAnswer {
         let meter = QueryMeter()
         let start = elapsed()
         let plan = normalized.plan(state.view.catalog)
         let results = try normalized.run(plan, in: state.view, within: ReadBudget(configuration.maxReadBytes), meter)
         note(query, plan, meter, since: start, returned: results.count, state.view.catalog)
-        return .results(results, readTime: state.time)
+        return QueryAnswer(documents: results, readTime: state.time)
     }
 
     func aggregate(
         _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], _ state: ReadState
-    ) throws -> DocumentResponse {
+    ) throws -> AggregateAnswer {
         let meter = QueryMeter()
         let start = elapsed()
         let plan = try AggregationPlan(normalized, fields, state.view.catalog)
         let (values, count) = try plan.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
         note(query, plan.plan, meter, since: start, returned: count, state.view.catalog)
-        return .aggregated(values, readTime: state.time)
+        return AggregateAnswer(values: values, readTime: state.time)
     }
 
     /// - Parameter fields: the fields of an aggregation; empty for a query.
     func explain(
         _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], analyze: Bool, _ state: ReadState
-    ) throws -> DocumentResponse {
+    ) throws -> ExplainAnswer {
         let catalog = state.view.catalog
         let meter = QueryMeter()
         let start = elapsed()
@@ -34,7 +34,7 @@ extension DocumentStore {
         let suggestion = IndexSuggestion(plan, catalog, isOrderWanted: query.limit != nil)?.json
         guard analyze else {
             explanation.suggestedIndex = suggestion
-            return .explained(explanation, results: [], values: [], readTime: state.time)
+            return ExplainAnswer(explanation: explanation, documents: [], values: [], readTime: state.time)
         }
         var results: [Document] = []
         var values: [Value] = []
@@ -49,7 +49,8 @@ extension DocumentStore {
         explanation.cost = cost(meter, since: start, returned: aggregation == nil ? returned : 1)
         // Only an index that saves most of the reads is suggested.
         if meter.entries + meter.documents > 4 * (returned + 1) { explanation.suggestedIndex = suggestion }
-        return .explained(explanation, results: results, values: values, readTime: state.time)
+        return ExplainAnswer(
+            explanation: explanation, documents: results, values: values, readTime: state.time)
     }
 
     private func cost(_ meter: QueryMeter, since start: Duration, returned: Int) -> QueryExplanation.Cost {

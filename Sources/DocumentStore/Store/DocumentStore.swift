@@ -6,7 +6,7 @@ import Synchronization
 /// Documents with transactions, queries and idempotency keys, on a storage engine.
 ///
 /// Reads run on the pipeline's readers, many in one snapshot; commits on its writer, many in one durable batch.
-package final class DocumentStore: DocumentRequestBackend {
+package final class DocumentStore: DocumentBackend {
     package let pipeline: CommitPipeline
     let parts: DocumentParts
     let writer: DocumentWriter
@@ -68,76 +68,6 @@ package final class DocumentStore: DocumentRequestBackend {
         DocumentCommit(writes, nil, context, writer, parts)
     }
 
-    /// Performs an operation, without ever blocking the caller.
-    ///
-    /// - Parameter completion: called once, on a thread of the store, and must not block there; on the caller's thread
-    ///   if the operation needn't wait.
-    package func perform(
-        _ request: DocumentRequest, in context: OperationContext = OperationContext(),
-        completion: @escaping @Sendable (DocumentResponse) -> Void
-    ) {
-        if case .begin(let mode) = request, mode.retried == nil, mode.readTime == nil, context.completion == nil {
-            return completion(begin(mode, in: context))
-        }
-        let operation = StoreOperation(request: request, context: context, completion: completion)
-        let taken =
-            switch request {
-            case .get, .query, .aggregate, .explain, .partition, .begin(.readOnly), .begin(.readWrite(nil)):
-                pipeline.read(
-                    OperationRead(store: self, operation: operation), limit: configuration.commits.maxWaiting)
-            case .begin(.readWrite), .commit, .batchWrite, .rollback:
-                pipeline.submit(
-                    OperationJob(store: self, operation: operation), limit: configuration.commits.maxWaiting)
-            }
-        if !taken { completion(.failed(Self.notTaken)) }
-    }
-
-    /// Begins a transaction that waits for no turn and reads nothing: it only touches memory, so no thread is woken.
-    private func begin(_ mode: TransactionMode, in context: OperationContext) -> DocumentResponse {
-        let time = elapsed()
-        do {
-            let id = try parts.transactions.withLock { table throws(DocumentError) in
-                try table.begin(isReadOnly: mode.isReadOnly, context: context, at: time)
-            }
-            return .began(id, prefetched: [])
-        } catch {
-            return .failed(error)
-        }
-    }
-
-    /// Performs an operation.
-    package func perform(
-        _ request: DocumentRequest, in context: OperationContext = OperationContext()
-    ) async -> DocumentResponse {
-        await withCheckedContinuation { continuation in
-            perform(request, in: context) { continuation.resume(returning: $0) }
-        }
-    }
-
-    /// Rolls back all transactions of an owner and ends its listeners, because its client is gone.
-    package func release(owner: UInt64) {
-        listeners.release(owner: owner)
-        let ended = parts.transactions.withLock { $0.release(owner: owner) }
-        // After the shutdown there are no turns any more.
-        _ = pipeline.submit(ReleaseJob(owner: owner, ended: ended, writer: writer))
-    }
-
     static let notTaken = DocumentError(
         .unavailable, "the document store is shutting down, or is overloaded; retry later")
-}
-
-extension TransactionMode {
-    /// The transaction that is being retried.
-    var retried: TransactionID? {
-        if case .readWrite(let retrying) = self { retrying } else { nil }
-    }
-
-    /// The time in the past that the read sees.
-    var readTime: Timestamp? {
-        if case .readOnly(let time) = self { time } else { nil }
-    }
-
-    var isReadOnly: Bool {
-        if case .readOnly = self { true } else { false }
-    }
 }

@@ -24,16 +24,18 @@ final class DocumentCommit: CommitPart {
         self.parts = parts
     }
 
-    /// The response to the caller.
-    func response(to outcome: CommitOutcome) -> DocumentResponse {
+    /// The answer to the caller.
+    func answer(to outcome: CommitOutcome) -> Result<CommitAnswer, DocumentError> {
         switch outcome {
         case .applied(let version):
-            .committed(
-                CommitResult(
-                    commitTime: Timestamp(microseconds: version),
-                    writeResults: prepared?.computation.results ?? []))
-        case .completedBefore(let earlier): earlier.response
-        case .refused(let error): .failed(error)
+            .success(
+                .committed(
+                    CommitResult(
+                        commitTime: Timestamp(microseconds: version),
+                        writeResults: prepared?.computation.results ?? [])))
+        case .completedBefore(.answer(let answer)): .success(.completed(answer))
+        case .completedBefore(.otherData): .success(.keyReused)
+        case .refused(let error): .failure(error)
         }
     }
 

@@ -23,58 +23,7 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     var catalog: IndexCatalog { indexes.catalog }
 
-    // MARK: Operations
-
-    func commit(
-        _ writes: [Write], _ transaction: TransactionID?, _ answer: [UInt8]?, _ effects: [Effect],
-        _ operation: StoreOperation, in batch: CommitBatch
-    ) throws {
-        let part = DocumentCommit(writes, transaction, operation.context, self, parts)
-        let commit = Commit([part], answer: answer, effects: effects, in: operation.context)
-        operation.answer(part.response(to: try batch.run(commit)), with: batch)
-    }
-
-    /// Performs independent writes, each as a commit of its own in the open batch.
-    func write(_ writes: [Write], _ operation: StoreOperation, in batch: CommitBatch) throws {
-        do {
-            try DocumentLimits.check(batch: writes)
-        } catch {
-            return operation.completion(.failed(error))
-        }
-        var results: [Result<WriteResult, DocumentError>] = []
-        let start = batch.bytes
-        for write in writes {
-            guard batch.bytes - start < parts.configuration.commits.maxBatchBytes else {
-                results.append(.failure(Self.batchIsFull))
-                continue
-            }
-            let part = DocumentCommit([write], nil, operation.context, self, parts)
-            switch part.response(to: try batch.run(Commit([part], in: operation.context))) {
-            case .committed(let result): results.append(contentsOf: result.writeResults.map { .success($0) })
-            case .failed(let error): results.append(.failure(error))
-            default: results.append(.failure(DocumentError(.internal, "a write got the answer of something else")))
-            }
-        }
-        operation.answer(.written(results), with: batch)
-    }
-
-    private static let batchIsFull = DocumentError(
-        .unavailable, "the writes before this one changed documents as large as a batch may hold; send it again")
-
-    func rollBack(_ id: TransactionID, _ operation: StoreOperation, in batch: CommitBatch) throws {
-        let response = turns.rollBack(id, operation.context)
-        // An earlier attempt's commit may have come after this one's begin: this attempt then failed after it had
-        // seen the effect.
-        if case .rolledBack = response, let key = operation.context.completion,
-            let earlier = try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now()),
-            case .answer = earlier
-        {
-            operation.answer(earlier.response, with: batch)
-        } else {
-            // The response is valid whatever the outcome of the batch.
-            operation.completion(response)
-        }
-    }
+    // MARK: Work
 
     /// - Throws: if the batch can't go on.
     func run(_ work: IndexJob.Work, in batch: CommitBatch) throws {

@@ -32,30 +32,26 @@ final class TransactionTurns {
         turns.blocks(changes, of: transaction)
     }
 
-    /// Begins a transaction that retries an aborted one. The caller receives the response once it has its turn.
-    func begin(_ operation: StoreOperation, in batch: CommitBatch) {
+    /// Begins a transaction that retries an aborted one. The caller receives the answer once it has its turn.
+    func begin(_ begin: RetryBegin, in batch: CommitBatch) {
+        let context = begin.context
         do {
-            if let earlier = try answer(to: operation, batch) { return operation.answer(earlier, with: batch) }
-            guard case .begin(.readWrite(let retrying?)) = operation.request else {
-                throw DocumentError(.internal, "a begin without an earlier transaction was asked of the writer")
-            }
+            if let earlier = try earlier(context, batch) { return begin.complete(earlier, with: batch) }
             let time = parts.elapsed()
             // Turns delay others, so only functions get them: a client could take one and never continue.
             let ticket =
-                operation.context.policy == nil
-                ? parts.transactions.withLock {
-                    $0.takeTicket(retrying, owner: operation.context.owner, at: time)
-                } : nil
+                context.policy == nil
+                ? parts.transactions.withLock { $0.takeTicket(begin.retried, owner: context.owner, at: time) } : nil
             guard let ticket else {
                 // The ticket has expired or never existed: an ordinary begin.
                 let id = try parts.transactions.withLock { table throws(DocumentError) in
-                    try table.begin(isReadOnly: false, context: operation.context, at: time)
+                    try table.begin(isReadOnly: false, context: context, at: time)
                 }
-                return operation.completion(.began(id, prefetched: []))
+                return begin.completion(.success(.began(id, prefetched: [])))
             }
-            turns.join(WriterTurns.Waiter(operation: operation, reads: ticket.reads), retrying: retrying)
+            turns.join(WriterTurns.Waiter(begin: begin, reads: ticket.reads))
         } catch {
-            operation.completion(.failed(DocumentError(from: error)))
+            begin.fail(DocumentError(from: error))
         }
     }
 
@@ -67,9 +63,9 @@ final class TransactionTurns {
             } catch {
                 turns.leave(id)
                 parts.transactions.withLock { table in
-                    _ = try? table.end(id, owner: waiter.operation.context.owner, at: parts.elapsed())
+                    _ = try? table.end(id, owner: waiter.begin.context.owner, at: parts.elapsed())
                 }
-                waiter.operation.completion(.failed(DocumentError(from: error)))
+                waiter.begin.fail(DocumentError(from: error))
                 if let error = error as? StorageError, error.kind != .damaged { throw error }
             }
         }
@@ -78,11 +74,11 @@ final class TransactionTurns {
     private func start(
         _ id: TransactionID, _ waiter: WriterTurns.Waiter, _ batch: CommitBatch, _ catalog: IndexCatalog
     ) throws {
-        let context = waiter.operation.context
+        let context = waiter.begin.context
         // The transaction ahead may have done the same work.
-        if let earlier = try answer(to: waiter.operation, batch) {
+        if let earlier = try earlier(context, batch) {
             turns.leave(id)
-            return waiter.operation.answer(earlier, with: batch)
+            return waiter.begin.complete(earlier, with: batch)
         }
         var (prefetched, reads) = ([TransactionRead](), waiter.reads)
         do {
@@ -97,7 +93,7 @@ final class TransactionTurns {
             table.prefetched(id, reads, version: batch.versions.applied)
         }
         turns.started(id, waiter, until: waiter.deadline ?? time + parts.configuration.turnLimit)
-        waiter.operation.completion(.began(id, prefetched: prefetched))
+        waiter.begin.completion(.success(.began(id, prefetched: prefetched)))
     }
 
     /// Reads everything again in its current state. Only functions have turns, so there is no policy to check.
@@ -115,27 +111,23 @@ final class TransactionTurns {
         return prefetched
     }
 
-    private func answer(to operation: StoreOperation, _ batch: CommitBatch) throws -> DocumentResponse? {
-        guard let key = operation.context.completion else { return nil }
-        return try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now())?.response
+    /// What the function has answered before under the same key.
+    private func earlier(_ context: OperationContext, _ batch: CommitBatch) throws -> BeginAnswer? {
+        guard let key = context.completion else { return nil }
+        return try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now()).map(BeginAnswer.init)
     }
 
-    func rollBack(_ id: TransactionID, _ context: OperationContext) -> DocumentResponse {
+    func rollBack(_ id: TransactionID, _ context: OperationContext) throws(DocumentError) {
         let time = parts.elapsed()
-        do {
-            let transaction = try parts.transactions.withLock { table throws(DocumentError) in
-                // It was aborted before; if it has a turn, the retry keeps it.
-                if table.hasTicket(id, owner: context.owner) { return nil as OpenTransaction? }
-                let transaction = try table.end(id, owner: context.owner, at: time)
-                // A client that rolls back may still retry, and then names this transaction.
-                table.issueTicket(for: transaction, at: time)
-                return transaction
-            }
-            if let transaction { turns.leave(transaction.id) }
-            return .rolledBack
-        } catch {
-            return .failed(error)
+        let transaction = try parts.transactions.withLock { table throws(DocumentError) in
+            // It was aborted before; if it has a turn, the retry keeps it.
+            if table.hasTicket(id, owner: context.owner) { return nil as OpenTransaction? }
+            let transaction = try table.end(id, owner: context.owner, at: time)
+            // A client that rolls back may still retry, and then names this transaction.
+            table.issueTicket(for: transaction, at: time)
+            return transaction
         }
+        if let transaction { turns.leave(transaction.id) }
     }
 }
 

@@ -4,7 +4,7 @@ import DocumentModel
 struct WriterTurns {
     /// A begin that is answered when its turn comes.
     struct Waiter {
-        var operation: StoreOperation
+        var begin: RetryBegin
         var reads: ReadSet
         /// The end of the turn that it continues.
         var deadline: Duration?
@@ -36,9 +36,10 @@ struct WriterTurns {
         return max(first - now, .milliseconds(1))
     }
 
-    /// - Parameter retrying: the transaction that was aborted; if it still has its turn, the retry continues it.
-    mutating func join(_ waiter: Waiter, retrying: TransactionID) {
+    /// If the aborted transaction still has its turn, the retry continues it.
+    mutating func join(_ waiter: Waiter) {
         let id = TransactionTable.makeID()
+        let retrying = waiter.begin.retried
         var waiter = waiter
         fresh.remove(retrying)
         if let turn = turns.removeValue(forKey: retrying) { waiter.deadline = turn.deadline }
@@ -56,7 +57,7 @@ struct WriterTurns {
     }
 
     mutating func started(_ id: TransactionID, _ waiter: Waiter, until deadline: Duration) {
-        turns[id] = Turn(owner: waiter.operation.context.owner, reads: waiter.reads, deadline: deadline)
+        turns[id] = Turn(owner: waiter.begin.context.owner, reads: waiter.reads, deadline: deadline)
         fresh.insert(id)
     }
 
@@ -73,17 +74,17 @@ struct WriterTurns {
 
     /// An owner is gone: refuses its waiting begins and frees its turns.
     mutating func release(owner: UInt64, _ ended: [TransactionID]) {
-        for (id, waiter) in waiters where waiter.operation.context.owner == owner {
+        for (id, waiter) in waiters where waiter.begin.context.owner == owner {
             waiters[id] = nil
             leave(id)
-            waiter.operation.completion(.failed(DocumentError(.cancelled, "the client of the transaction is gone")))
+            waiter.begin.fail(DocumentError(.cancelled, "the client of the transaction is gone"))
         }
         for (id, turn) in turns where turn.owner == owner { leave(id) }
         for id in ended { leave(id) }
     }
 
     mutating func refuseAll(_ error: DocumentError) {
-        for waiter in waiters.values { waiter.operation.completion(.failed(error)) }
+        for waiter in waiters.values { waiter.begin.fail(error) }
         self = WriterTurns()
     }
 

@@ -1,4 +1,5 @@
 package import DocumentModel
+package import WorkerProtocol
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

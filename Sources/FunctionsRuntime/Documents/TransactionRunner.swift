@@ -1,4 +1,5 @@
 package import DocumentModel
+import WorkerProtocol
 
 /// How a successful transaction ended.
 package enum TransactionOutcome<Result: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-import DocumentModel
+import WorkerProtocol
 
 /// The document operations and transactions of an invocation, as a pure state machine.
 struct DocumentWork: Equatable {
@@ -48,22 +48,32 @@ struct DocumentWork: Equatable {
 }
 
 extension DocumentWork.Result {
-    init(_ result: Result<BeginAnswer, DocumentError>) {
-        switch result {
-        case .success(.began): transactions = .began
-        case .success(.keyReused): isKeyReused = true
-        case .success(.completed), .failure: break
+    /// - Parameters:
+    ///   - endsTransaction: Whether the request ends its transaction if it succeeds.
+    ///   - isCompleting: Whether the request commits the handler's work as a whole.
+    init(_ response: DocumentResponse, endsTransaction: Bool, isCompleting: Bool) {
+        switch response {
+        case .began: transactions = .began
+        case .committed, .completed, .rolledBack, .keyReused: if endsTransaction { transactions = .ended }
+        // A commit that was refused may be retried in the same transaction.
+        case .failed, .documents, .results, .aggregated, .explained, .partitioned, .written: break
+        }
+        switch response {
+        case .committed: endsDelivery = isCompleting
+        case .keyReused: isKeyReused = !endsTransaction && !isCompleting
+        default: break
+        }
+    }
+}
+
+extension DocumentRequest {
+    var endsTransaction: Bool {
+        switch self {
+        case .commit(_, let transaction, _, _): transaction != nil
+        case .rollback: true
+        default: false
         }
     }
 
-    init(_ result: Result<CommitAnswer, DocumentError>, inTransaction: Bool, isCompleting: Bool) {
-        // A commit that was refused may be retried in the same transaction.
-        guard case .success(let answer) = result else { return }
-        if inTransaction, answer != .keyReused { transactions = .ended }
-        if case .committed = answer { endsDelivery = isCompleting }
-    }
-
-    init(_ result: Result<RollbackAnswer, DocumentError>) {
-        if case .success = result { transactions = .ended }
-    }
+    var isCompleting: Bool { if case .commit(_, _, .some, _) = self { true } else { false } }
 }

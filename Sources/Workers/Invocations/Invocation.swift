@@ -294,10 +294,15 @@ extension Invocation {
         let context = OperationContext(
             owner: id, completion: completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        DocumentCall.perform(request, on: pool.services.documents, in: context) {
-            [eventLoop = loop.eventLoop] response, result in
+        request.perform(on: pool.services.documents, in: context) {
+            [
+                eventLoop = loop.eventLoop, endsTransaction = request.endsTransaction,
+                isCompleting = request.isCompleting
+            ] response in
             // Encoded on the store's thread: the loop has connections to serve.
             let bytes = response.encoded
+            let result = DocumentWork.Result(
+                response, endsTransaction: endsTransaction, isCompleting: isCompleting)
             eventLoop.execute {
                 respond(bytes)
                 this.value.performed(result)

@@ -103,7 +103,7 @@ struct FeedTests {
             }
             position = try await store.newestPosition()
             let write = Write(path: try DocumentPath("a/r\(round)"), operation: .set([:]))
-            _ = await store.perform(.commit([write], transaction: nil, completing: nil))
+            _ = try await store.commit([write])
             await store.shutdown()
         }
         try engine.close()

@@ -221,14 +221,14 @@ struct ListenerBoundsTests {
         try store.start()
         let paths = try (0..<5).map { try DocumentPath("c/d\($0)") }
         let sets = paths.map { Write(path: $0, operation: .set([:])) }
-        _ = await store.perform(.commit(sets, transaction: nil, completing: nil))
+        _ = try await store.commit(sets)
         var query = Query(collectionID: "c")
         query.limit = 2
         let listener = try store.listen(to: .query(query))
         _ = try await listener.next()
         for path in paths.prefix(2) {
             let delete = Write(path: path, operation: .delete)
-            _ = await store.perform(.commit([delete], transaction: nil, completing: nil))
+            _ = try await store.commit([delete])
             let event = try await listener.next()
             if path == paths[0] {
                 guard case .changes(let changes, _)? = event else { throw DocumentError(.unknown, "\(event as Any)") }

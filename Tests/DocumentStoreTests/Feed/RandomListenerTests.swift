@@ -60,12 +60,12 @@ struct RandomListenerTests {
         let documents: [Document]
         switch target {
         case .documents(let paths):
-            guard case .documents(let found, _) = await test.store.perform(.get(Array(paths), .at(time))) else {
+            guard let found = try? await test.store.get(Array(paths), .at(time)).documents else {
                 throw DocumentError(.unknown, "no documents")
             }
             documents = found.compactMap { $0 }
         case .query(let query):
-            guard case .results(let found, _) = await test.store.perform(.query(query, .at(time))) else {
+            guard let found = try? await test.store.query(query, .at(time)).documents else {
                 throw DocumentError(.unknown, "no results")
             }
             documents = found

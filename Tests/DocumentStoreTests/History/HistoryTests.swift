@@ -37,10 +37,7 @@ struct HistoryTests {
 
     private func set(_ store: DocumentStore, _ path: String, _ text: String = "") async throws -> Int64 {
         let write = Write(path: try DocumentPath(path), operation: .set(["text": .string(text)]))
-        switch await store.perform(.commit([write], transaction: nil, completing: nil)) {
-        case .committed(let result): return result.commitTime.microseconds
-        case let other: throw other.error
-        }
+        return try await store.commit([write]).result.commitTime.microseconds
     }
 
     @Test(arguments: EngineKind.allCases)
@@ -109,18 +106,21 @@ struct HistoryTests {
         configuration.transactionLifetime = .seconds(10_000)
         let store = try open(engine, clock, configuration)
         let first = try await set(store, "a/b", "was")
-        guard case .began(let id, _) = await store.perform(.begin(.readOnly(at: Timestamp(microseconds: first)))) else {
+        guard case .began(let id, _) = try await store.begin(.readOnly(at: Timestamp(microseconds: first))) else {
             throw DocumentError(.unknown, "no transaction")
         }
         var sizes: [Int] = []
         var refusal: DocumentError?
+        let path = try DocumentPath("a/b")
         while refusal == nil {
             clock.advance(seconds: 2)
             _ = try await set(store, "a/b", String(repeating: "x", count: 100 + sizes.count))
             sizes.append(try log(of: engine).bytes)
-            switch await store.perform(.get([try DocumentPath("a/b")], .transaction(id))) {
-            case .documents(let documents, _): #expect(documents[0]?.fields["text"] == .string("was"))
-            case let other: refusal = other.error
+            do throws(DocumentError) {
+                let documents = try await store.get([path], .transaction(id)).documents
+                #expect(documents[0]?.fields["text"] == .string("was"))
+            } catch {
+                refusal = error
             }
         }
         #expect(refusal?.code == .aborted)

@@ -8,21 +8,15 @@ import Testing
 
 struct PastReadTests {
     private func get(_ test: TestStore, _ path: String, at time: Timestamp) async throws -> Document? {
-        switch await test.store.perform(.get([try DocumentPath(path)], .at(time))) {
-        case .documents(let documents, let readTime):
-            #expect(readTime == time)
-            return try #require(documents.first)
-        case let other: throw other.error
-        }
+        let answer = try await test.store.get([DocumentPath(path)], .at(time))
+        #expect(answer.readTime == time)
+        return try #require(answer.documents.first)
     }
 
     private func query(_ test: TestStore, _ query: Query, at time: Timestamp) async throws -> [Document] {
-        switch await test.store.perform(.query(query, .at(time))) {
-        case .results(let documents, let readTime):
-            #expect(readTime == time)
-            return documents
-        case let other: throw other.error
-        }
+        let answer = try await test.store.query(query, .at(time))
+        #expect(answer.readTime == time)
+        return answer.documents
     }
 
     @Test func aChangedUpdateTimeIsDamageAndNotAnotherState() async throws {
@@ -74,8 +68,8 @@ struct PastReadTests {
         for (time, documents) in states {
             for path in paths { #expect(try await get(test, path.string, at: time) == documents[path]) }
             #expect(
-                await test.store.perform(.get(paths, .at(time)))
-                    == .documents(paths.map { documents[$0] }, readTime: time))
+                try await test.store.get(paths, .at(time))
+                    == DocumentsAnswer(documents: paths.map { documents[$0] }, readTime: time))
             for query in [ordered, group] {
                 let normalized = try NormalizedQuery(query)
                 let expected = documents.values.compactMap(normalized.resultPlace)
@@ -197,21 +191,14 @@ struct PastReadTests {
         try store.start()
         clock.advance(seconds: 10)
         let time = clock.timestamp()
-        guard case .documents([nil], time) = await store.perform(.get([try DocumentPath("a/b")], .at(time))) else {
-            Issue.record("no answer")
-            return
-        }
+        let answer = try await store.get([DocumentPath("a/b")], .at(time))
+        #expect(answer == DocumentsAnswer(documents: [nil], readTime: time))
         await store.shutdown()
         clock.advance(seconds: -5)
         let again = try DocumentStore(engine: engine, now: clock.timestamp, elapsed: clock.elapsed)
         try again.start()
         let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
-        guard case .committed(let result) = await again.perform(.commit([write], transaction: nil, completing: nil))
-        else {
-            Issue.record("no commit")
-            return
-        }
-        #expect(result.commitTime > time)
+        #expect(try await again.commit([write]).result.commitTime > time)
         await again.shutdown()
         try engine.close()
     }

@@ -133,9 +133,8 @@ struct EffectTests {
         let client = OperationContext(policy: AllowEverything())
         #expect(await refusal { try await test.commit(effects: [task()], context: client) }?.code == .permissionDenied)
         let readOnly = try await test.begin(.readOnly(at: nil))
-        let response = await test.store.perform(
-            .commit([], transaction: readOnly, completing: nil, effects: [task()]))
-        #expect(response.error.code == .invalidArgument)
+        let error = await refusal { _ = try await test.store.commit([], transaction: readOnly, effects: [task()]) }
+        #expect(error?.code == .invalidArgument)
         #expect(try test.outboxRows() == 0)
         await test.store.shutdown()
     }
@@ -147,8 +146,8 @@ struct EffectTests {
         let id = try await test.begin()
         _ = try await test.get("a/b", in: id)
         try await test.set("a/b", ["n": .integer(2)])
-        let lost = await test.store.perform(.commit([], transaction: id, completing: nil, effects: [task("n")]))
-        #expect(lost.error.code == .aborted)
+        let lost = await refusal { _ = try await test.store.commit([], transaction: id, effects: [task("n")]) }
+        #expect(lost?.code == .aborted)
         #expect(try test.outboxRows() == 0)
         try await test.commit(effects: [task("n")])
         #expect(try await test.due("mail").count == 1)

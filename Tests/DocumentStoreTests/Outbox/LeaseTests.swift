@@ -121,10 +121,9 @@ struct LeaseTests {
         let leases = try ids.map { try #require(store.outbox.lease($0)) }
         let answers = Mutex<[String]>([])
         func commit(_ lease: DeliveryLease) throws {
-            let request = DocumentRequest.commit([try increment], transaction: nil, completing: [1])
-            store.perform(request, in: OperationContext(delivery: lease)) { answer in
+            store.submit([try increment], completing: [1], in: OperationContext(delivery: lease)) { answer in
                 answers.withLock {
-                    if case .failed(let error) = answer { $0.append("\(error.code)") } else { $0.append("committed") }
+                    if case .failure(let error) = answer { $0.append("\(error.code)") } else { $0.append("committed") }
                 }
             }
         }

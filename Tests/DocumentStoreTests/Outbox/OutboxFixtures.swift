@@ -38,11 +38,7 @@ extension TestStore {
         _ writes: [Write] = [], effects: [Effect], completing answer: [UInt8]? = nil,
         context: OperationContext = OperationContext()
     ) async throws -> CommitResult {
-        let request = DocumentRequest.commit(writes, transaction: nil, completing: answer, effects: effects)
-        switch await store.perform(request, in: context) {
-        case .committed(let result): return result
-        case let other: throw other.error
-        }
+        try await store.commit(writes, completing: answer, effects: effects, in: context).result
     }
 
     func due(

@@ -73,7 +73,7 @@ struct TriggerTests {
         let news = NewsLog(store)
         for (id, precondition) in [("b", nil), ("c", Write.Precondition.exists(true)), ("d", nil)] {
             let write = Write(path: try DocumentPath("a/\(id)"), operation: .set([:]), precondition: precondition)
-            store.perform(.commit([write], transaction: nil, completing: nil)) { _ in }
+            store.submit([write])
         }
         try store.start()
         await store.shutdown()

@@ -1,4 +1,5 @@
 import DocumentModel
+import WorkerProtocol
 
 extension DocumentScript {
     /// All of them, one after the other, in collections of their own.

@@ -1,9 +1,10 @@
 import DocumentModel
+import WorkerProtocol
 
 /// The same operations for any documents that functions may have, and what each was answered, without what differs from
 /// one store to another by right: times, ids of transactions and the words of errors.
 struct DocumentScript {
-    let documents: any DocumentRequestBackend
+    let documents: any DocumentBackend
     let database: DatabaseID
     private(set) var entries: [Entry] = []
     private let context = OperationContext(owner: 1)
@@ -15,7 +16,7 @@ struct DocumentScript {
         var isRefused: Bool { if case .failed = response { true } else { false } }
     }
 
-    init(_ documents: any DocumentRequestBackend, database: DatabaseID) {
+    init(_ documents: any DocumentBackend, database: DatabaseID) {
         self.documents = documents
         self.database = database
     }
@@ -30,9 +31,7 @@ struct DocumentScript {
 
     /// Does an operation without noting it.
     func perform(_ request: DocumentRequest, in context: OperationContext? = nil) async -> DocumentResponse {
-        await withCheckedContinuation { continuation in
-            documents.perform(request, in: context ?? self.context) { continuation.resume(returning: $0) }
-        }
+        await request.perform(on: documents, in: context ?? self.context)
     }
 
     /// Does an operation and notes its answer.

@@ -6,6 +6,7 @@ import FirestoreClient
 import Foundation
 import FunctionsRuntime
 import Testing
+import WorkerProtocol
 
 /// Documents at another place answer functions as the embedded store does.
 struct RemoteDocumentsTests {
@@ -133,8 +134,7 @@ struct RemoteDocumentsTests {
         }
         #expect(Set(commits).count == 1)
         let other = CompletionKey(scope: "buy/ada", key: "k", fingerprint: [2])
-        let refused = await remote.perform(
-            .begin(.readWrite(retrying: nil)), in: OperationContext(owner: 9, completion: other))
+        let refused = try await remote.begin(in: OperationContext(owner: 9, completion: other))
         #expect(refused == .keyReused)
         await remote.shutdown()
     }
@@ -178,7 +178,7 @@ private struct RemoteTransport: DocumentTransport {
     let context: OperationContext
 
     func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
-        let response = await documents.perform(request, in: context)
+        let response = await request.perform(on: documents, in: context)
         if case .failed(let error) = response { throw error }
         return response
     }

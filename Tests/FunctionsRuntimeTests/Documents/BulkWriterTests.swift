@@ -1,4 +1,5 @@
 import DocumentModel
+import WorkerProtocol
 import FunctionsRuntime
 import Synchronization
 import Testing

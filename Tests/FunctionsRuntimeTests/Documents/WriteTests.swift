@@ -1,4 +1,5 @@
 import DocumentModel
+import WorkerProtocol
 import Foundation
 import FunctionsRuntime
 import Testing

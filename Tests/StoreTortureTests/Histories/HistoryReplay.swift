@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 import StoreTorture
 import TestSupport
+import WorkerProtocol
 
 /// Does again what records tell of, in the order of their commits, and demands that each read was of the state just
 /// before its commit: then the history is serializable, and no anomaly is possible in it.

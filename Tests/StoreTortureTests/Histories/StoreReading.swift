@@ -9,8 +9,7 @@ extension DocumentStore {
         query.limit = 300
         var found: [Document] = []
         while true {
-            let response = await perform(.query(query, .strong))
-            guard case .results(let page, _) = response else { throw HistoryReplay.Anomaly(description: "\(response)") }
+            let page = try await self.query(query).documents
             found += page
             guard let last = page.last, page.count == 300 else { return found }
             let name = DocumentName(database: DatabaseID(project: "demo"), path: last.path)

@@ -75,10 +75,7 @@ struct KilledStore {
             let store = try Self.start(engine)
             let last = try await store.newestPosition()
             for record in records {
-                let response = await store.perform(.get([record.path], .strong))
-                guard case .documents(let found, _) = response else {
-                    throw HistoryReplay.Anomaly(description: "\(name) answers \(response)")
-                }
+                let found = try await store.get([record.path]).documents
                 guard found == [record.updateTime <= last ? record : nil] else {
                     throw HistoryReplay.Anomaly(description: "\(name), of \(last), has \(found), not \(record)")
                 }

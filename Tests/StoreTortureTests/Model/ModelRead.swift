@@ -1,5 +1,6 @@
 import DocumentModel
 import TestSupport
+import WorkerProtocol
 
 /// A read and what it answered.
 struct ModelRead: Sendable {

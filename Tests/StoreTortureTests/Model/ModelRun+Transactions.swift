@@ -1,5 +1,6 @@
 import DocumentModel
 import TestSupport
+import WorkerProtocol
 
 /// An open transaction as the model follows it.
 struct ModelTransaction: Sendable {

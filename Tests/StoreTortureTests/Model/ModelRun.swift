@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import TestSupport
+import WorkerProtocol
 
 /// What the store answered otherwise than the model.
 struct Disagreement: Error, CustomStringConvertible {
@@ -233,7 +234,7 @@ struct ModelRun {
 
     func ask(_ request: DocumentRequest) async throws -> DocumentResponse {
         let store = tested.store
-        return try await Patience.wait(for: "\(request)") { await store.perform(request) }
+        return try await Patience.wait(for: "\(request)") { await request.perform(on: store) }
     }
 
     func expect(_ holds: Bool, _ complaint: @autoclosure () -> String) throws(Disagreement) {

@@ -62,7 +62,7 @@ struct DeliveriesBenchmark: Benchmark {
             if match == .one { triggers[0] = try Self.trigger("products/{id}") }
             store.routeEvents(documents: triggers)
             return try await StoreLoad.run(Self.writers, for: pace.length) { writer, count in
-                try await store.commit([
+                _ = try await store.commit([
                     Write(
                         path: try DocumentPath("products/product-\(writer)-\(count % 4)"),
                         operation: .set(["name": .string("Cup"), "stock": .integer(Int64(count))]))
@@ -135,7 +135,7 @@ struct DeliveriesBenchmark: Benchmark {
         let task = Effect.enqueue(TaskDraft(queue: function, body: body))
         for start in stride(from: 0, to: count, by: tasksEach) {
             let effects = Array(repeating: task, count: min(tasksEach, count - start))
-            _ = try await store.ask(.commit([], transaction: nil, completing: nil, effects: effects))
+            _ = try await store.commit([], effects: effects)
         }
     }
 

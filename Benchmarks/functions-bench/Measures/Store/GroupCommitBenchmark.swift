@@ -46,7 +46,7 @@ struct GroupCommitBenchmark: Benchmark {
         try store.start()
         try await Self.fill(store)
         let report = try await StoreLoad.run(writers, for: length) { writer, count in
-            try await store.commit([try Self.change(writer, count)])
+            _ = try await store.commit([try Self.change(writer, count)])
         }
         await store.shutdown()
         try engine.close()
@@ -63,7 +63,7 @@ struct GroupCommitBenchmark: Benchmark {
         let writers = Self.writers[Self.writers.count - 1]
         for index in 0..<count {
             // One at a time, so that each commit is its own batch.
-            try await store.commit([try Self.change(index % writers, index / writers)])
+            _ = try await store.commit([try Self.change(index % writers, index / writers)])
         }
         await store.shutdown()
         return (setup, engine.takeRecords())
@@ -71,7 +71,7 @@ struct GroupCommitBenchmark: Benchmark {
 
     private static func fill(_ store: DocumentStore) async throws {
         for writer in 0..<writers[writers.count - 1] {
-            try await store.commit(
+            _ = try await store.commit(
                 (0..<documentsEach).map {
                     Write(path: try path(writer, $0), operation: .set(fields(writer, count: -1)))
                 })

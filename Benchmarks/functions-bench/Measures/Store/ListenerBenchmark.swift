@@ -46,7 +46,7 @@ struct ListenerBenchmark: Benchmark {
     private func measure(
         _ audience: Audience, _ store: DocumentStore
     ) async throws -> (notified: LoadReport, answered: LoadReport) {
-        try await store.commit(
+        _ = try await store.commit(
             (0..<Self.count).map { Write(path: try path($0), operation: .set(fields($0, count: -1))) })
         let listeners = try (0..<(audience == .one ? 1 : Self.count)).map {
             try store.listen(to: try target(audience, $0))
@@ -64,7 +64,7 @@ struct ListenerBenchmark: Benchmark {
                 }
             let start = ContinuousClock.now
             async let lastEvent = Self.events(of: addressed)
-            try await store.commit([write])
+            _ = try await store.commit([write])
             answered.add(latency: ContinuousClock.now - start)
             notified.add(latency: try await lastEvent - start)
         }

@@ -69,7 +69,7 @@ final class LoadedStore: Sendable {
             for (index, start) in stride(from: 0, to: size, by: batch).enumerated() {
                 if index >= 8 { _ = try await group.next() }
                 group.addTask { [self] in
-                    try await store.commit(
+                    _ = try await store.commit(
                         (start..<min(start + batch, size)).map {
                             Write(path: try path($0), operation: .set(fields($0)))
                         })

@@ -59,15 +59,15 @@ struct StoreBenchmark: Benchmark {
         [
             Operation(name: "get", clients: clients) { loaded, _, _ in
                 let path = try loaded.path(.random(in: 0..<loaded.size))
-                guard case .documents(let documents, _) = try await loaded.store.ask(.get([path], .strong)),
-                    documents.first != .some(nil)
-                else { throw LoadError("\(path) is missing") }
+                guard try await loaded.store.get([path]).documents.first != .some(nil) else {
+                    throw LoadError("\(path) is missing")
+                }
             },
             Operation(name: "commit of a changed field", clients: clients) { loaded, client, count in
                 // Each client writes its own documents, so that each commit changes something.
                 let number = Int.random(in: 0..<loaded.size / clients) * clients + client
                 let stock = try FieldPath("stock")
-                try await loaded.store.commit([
+                _ = try await loaded.store.commit([
                     Write(
                         path: try loaded.path(number),
                         operation: .update(["stock": .integer(Int64(count))], mask: [stock]))
@@ -77,15 +77,15 @@ struct StoreBenchmark: Benchmark {
             + LoadedStore.Kind.allCases.map { kind in
                 Operation(name: kind.rawValue, aim: 1.3) { loaded, _, _ in
                     let query = try loaded.query(kind, at: .random(in: 0..<1 << 30))
-                    guard case .results(let results, _) = try await loaded.store.ask(.query(query, .strong)),
-                        results.count == LoadedStore.results
-                    else { throw LoadError("\(kind.rawValue): not 100 documents") }
+                    guard try await loaded.store.query(query).documents.count == LoadedStore.results else {
+                        throw LoadError("\(kind.rawValue): not 100 documents")
+                    }
                 }
             }
             + [("count of 100", AggregateField.count(upTo: nil)), ("sum of 100", .sum(number))].map { name, field in
                 Operation(name: name, aim: 1.3) { loaded, _, _ in
                     let query = try loaded.ofGroup(at: .random(in: 0..<1 << 30))
-                    _ = try await loaded.store.ask(.aggregate(query, [field], .strong))
+                    _ = try await loaded.store.aggregate(query, [field])
                 }
             }
     }
@@ -143,7 +143,7 @@ struct StoreBenchmark: Benchmark {
                 var times: [Double] = []
                 for _ in 0..<3 {
                     let start = ContinuousClock.now
-                    _ = try await loaded.store.ask(.aggregate(loaded.all, [field], .strong))
+                    _ = try await loaded.store.aggregate(loaded.all, [field])
                     times.append((ContinuousClock.now - start).seconds)
                 }
                 each.append(LoadReport.median(times) / Double(loaded.size))

@@ -39,18 +39,3 @@ enum StoreLoad {
         }
     }
 }
-
-extension DocumentStore {
-    /// Performs a request that must succeed.
-    ///
-    /// - Throws: ``LoadError`` with the store's error.
-    func ask(_ request: DocumentRequest) async throws -> DocumentResponse {
-        let response = await perform(request)
-        if case .failed(let error) = response { throw LoadError("\(error)") }
-        return response
-    }
-
-    func commit(_ writes: [Write]) async throws {
-        _ = try await ask(.commit(writes, transaction: nil, completing: nil))
-    }
-}

@@ -17,9 +17,8 @@ enum StoreScan: String, CaseIterable, ExpressibleByArgument {
         switch self {
         case .aggregation:
             let query = Query(parent: try DocumentPath("shops/main"), collectionID: "products")
-            _ = try await store.ask(
-                .aggregate(
-                    query, [.count(upTo: nil), .sum(FieldPath("stock")), .average(FieldPath("number"))], .strong))
+            _ = try await store.aggregate(
+                query, [.count(upTo: nil), .sum(FieldPath("stock")), .average(FieldPath("number"))])
         case .export:
             var bytes = 0
             // Blocks, but nothing else runs in this process.

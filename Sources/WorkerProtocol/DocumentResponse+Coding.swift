@@ -1,5 +1,7 @@
+package import DocumentModel
+
 extension DocumentResponse {
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var writer = ByteWriter(reservingCapacity: 512)
         switch self {
         case .documents(let documents, let readTime):
@@ -58,7 +60,7 @@ extension DocumentResponse {
         return writer.bytes
     }
 
-    public init(decoding bytes: [UInt8]) throws(DecodingFailure) {
+    package init(decoding bytes: [UInt8]) throws(DecodingFailure) {
         var reader = ByteReader(bytes)
         switch try reader.byte() {
         case 1:

@@ -1,5 +1,7 @@
+package import DocumentModel
+
 extension DocumentRequest {
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var writer = ByteWriter(reservingCapacity: 256)
         switch self {
         case .get(let paths, let consistency):
@@ -48,7 +50,7 @@ extension DocumentRequest {
         return writer.bytes
     }
 
-    public init(decoding bytes: [UInt8]) throws(DecodingFailure) {
+    package init(decoding bytes: [UInt8]) throws(DecodingFailure) {
         var reader = ByteReader(bytes)
         switch try reader.byte() {
         case 1:

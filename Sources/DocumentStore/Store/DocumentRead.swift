@@ -1,0 +1,63 @@
+import CommitPipeline
+import DocumentModel
+
+/// A read that a reader answers from a snapshot.
+protocol DocumentRead: SnapshotJob {
+    associatedtype Answer: Sendable
+
+    var store: DocumentStore { get }
+
+    /// The time of the state that is to be read; nil unless the caller names it.
+    var readTime: Timestamp? { get }
+
+    /// - Returns: nil if the snapshot of this version doesn't hold the state yet.
+    func answer(from view: DocumentView, version: Int64) throws -> Answer?
+
+    func complete(_ result: Result<Answer, DocumentError>)
+}
+
+extension DocumentRead {
+    func run(on snapshot: Snapshot) {
+        do {
+            let view = try store.parts.view(of: snapshot)
+            guard let answer = try answer(from: view, version: snapshot.version) else {
+                if !store.pipeline.submit(LaterRead(read: self)) { fail(CommitPipeline.shutDown) }
+                return
+            }
+            complete(.success(answer))
+        } catch {
+            fail(DocumentError(from: error))
+        }
+    }
+
+    func fail(_ error: DocumentError) { complete(.failure(error)) }
+}
+
+/// A read of a state that isn't durable yet: that of the present moment, or one that its transaction has seen in the
+/// open batch.
+struct LaterRead<Read: DocumentRead>: CommitJob {
+    let read: Read
+
+    func run(in batch: CommitBatch) {
+        // Once a state at that time has been read, no commit may happen at or before it.
+        if let time = read.readTime { batch.versions.claim(time.microseconds) }
+        batch.whenDurable { [read] error in
+            if let error { return read.fail(error) }
+            if !read.store.pipeline.read(read) { read.fail(CommitPipeline.shutDown) }
+        }
+    }
+
+    func fail(_ error: DocumentError) { read.fail(error) }
+}
+
+/// A read of the newest state for a part of the store itself.
+struct ViewRead<Answer: Sendable>: DocumentRead {
+    let store: DocumentStore
+    let completion: DocumentStore.Completion<Answer>
+    let body: @Sendable (DocumentView, _ version: Int64) throws -> Answer
+
+    var readTime: Timestamp? { nil }
+
+    func answer(from view: DocumentView, version: Int64) throws -> Answer? { try body(view, version) }
+    func complete(_ result: Result<Answer, DocumentError>) { completion(result) }
+}

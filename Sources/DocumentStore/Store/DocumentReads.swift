@@ -1,0 +1,152 @@
+import CommitPipeline
+import DocumentModel
+import Synchronization
+
+// Each read is a type of its own, and not a closure: a closure would be allocated for each read.
+
+struct GetRead: DocumentRead {
+    let store: DocumentStore
+    let paths: [DocumentPath]
+    let consistency: ReadConsistency
+    let context: OperationContext
+    let completion: DocumentStore.Completion<DocumentsAnswer>
+
+    var readTime: Timestamp? { consistency.time }
+
+    func answer(from view: DocumentView, version: Int64) throws -> DocumentsAnswer? {
+        let state = try store.state(consistency, ReadSet(documents: Set(paths)), context, view, version) {
+            policy, view in
+            // Checked before anything is recorded or collected: a refusal ends the read at the first document.
+            let access = store.parts.accessView(view)
+            for path in paths { try policy.check(.get(path, try view.document(path)), in: access) }
+        }
+        guard let state else { return nil }
+        var budget = ReadBudget(store.configuration.maxReadBytes)
+        let documents = try paths.map { try state.view.document($0, within: &budget) }
+        return DocumentsAnswer(documents: documents, readTime: state.time)
+    }
+
+    func complete(_ result: Result<DocumentsAnswer, DocumentError>) { completion(result) }
+}
+
+struct QueryRead: DocumentRead {
+    let store: DocumentStore
+    let query: Query
+    let consistency: ReadConsistency
+    let context: OperationContext
+    let completion: DocumentStore.Completion<QueryAnswer>
+
+    var readTime: Timestamp? { consistency.time }
+
+    func answer(from view: DocumentView, version: Int64) throws -> QueryAnswer? {
+        let normalized = try NormalizedQuery(query)
+        let reads = ReadSet(queries: [query: normalized])
+        let state = try store.listState(query, consistency, reads, context, view, version)
+        return try state.map { try store.query(query, normalized, $0) }
+    }
+
+    func complete(_ result: Result<QueryAnswer, DocumentError>) { completion(result) }
+}
+
+/// In a transaction it counts as a read of the query.
+struct AggregateRead: DocumentRead {
+    let store: DocumentStore
+    let query: Query
+    let fields: [AggregateField]
+    let consistency: ReadConsistency
+    let context: OperationContext
+    let completion: DocumentStore.Completion<AggregateAnswer>
+
+    var readTime: Timestamp? { consistency.time }
+
+    func answer(from view: DocumentView, version: Int64) throws -> AggregateAnswer? {
+        let normalized = try NormalizedQuery(query)
+        let reads = ReadSet(queries: [query: normalized], aggregated: [query])
+        let state = try store.listState(query, consistency, reads, context, view, version)
+        return try state.map { try store.aggregate(query, normalized, fields, $0) }
+    }
+
+    func complete(_ result: Result<AggregateAnswer, DocumentError>) { completion(result) }
+}
+
+struct ExplainRead: DocumentRead {
+    let store: DocumentStore
+    let query: Query
+    /// The fields of an aggregation; empty for a query.
+    let fields: [AggregateField]
+    let analyze: Bool
+    let consistency: ReadConsistency
+    let context: OperationContext
+    let completion: DocumentStore.Completion<ExplainAnswer>
+
+    var readTime: Timestamp? { consistency.time }
+
+    func answer(from view: DocumentView, version: Int64) throws -> ExplainAnswer? {
+        let normalized = try NormalizedQuery(query)
+        let reads = analyze ? ReadSet(queries: [query: normalized], aggregated: [query]) : ReadSet()
+        let state = try store.listState(query, consistency, reads, context, view, version)
+        return try state.map { try store.explain(query, normalized, fields, analyze: analyze, $0) }
+    }
+
+    func complete(_ result: Result<ExplainAnswer, DocumentError>) { completion(result) }
+}
+
+struct PartitionRead: DocumentRead {
+    let store: DocumentStore
+    let query: Query
+    let points: Int
+    let consistency: ReadConsistency
+    let context: OperationContext
+    let completion: DocumentStore.Completion<PartitionAnswer>
+
+    var readTime: Timestamp? { consistency.time }
+
+    func answer(from view: DocumentView, version: Int64) throws -> PartitionAnswer? {
+        let reads = ReadSet(queries: [query: try NormalizedQuery(query)], aggregated: [query])
+        guard let state = try store.listState(query, consistency, reads, context, view, version) else { return nil }
+        let points = try QueryPartition.split(query, points: points, in: state.view, QueryMeter())
+        return PartitionAnswer(points: points, readTime: state.time)
+    }
+
+    func complete(_ result: Result<PartitionAnswer, DocumentError>) { completion(result) }
+}
+
+/// The begin of a transaction that sees a state in the past, or whose function may have completed before under its key.
+struct BeginRead: DocumentRead {
+    let store: DocumentStore
+    let mode: TransactionMode
+    let context: OperationContext
+    let completion: DocumentStore.Completion<BeginAnswer>
+
+    var readTime: Timestamp? { mode.readTime }
+
+    func answer(from view: DocumentView, version: Int64) throws -> BeginAnswer? {
+        if let key = context.completion,
+            let earlier = try CompletionRecord.answer(to: key, in: view.storage, at: store.now())
+        {
+            return BeginAnswer(earlier)
+        }
+        guard let readTime else { return try store.beginNow(mode, in: context) }
+        guard let past = try store.version(at: readTime, view.storage, snapshot: version) else { return nil }
+        return try store.beginNow(mode, seeing: past, in: context)
+    }
+
+    func complete(_ result: Result<BeginAnswer, DocumentError>) { completion(result) }
+}
+
+extension DocumentStore {
+    /// The state that a query sees, if the policy allows the query.
+    fileprivate func listState(
+        _ query: Query, _ consistency: ReadConsistency, _ reads: @autoclosure () -> ReadSet,
+        _ context: OperationContext, _ view: DocumentView, _ version: Int64
+    ) throws -> ReadState? {
+        try state(consistency, reads(), context, view, version) { policy, view in
+            try policy.check(.list(query), in: parts.accessView(view))
+        }
+    }
+}
+
+extension ReadConsistency {
+    /// The time of the state, if the caller names it.
+    fileprivate var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
+}

@@ -1,0 +1,55 @@
+import CommitPipeline
+package import DocumentModel
+
+/// The reads, each of which a reader answers from a snapshot.
+extension DocumentStore {
+    package func get(
+        _ paths: [DocumentPath], _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<DocumentsAnswer>
+    ) {
+        submit(
+            GetRead(store: self, paths: paths, consistency: consistency, context: context, completion: completion))
+    }
+
+    package func query(
+        _ query: Query, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<QueryAnswer>
+    ) {
+        submit(
+            QueryRead(store: self, query: query, consistency: consistency, context: context, completion: completion))
+    }
+
+    package func aggregate(
+        _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<AggregateAnswer>
+    ) {
+        submit(
+            AggregateRead(
+                store: self, query: query, fields: fields, consistency: consistency, context: context,
+                completion: completion))
+    }
+
+    package func explain(
+        _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
+        in context: OperationContext, completion: @escaping Completion<ExplainAnswer>
+    ) {
+        submit(
+            ExplainRead(
+                store: self, query: query, fields: fields, analyze: analyze, consistency: consistency,
+                context: context, completion: completion))
+    }
+
+    package func partition(
+        _ query: Query, points: Int, _ consistency: ReadConsistency, in context: OperationContext,
+        completion: @escaping Completion<PartitionAnswer>
+    ) {
+        submit(
+            PartitionRead(
+                store: self, query: query, points: points, consistency: consistency, context: context,
+                completion: completion))
+    }
+
+    func submit(_ read: some DocumentRead) {
+        if !pipeline.read(read, limit: configuration.commits.maxWaiting) { read.fail(Self.notTaken) }
+    }
+}

@@ -1,0 +1,77 @@
+import CommitPipeline
+package import DocumentModel
+import Synchronization
+
+/// The writes, which the writer does, and transactions.
+extension DocumentStore {
+    /// Begins a transaction. On the caller's thread if it waits for no turn and reads nothing: it only touches memory
+    /// then, so no thread is woken.
+    package func begin(
+        _ mode: TransactionMode, in context: OperationContext, completion: @escaping Completion<BeginAnswer>
+    ) {
+        if case .readWrite(let retried?) = mode {
+            return submit(RetryBegin(store: self, retried: retried, context: context, completion: completion))
+        }
+        guard mode.readTime == nil, context.completion == nil else {
+            return submit(BeginRead(store: self, mode: mode, context: context, completion: completion))
+        }
+        do throws(DocumentError) {
+            completion(.success(try beginNow(mode, in: context)))
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    /// - Parameter past: the version of the state that the transaction sees; nil for that of its first read.
+    func beginNow(
+        _ mode: TransactionMode, seeing past: Int64? = nil, in context: OperationContext
+    ) throws(DocumentError) -> BeginAnswer {
+        let time = elapsed()
+        let id = try parts.transactions.withLock { table throws(DocumentError) in
+            try table.begin(isReadOnly: mode.isReadOnly, seeing: past, context: context, at: time)
+        }
+        return .began(id, prefetched: [])
+    }
+
+    package func commit(
+        _ writes: [Write], transaction: TransactionID?, completing: [UInt8]?, effects: [Effect],
+        in context: OperationContext, completion: @escaping Completion<CommitAnswer>
+    ) {
+        submit(
+            WriteCommit(
+                store: self, writes: writes, transaction: transaction, completing: completing, effects: effects,
+                context: context, completion: completion))
+    }
+
+    package func batchWrite(
+        _ writes: [Write], in context: OperationContext,
+        completion: @escaping Completion<[Result<WriteResult, DocumentError>]>
+    ) {
+        submit(BatchWrite(store: self, writes: writes, context: context, completion: completion))
+    }
+
+    package func rollback(
+        _ transaction: TransactionID, in context: OperationContext, completion: @escaping Completion<RollbackAnswer>
+    ) {
+        submit(Rollback(store: self, transaction: transaction, context: context, completion: completion))
+    }
+
+    /// Rolls back all transactions of an owner and ends its listeners, because its client is gone.
+    package func release(owner: UInt64) {
+        listeners.release(owner: owner)
+        let ended = parts.transactions.withLock { $0.release(owner: owner) }
+        // After the shutdown there are no turns any more.
+        _ = pipeline.submit(ReleaseJob(owner: owner, ended: ended, writer: writer))
+    }
+
+    private func submit(_ job: some CommitJob) {
+        if !pipeline.submit(job, limit: configuration.commits.maxWaiting) { job.fail(Self.notTaken) }
+    }
+}
+
+extension TransactionMode {
+    /// The time in the past that the transaction sees.
+    var readTime: Timestamp? { if case .readOnly(let time) = self { time } else { nil } }
+
+    fileprivate var isReadOnly: Bool { if case .readOnly = self { true } else { false } }
+}

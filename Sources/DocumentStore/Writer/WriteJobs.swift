@@ -1,0 +1,116 @@
+import CommitPipeline
+import DocumentModel
+import Synchronization
+
+/// Commits writes, as the end of a transaction if there is one.
+struct WriteCommit: CommitJob {
+    let store: DocumentStore
+    let writes: [Write]
+    let transaction: TransactionID?
+    let completing: [UInt8]?
+    let effects: [Effect]
+    let context: OperationContext
+    let completion: DocumentStore.Completion<CommitAnswer>
+
+    func run(in batch: CommitBatch) throws {
+        let part = DocumentCommit(writes, transaction, context, store.writer, store.parts)
+        let outcome = try batch.run(Commit([part], answer: completing, effects: effects, in: context))
+        let answer = part.answer(to: outcome)
+        batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? answer) }
+    }
+
+    func fail(_ error: DocumentError) { completion(.failure(error)) }
+}
+
+/// Does independent writes, each as a commit of its own in the open batch.
+struct BatchWrite: CommitJob {
+    let store: DocumentStore
+    let writes: [Write]
+    let context: OperationContext
+    let completion: DocumentStore.Completion<[Result<WriteResult, DocumentError>]>
+
+    func run(in batch: CommitBatch) throws {
+        do throws(DocumentError) {
+            try DocumentLimits.check(batch: writes)
+        } catch {
+            return fail(error)
+        }
+        var results: [Result<WriteResult, DocumentError>] = []
+        let start = batch.bytes
+        for write in writes {
+            guard batch.bytes - start < store.configuration.commits.maxBatchBytes else {
+                results.append(.failure(Self.batchIsFull))
+                continue
+            }
+            let part = DocumentCommit([write], nil, context, store.writer, store.parts)
+            let outcome = try batch.run(Commit([part], in: context))
+            do throws(DocumentError) {
+                let committed = try part.answer(to: outcome).get().result
+                results.append(contentsOf: committed.writeResults.map { .success($0) })
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        batch.whenDurable { [completion, results] in completion($0.map { .failure($0) } ?? .success(results)) }
+    }
+
+    func fail(_ error: DocumentError) { completion(.failure(error)) }
+
+    private static let batchIsFull = DocumentError(
+        .unavailable, "the writes before this one changed documents as large as a batch may hold; send it again")
+}
+
+/// Rolls a transaction back.
+struct Rollback: CommitJob {
+    let store: DocumentStore
+    let transaction: TransactionID
+    let context: OperationContext
+    let completion: DocumentStore.Completion<RollbackAnswer>
+
+    func run(in batch: CommitBatch) throws {
+        do throws(DocumentError) {
+            try store.writer.turns.rollBack(transaction, context)
+        } catch {
+            return fail(error)
+        }
+        // An earlier attempt's commit may have come after this one's begin: this attempt then failed after it had
+        // seen the effect.
+        if let key = context.completion,
+            case .answer(let answer)? = try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now())
+        {
+            batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? .success(.completed(answer))) }
+        } else {
+            // The answer is valid whatever the outcome of the batch.
+            completion(.success(.rolledBack))
+        }
+    }
+
+    func fail(_ error: DocumentError) { completion(.failure(error)) }
+}
+
+/// Begins a transaction that retries an aborted one, when its turn has come.
+struct RetryBegin: CommitJob {
+    let store: DocumentStore
+    /// The aborted transaction.
+    let retried: TransactionID
+    let context: OperationContext
+    let completion: DocumentStore.Completion<BeginAnswer>
+
+    func run(in batch: CommitBatch) { store.writer.turns.begin(self, in: batch) }
+
+    func fail(_ error: DocumentError) { completion(.failure(error)) }
+
+    /// Answers with what the function has answered before, once the batch is durable that may hold it.
+    func complete(_ earlier: BeginAnswer, with batch: CommitBatch) {
+        batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? .success(earlier)) }
+    }
+}
+
+extension BeginAnswer {
+    init(_ kept: KeptAnswer) {
+        switch kept {
+        case .answer(let answer): self = .completed(answer)
+        case .otherData: self = .keyReused
+        }
+    }
+}

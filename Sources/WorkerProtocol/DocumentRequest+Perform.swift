@@ -1,0 +1,89 @@
+package import DocumentModel
+
+extension DocumentRequest {
+    /// Performs the request as the typed operation that it stands for.
+    ///
+    /// - Parameter completion: called once, on any thread, with the response for the link.
+    package func perform(
+        on documents: any DocumentBackend, in context: OperationContext,
+        completion: @escaping @Sendable (DocumentResponse) -> Void
+    ) {
+        switch self {
+        case .get(let paths, let consistency):
+            documents.get(paths, consistency, in: context) {
+                completion(DocumentResponse($0) { .documents($0.documents, readTime: $0.readTime) })
+            }
+        case .query(let query, let consistency):
+            documents.query(query, consistency, in: context) {
+                completion(DocumentResponse($0) { .results($0.documents, readTime: $0.readTime) })
+            }
+        case .aggregate(let query, let fields, let consistency):
+            documents.aggregate(query, fields, consistency, in: context) {
+                completion(DocumentResponse($0) { .aggregated($0.values, readTime: $0.readTime) })
+            }
+        case .explain(let query, let fields, let analyze, let consistency):
+            documents.explain(query, fields, analyze: analyze, consistency, in: context) {
+                completion(
+                    DocumentResponse($0) {
+                        .explained($0.explanation, results: $0.documents, values: $0.values, readTime: $0.readTime)
+                    })
+            }
+        case .partition(let query, let points, let consistency):
+            documents.partition(query, points: points, consistency, in: context) {
+                completion(DocumentResponse($0) { .partitioned($0.points, readTime: $0.readTime) })
+            }
+        case .begin(let mode):
+            documents.begin(mode, in: context) {
+                completion(
+                    DocumentResponse($0) {
+                        switch $0 {
+                        case .began(let id, let prefetched): .began(id, prefetched: prefetched)
+                        case .completed(let answer): .completed(answer)
+                        case .keyReused: .keyReused
+                        }
+                    })
+            }
+        case .commit(let writes, let transaction, let answer, let effects):
+            documents.commit(writes, transaction: transaction, completing: answer, effects: effects, in: context) {
+                completion(
+                    DocumentResponse($0) {
+                        switch $0 {
+                        case .committed(let result): .committed(result)
+                        case .completed(let answer): .completed(answer)
+                        case .keyReused: .keyReused
+                        }
+                    })
+            }
+        case .batchWrite(let writes):
+            documents.batchWrite(writes, in: context) { completion(DocumentResponse($0) { .written($0) }) }
+        case .rollback(let transaction):
+            documents.rollback(transaction, in: context) {
+                completion(
+                    DocumentResponse($0) {
+                        switch $0 {
+                        case .rolledBack: .rolledBack
+                        case .completed(let answer): .completed(answer)
+                        }
+                    })
+            }
+        }
+    }
+
+    /// Performs the request as the typed operation that it stands for.
+    package func perform(
+        on documents: any DocumentBackend, in context: OperationContext = OperationContext()
+    ) async -> DocumentResponse {
+        await withCheckedContinuation { continuation in
+            perform(on: documents, in: context) { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+extension DocumentResponse {
+    fileprivate init<Answer>(_ result: Result<Answer, DocumentError>, _ response: (Answer) -> DocumentResponse) {
+        switch result {
+        case .success(let answer): self = response(answer)
+        case .failure(let error): self = .failed(error)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package import DocumentModel
+
+/// The response to a ``DocumentRequest``, as a frame of the link carries it to the worker.
+package enum DocumentResponse: Hashable, Sendable {
+    /// One per requested path, in that order; nil if the document doesn't exist.
+    case documents([Document?], readTime: Timestamp)
+    case results([Document], readTime: Timestamp)
+    /// One per requested field, in that order.
+    case aggregated([Value], readTime: Timestamp)
+    /// - Parameters:
+    ///   - results: The documents of an analyzed query.
+    ///   - values: The values of an analyzed aggregation.
+    case explained(QueryExplanation, results: [Document], values: [Value], readTime: Timestamp)
+    /// The documents at which parts begin, in the order of their names.
+    case partitioned([DocumentPath], readTime: Timestamp)
+    /// - Parameter prefetched: The current state of what the retried transaction had read. It counts as read.
+    case began(TransactionID, prefetched: [TransactionRead])
+    case committed(CommitResult)
+    /// One per write, in order.
+    case written([Result<WriteResult, DocumentError>])
+    case rolledBack
+    /// The function already completed under the same idempotency key: this is its stored response.
+    case completed([UInt8])
+    /// The key was used with other data. On the wire it is the failure ``DocumentError/keyReused``.
+    case keyReused
+    case failed(DocumentError)
+}

@@ -23,9 +23,7 @@ struct StoreTransport: DocumentTransport {
         switch response {
         case .failed(let error): throw error
         case .keyReused:
-            if case .begin = request {
-                run?.cancel(HttpsError(DocumentError.keyReused.code, DocumentError.keyReused.message))
-            }
+            run?.cancel(HttpsError(DocumentError.keyReused.code, DocumentError.keyReused.message))
             throw .keyReused
         default: return response
         }

@@ -115,6 +115,21 @@ import Testing
         #expect(try await tester.call("count", 2, as: .user("ada")) == 6)
     }
 
+    /// Its own begin came before the other call's commit.
+    @Test func keyUsedWithOtherDataMeanwhileIsRefusedAtTheCommit() async throws {
+        let overtaking = Overtaking { [tester] in
+            let other: Int = try await tester.call("isOvertaken", 2, as: .user("ada"), idempotencyKey: "k")
+            #expect(other == 2)
+        }
+        let error = await failure {
+            try await Overtaking.$current.withValue(overtaking) {
+                let _: Int = try await tester.call("isOvertaken", 1, as: .user("ada"), idempotencyKey: "k")
+            }
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message == "this Idempotency-Key was used with other data")
+    }
+
     @Test func deadlineIsByTheTestsClock() async throws {
         let call = Task { try await tester.call("waits", returning: Bool.self) }
         try await tester.waitUntilRunning("waits")

@@ -32,6 +32,10 @@ struct CallableFixtures: FunctionBundle {
             try transaction.setData(["n": count], forDocument: counter)
             return count
         }
+        onCall("isOvertaken") { (request: CallableRequest<Int>, transaction: Transaction) in
+            if request.data == 1 { try await Overtaking.current?.call() }
+            return request.data
+        }
         onCall("waits", .timeout(.seconds(10))) { (request: CallableRequest<NoData>) -> Bool in
             try await Self.untilCancelled()
             // The handler still runs after its cancellation.
@@ -82,6 +86,13 @@ struct CallableFixtures: FunctionBundle {
         let (never, _) = AsyncStream<Void>.makeStream()
         for await _ in never {}
     }
+}
+
+/// A call that is made and ends while the handler of another one runs.
+struct Overtaking: Sendable {
+    @TaskLocal static var current: Overtaking?
+
+    let call: @Sendable () async throws -> Void
 }
 
 /// Work that a handler doesn't await.

@@ -104,6 +104,36 @@ import WorkerTesting
         }
     }
 
+    /// A call with the same key and other data may have committed between this call's begin and its commit.
+    @Test(arguments: [false, true])
+    func aReusedKeyIsTheCallersMistakeAtTheBeginAndAtTheCommit(isAtCommit: Bool) throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.call("f")
+            let invocation = try #require(ring.next())
+            invocation.request(.begin(.readWrite(retrying: nil)))
+            if isAtCommit {
+                try #require(ring.documents.next()).answer(Self.began)
+                ring.run()
+                invocation.request(
+                    .commit([], transaction: TransactionID(rawValue: 1), completing: Array("1".utf8)), number: 2)
+            }
+            try #require(ring.documents.next()).answer(.keyReused)
+            ring.run()
+            let answer = try #require(client.answer)
+            #expect(answer.status == 400)
+            #expect(
+                answer.body
+                    == #"{"error":{"message":"this Idempotency-Key was used with other data","#
+                    + #""status":"INVALID_ARGUMENT"}}"#)
+            #expect(try responses(invocation)[isAtCommit ? 2 : 1] == .failed(.keyReused))
+            #expect(invocation.cancellation == .clientGone)
+            // What the runtime makes of the error comes too late.
+            invocation.fail(.internal, "INTERNAL")
+            ring.run()
+            #expect(client.answer?.status == 400)
+        }
+    }
+
     @Test func aHandlerPastItsDeadlineGetsNothingDone() throws {
         try GatewayRing.with([.callable("f", timeoutSeconds: 1)]) { ring in
             _ = try ring.call("f")

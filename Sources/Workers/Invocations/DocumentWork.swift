@@ -60,7 +60,7 @@ extension DocumentWork.Result {
         }
         switch response {
         case .committed: endsDelivery = isCompleting
-        case .keyReused: isKeyReused = !endsTransaction && !isCompleting
+        case .keyReused: isKeyReused = true
         default: break
         }
     }

@@ -39,7 +39,8 @@ final class DeliveryRun: InvocationClient {
         if outcome.failure != nil, !isStopping(outcome) { start.onFailure() }
     }
 
-    func invocationEnded(_ outcome: InvocationOutcome) { start.onEnd(end(answer ?? outcome, outcome)) }
+    /// No process runs the handler any more.
+    func ended(_ outcome: InvocationOutcome) { start.onEnd(end(answer ?? outcome, outcome)) }
 
     private func isStopping(_ answer: InvocationOutcome) -> Bool { services.isStopping && answer.failure == .stopping }
 

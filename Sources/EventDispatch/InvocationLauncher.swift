@@ -50,7 +50,9 @@ package final class InvocationLauncher: DeliveryLauncher {
         let run = DeliveryRun(start, delivery: delivery, timeout: timeout, services: function.pool.services)
         do throws(AdmissionRefusal) {
             _ = try function.admit(for: run, on: loop) {
-                InvocationRequest(body: .attempt(stored.attempt), timeoutSeconds: timeout, delivery: delivery)
+                InvocationRequest(
+                    body: .attempt(stored.attempt), timeoutSeconds: timeout, delivery: delivery,
+                    onEnd: { run.ended($0) })
             }
         } catch {
             start.onEnd(.refused)

@@ -59,7 +59,9 @@ final class InvocationRing {
     func admit(delivery: InvocationDelivery? = nil) throws(AdmissionRefusal) -> PlayedClient {
         let client = PlayedClient()
         client.invocation = try function.admit(for: client, on: loop) {
-            InvocationRequest(body: .bytes(ByteBuffer(string: "null")), delivery: delivery)
+            InvocationRequest(
+                body: .bytes(ByteBuffer(string: "null")), delivery: delivery,
+                onEnd: { [log = client.log] in log.add("ended " + PlayedClient.text($0)) })
         }
         run()
         return client
@@ -67,18 +69,25 @@ final class InvocationRing {
 }
 
 final class PlayedClient: InvocationClient {
-    /// Weak, as the invocation keeps its client.
+    /// Weak, as the invocation keeps its client until it is answered.
     weak var invocation: Invocation?
-    /// What it received, in order.
-    private(set) var heard: [String] = []
+    /// What it received, and the end of the invocation.
+    let log = Log()
 
-    func invocationStarted() { heard.append("started") }
-    func invocationSent(_ head: HTTPAnswerHead) { heard.append("head") }
-    func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) { heard.append("chunk") }
-    func invocationAnswered(_ outcome: InvocationOutcome) { heard.append("answered " + text(outcome)) }
-    func invocationEnded(_ outcome: InvocationOutcome) { heard.append("ended " + text(outcome)) }
+    final class Log {
+        private(set) var entries: [String] = []
+        func add(_ entry: String) { entries.append(entry) }
+    }
 
-    private func text(_ outcome: InvocationOutcome) -> String {
+    /// What it received, in order, and the end of the invocation.
+    var heard: [String] { log.entries }
+
+    func invocationStarted() { log.add("started") }
+    func invocationSent(_ head: HTTPAnswerHead) { log.add("head") }
+    func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) { log.add("chunk") }
+    func invocationAnswered(_ outcome: InvocationOutcome) { log.add("answered " + Self.text(outcome)) }
+
+    static func text(_ outcome: InvocationOutcome) -> String {
         switch outcome {
         case .result(let body): String(buffer: body)
         case .failure(let failure): failure.message

@@ -48,6 +48,22 @@ struct InvocationTests {
         #expect(client.heard == ["started", "answered DEADLINE_EXCEEDED", "ended late"])
     }
 
+    /// Its request may be large, and is no longer counted once it is answered.
+    @Test func anInvocationLetsGoOfItsClientOnceItIsAnswered() throws {
+        let ring = InvocationRing(timeoutSeconds: 1)
+        var client: PlayedClient? = try ring.admit()
+        let log = try #require(client).log
+        weak let held = client
+        client = nil
+        #expect(held != nil)
+        ring.advance(.milliseconds(1050))
+        #expect(held == nil)
+        // It learns of the handler's end all the same.
+        let worker = try #require(ring.processes.workers.first)
+        worker.send(.result, try #require(worker.takeInvocations().first)) { $0.writeString("late") }
+        #expect(log.entries == ["started", "answered DEADLINE_EXCEEDED", "ended late"])
+    }
+
     @Test func whoDoesNotStopEndsWithItsProcess() throws {
         let ring = InvocationRing(timeoutSeconds: 1)
         let client = try ring.admit()

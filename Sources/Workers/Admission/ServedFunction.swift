@@ -1,7 +1,7 @@
 package import DocumentModel
 package import FunctionManifest
 package import WorkerProtocol
-package import NIOCore
+import NIOCore
 
 /// A served function: its manifest, its workers, and what decides whether an invocation may begin.
 package final class ServedFunction: Sendable {
@@ -57,32 +57,21 @@ package struct InvocationRequest {
     package var timeoutSeconds: Int?
     /// The delivery that this is an attempt at; nil for a request.
     package var delivery: InvocationDelivery?
+    /// Called once and last, on the invocation's loop, when no process runs the handler any more, which may be long after
+    /// the client was answered. Not called if the client has left.
+    package var onEnd: ((InvocationOutcome) -> Void)?
 
     package init(
         head: InvocationHead = InvocationHead(), body: InvocationBody,
-        completionKey: CompletionKey? = nil, timeoutSeconds: Int? = nil, delivery: InvocationDelivery? = nil
+        completionKey: CompletionKey? = nil, timeoutSeconds: Int? = nil, delivery: InvocationDelivery? = nil,
+        onEnd: ((InvocationOutcome) -> Void)? = nil
     ) {
         self.head = head
         self.body = body
         self.completionKey = completionKey
         self.timeoutSeconds = timeoutSeconds
         self.delivery = delivery
-    }
-}
-
-/// What a handler works on. Written once, into the frame that carries it to the worker.
-package enum InvocationBody {
-    case bytes(ByteBuffer)
-    /// An event, as it is stored.
-    case attempt(DeliveryAttempt)
-
-    func write(to buffer: inout ByteBuffer) {
-        switch self {
-        case .bytes(let bytes): buffer.writeImmutableBuffer(bytes)
-        case .attempt(let attempt):
-            buffer.writeBytes(attempt.encodedStart)
-            buffer.writeBytes(attempt.event)
-        }
+        self.onEnd = onEnd
     }
 }
 

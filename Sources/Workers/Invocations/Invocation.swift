@@ -27,13 +27,15 @@ package final class Invocation {
     package let id: UInt64
     private let function: ServedFunction
     private let loop: InvocationLoop
-    private let head: InvocationHead
+    private var head: InvocationHead
     private let deadline: NIODeadline
     let address: IPAddress?
     private let completionKey: CompletionKey?
     private let delivery: InvocationDelivery?
-    /// Until it has ended.
+    /// Until it is answered or has left.
     private var client: (any InvocationClient)?
+    /// Until the invocation has ended or the client has left.
+    private var onEnd: ((InvocationOutcome) -> Void)?
     /// The request's body, until it is sent to a worker.
     private var body: InvocationBody
     private var state = State.queued
@@ -69,6 +71,7 @@ package final class Invocation {
         body = request.body
         completionKey = request.completionKey
         delivery = request.delivery
+        onEnd = request.onEnd
         let timeout = min(function.manifest.timeoutSeconds, request.timeoutSeconds ?? .max)
         deadline = loop.eventLoop.now + .seconds(Int64(timeout))
     }
@@ -126,6 +129,7 @@ package final class Invocation {
     /// The client has left: the handler is cancelled, and has until its deadline to stop.
     package func clientLeft() {
         client = nil
+        onEnd = nil
         stop(.cancelled, .clientGone, giveUpAt: deadline + Self.overdueGrace)
     }
 
@@ -167,7 +171,7 @@ package final class Invocation {
         worker.ended(executionID)
         state = .lost
         releaseDocuments()
-        if wasWanted { client?.invocationAnswered(.failure(.internal)) }
+        if wasWanted { answer(.failure(.internal)) }
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
         worker.whenGone { [eventLoop = loop.eventLoop] end, wasAlone in
             eventLoop.execute { this.value.end(.lost(end, wasAlone: wasAlone)) }
@@ -233,7 +237,9 @@ package final class Invocation {
             state = .unwanted(link, giveUpAt: giveUpAt)
             releaseDocuments()
             link.cancel(id, reason)
-            client?.invocationAnswered(.failure(failure))
+            // The handler may go on for long: what the request was isn't needed any more.
+            head = InvocationHead(executionID: executionID, timeLeft: 0)
+            answer(.failure(failure))
         case .dequeued, .unwanted, .abandoned, .lost, .ended: break
         }
     }
@@ -246,15 +252,22 @@ package final class Invocation {
         loop.remove(self)
         releaseDocuments()
         settleBudget(outcome)
-        let client = client
-        self.client = nil
-        if wasWanted { client?.invocationAnswered(outcome) }
-        client?.invocationEnded(outcome)
+        if wasWanted { answer(outcome) }
+        let onEnd = onEnd
+        self.onEnd = nil
+        onEnd?(outcome)
         switch last {
         case .running(let link), .unwanted(let link, _): freePlace(in: link.worker, outcome, wasAbandoned: false)
         case .abandoned(let link): freePlace(in: link.worker, outcome, wasAbandoned: true)
         case .queued, .dequeued, .lost, .ended: break
         }
+    }
+
+    /// Answers the client and lets go of it, with the request that it holds.
+    private func answer(_ outcome: InvocationOutcome) {
+        let client = client
+        self.client = nil
+        client?.invocationAnswered(outcome)
     }
 
     private func freePlace(in worker: Worker, _ outcome: InvocationOutcome, wasAbandoned: Bool) {

@@ -9,13 +9,11 @@ package protocol InvocationClient: AnyObject {
     func invocationSent(_ head: HTTPAnswerHead)
     /// A part of a streamed answer. Call `taken` once the client has received it, so that the handler may send more.
     func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void)
-    /// The answer. Called once, unless the client has left; no parts follow.
+    /// The answer. Called once and last, unless the client has left before: the invocation lets go of its client then,
+    /// and of the request that the client holds, though the handler may go on.
     func invocationAnswered(_ outcome: InvocationOutcome)
-    /// No process runs the handler any more. Called once, as the last call, unless the client has left.
-    func invocationEnded(_ outcome: InvocationOutcome)
 }
 
 extension InvocationClient {
     package func invocationStarted() {}
-    package func invocationEnded(_ outcome: InvocationOutcome) {}
 }

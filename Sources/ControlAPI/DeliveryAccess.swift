@@ -79,7 +79,7 @@ package struct DeliveryAccess: Sendable {
         defer { owned.close() }
         let engine = try SQLiteEngine(file: owned.file(DataAccess.storeFile))
         let store = try DocumentStore(
-            engine: engine, now: Timestamp.now, configuration: configuration.store.storeConfiguration)
+            engine: engine, now: Timestamp.now, commits: configuration.store.commitConfiguration)
         try store.start()
         do {
             let service = DeliveryService(

@@ -33,10 +33,12 @@ package struct HostParts: Sendable {
             throw error
         }
         do {
-            var storeConfiguration = configuration.store.storeConfiguration
+            var storeConfiguration = StoreConfiguration()
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
-            store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)
+            store = try DocumentStore(
+                engine: engine, now: Timestamp.now, configuration: storeConfiguration,
+                commits: configuration.store.commitConfiguration)
             try store.start()
         } catch {
             try? engine.close()

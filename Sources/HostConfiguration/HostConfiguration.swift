@@ -1,5 +1,4 @@
-import CommitPipeline
-package import DocumentStore
+package import CommitPipeline
 package import FunctionManifest
 package import Workers
 
@@ -174,11 +173,11 @@ extension HostConfiguration {
 }
 
 extension HostConfiguration.Store {
-    /// The document store's configuration, with the bounds of its history. Host and commands open the store with it.
-    package var storeConfiguration: StoreConfiguration {
-        var configuration = StoreConfiguration()
-        configuration.commits.historyRetention = .seconds(historySeconds)
-        configuration.commits.maxHistoryBytes = historyMiB << 20
+    /// The limits of commits, with those of the history. Host and commands open the store with them.
+    package var commitConfiguration: CommitConfiguration {
+        var configuration = CommitConfiguration()
+        configuration.historyRetention = .seconds(historySeconds)
+        configuration.maxHistoryBytes = historyMiB << 20
         return configuration
     }
 }

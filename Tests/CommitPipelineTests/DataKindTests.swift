@@ -102,6 +102,26 @@ struct DataKindTests {
         await killed.shutdown()
     }
 
+    @Test func aKindCannotBeAddedToAStartedPipeline() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let pipeline = try CommitPipeline(engine: MemoryEngine(), now: ManualClock().timestamp)
+            try pipeline.start()
+            _ = try pipeline.add { try Counters($0) }
+        }
+        let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(message.contains("had already been started"))
+    }
+
+    @Test func twoKindsCannotHaveTheSameID() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let pipeline = try CommitPipeline(engine: MemoryEngine(), now: ManualClock().timestamp)
+            _ = try pipeline.add { try Counters($0) }
+            _ = try pipeline.add { try Counters($0) }
+        }
+        let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(message.contains("have the id 1"))
+    }
+
     /// A listener that is notified after the answer would let a caller see an older state.
     @Test func kindsAreNotifiedBeforeTheCommitIsAnswered() async throws {
         let (pipeline, counters) = try open(MemoryEngine())

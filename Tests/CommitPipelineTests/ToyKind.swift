@@ -4,6 +4,8 @@ import StorageEngine
 
 /// A second kind of data, as small as one can be: counters, kept among the metadata.
 final class Counters: DataKind, @unchecked Sendable {
+    static let id: UInt8 = 1
+
     // Used on the writer's thread.
     private var values: [String: UInt8] = [:]
     private var durable: [String: UInt8] = [:]
@@ -57,7 +59,7 @@ final class CountUp: CommitPart {
         counters.set(name, to: next)
     }
 
-    func events() -> [CausedEvent] {
+    func events(by routes: EventRoutes) -> [CausedEvent] {
         [CausedEvent(.custom(CloudEvent(type: "counted", source: "/\(name)")), for: [.init(function: "audit")])]
     }
 }

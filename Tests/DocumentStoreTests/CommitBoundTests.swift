@@ -11,9 +11,9 @@ import Testing
 struct CommitBoundTests {
     private static let fields: [String: Value] = ["s": .string(String(repeating: "x", count: 500))]
 
-    private func makeStore(_ bound: WritableKeyPath<StoreConfiguration, Int>, _ bytes: Int) throws -> TestStore {
+    private func makeStore(maxCommitReadBytes bytes: Int) throws -> TestStore {
         var configuration = StoreConfiguration()
-        configuration[keyPath: bound] = bytes
+        configuration.maxCommitReadBytes = bytes
         return try TestStore(configuration: configuration)
     }
 
@@ -22,7 +22,7 @@ struct CommitBoundTests {
     }
 
     @Test func aCommitThatReplacesTooMuchIsRefused() async throws {
-        let test = try makeStore(\.maxCommitReadBytes, 1200)
+        let test = try makeStore(maxCommitReadBytes: 1200)
         try await test.commit(writes(.set(Self.fields)))
         let error = await refusal { try await test.commit(writes(.delete)) }
         #expect(error?.code == .invalidArgument)
@@ -34,7 +34,7 @@ struct CommitBoundTests {
     }
 
     @Test func importsAndClearingTakeAsManyCommitsAsTheyNeed() async throws {
-        let test = try makeStore(\.maxCommitReadBytes, 1200)
+        let test = try makeStore(maxCommitReadBytes: 1200)
         for _ in 0..<2 {
             var items = StoreImport(test.store)
             for write in try writes(.verify) { try await items.add(write.path, Self.fields) }
@@ -48,10 +48,10 @@ struct CommitBoundTests {
     @Test func aFullBatchLeavesTheRestToTheNext() throws {
         let clock = ManualClock()
         let engine = MemoryEngine()
-        var configuration = StoreConfiguration()
-        configuration.commits.maxBatchBytes = 1200
+        var commits = CommitConfiguration()
+        commits.maxBatchBytes = 1200
         let store = try DocumentStore(
-            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, commits: commits)
         let writer = try store.pipeline.makeWriter()
         let done = Atomic<Int>(0)
         var jobs: [any CommitJob] = try writes(.set(Self.fields)).map { write in
@@ -69,7 +69,9 @@ struct CommitBoundTests {
     }
 
     @Test func whatIsTooMuchForOneBatchIsToBeSentAgain() async throws {
-        let test = try makeStore(\.commits.maxBatchBytes, 1200)
+        var commits = CommitConfiguration()
+        commits.maxBatchBytes = 1200
+        let test = try TestStore(commits: commits)
         guard let results = try? await test.store.batchWrite(try writes(.set(Self.fields))) else {
             Issue.record("the writes were refused as a whole")
             return

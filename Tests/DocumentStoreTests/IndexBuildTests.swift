@@ -73,13 +73,15 @@ struct IndexBuildTests {
         let engine = try kind.make(in: directory)
         var generator = SeededGenerator(seed: seed)
         var configuration = StoreConfiguration()
-        configuration.commits.readerThreads = 1
+        var commits = CommitConfiguration()
+        commits.readerThreads = 1
         for round in 0..<25 {
             // Some batches are larger than others, and after some of them the power goes.
             configuration.indexBatch = .random(in: 1...6, using: &generator)
             let cut = PowerCutEngine(engine, afterBatches: .random(in: 4...30, using: &generator))
             do {
-                let store = try DocumentStore(engine: cut, now: ManualClock().timestamp, configuration: configuration)
+                let store = try DocumentStore(
+                    engine: cut, now: ManualClock().timestamp, configuration: configuration, commits: commits)
                 try store.start()
                 for _ in 0..<Int.random(in: 1...8, using: &generator) {
                     if Int.random(in: 0..<3, using: &generator) == 0 {

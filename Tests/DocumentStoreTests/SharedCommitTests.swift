@@ -49,6 +49,75 @@ struct SharedCommitTests {
         await store.shutdown()
     }
 
+    private struct DenyingPolicy: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws {
+            throw DocumentError(.permissionDenied, "no user may write")
+        }
+    }
+
+    @Test func aPartIsAllowedNoMoreThanItsCommit() async throws {
+        let test = try TestStore()
+        let store = test.store
+        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+        let user = OperationContext(policy: DenyingPolicy())
+        let outcome = await store.pipeline.commit { Commit([Row(1), store.part([write])], in: user) }
+        guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
+        #expect(error.code == .permissionDenied)
+        #expect(try await test.get("a/b") == nil)
+        await store.shutdown()
+    }
+
+    @Test func twoPartsOfACommitCannotWriteTheSameDocument() async throws {
+        let test = try TestStore()
+        let store = test.store
+        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+        let other = Write(path: try DocumentPath("a/c"), operation: .set([:]))
+        let outcome = await store.pipeline.commit { Commit([store.part([write]), store.part([other, write])]) }
+        guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
+        #expect(error.code == .invalidArgument)
+        #expect(error.message.contains("a/b"))
+        #expect(try await test.get("a/c") == nil)
+        guard case .applied = await store.pipeline.commit({ Commit([store.part([write]), store.part([other])]) })
+        else { throw DocumentError(.internal, "refused") }
+        #expect(try await test.get("a/b") != nil)
+        #expect(try await test.get("a/c") != nil)
+        await store.shutdown()
+    }
+
+    /// Switches the routes after the documents' events were determined and before the others are.
+    private final class Switching: CommitPart {
+        let routes: () -> Void
+
+        init(_ routes: @escaping () -> Void) { self.routes = routes }
+
+        func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) {}
+        func apply(version: Int64, to batch: CommitBatch) {}
+
+        func events(by routes: EventRoutes) -> [CausedEvent] {
+            self.routes()
+            return []
+        }
+    }
+
+    @Test func aCommitIsDeliveredByOneSetOfRoutes() async throws {
+        let test = try TestStore()
+        let store = test.store
+        let pattern = try DocumentPattern("a/{id}")
+        @Sendable func route(to release: String) {
+            store.routeEvents(
+                by: EventRoutes(events: [.init(function: release + "-paid", type: "paid")]),
+                documents: [DocumentTrigger(function: release + "-written", kind: .written, pattern: pattern)])
+        }
+        route(to: "old")
+        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+        let paid = Effect.publish(CloudEvent(type: "paid", source: "/shop"))
+        _ = await store.pipeline.commit {
+            Commit([store.part([write]), Switching { route(to: "new") }], effects: [paid])
+        }
+        #expect(try await store.outbox.counts().map(\.function) == ["old-paid", "old-written"])
+        await store.shutdown()
+    }
+
     /// Who has the answer of a commit can rely on its listeners having been notified: the change is with their thread.
     @Test func listenersAreNotifiedBeforeTheCommitIsAnswered() throws {
         let clock = ManualClock()

@@ -1,4 +1,5 @@
 import TestSupport
+import CommitPipeline
 import DocumentModel
 import DocumentStore
 import StorageEngine
@@ -11,21 +12,29 @@ struct TestStore {
     let clock = ManualClock()
     let store: DocumentStore
 
-    init(_ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration()) throws {
+    init(
+        _ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration(),
+        commits: CommitConfiguration = CommitConfiguration()
+    ) throws {
         let directory = try TemporaryDirectory()
-        try self.init(engine: kind.make(in: directory), directory, configuration)
+        try self.init(engine: kind.make(in: directory), directory, configuration, commits)
     }
 
-    init(engine: any StorageEngine, configuration: StoreConfiguration = StoreConfiguration()) throws {
-        try self.init(engine: engine, try TemporaryDirectory(), configuration)
+    init(
+        engine: any StorageEngine, configuration: StoreConfiguration = StoreConfiguration(),
+        commits: CommitConfiguration = CommitConfiguration()
+    ) throws {
+        try self.init(engine: engine, try TemporaryDirectory(), configuration, commits)
     }
 
     private init(
-        engine: any StorageEngine, _ directory: TemporaryDirectory, _ configuration: StoreConfiguration
+        engine: any StorageEngine, _ directory: TemporaryDirectory, _ configuration: StoreConfiguration,
+        _ commits: CommitConfiguration
     ) throws {
         self.directory = directory
         store = try DocumentStore(
-            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration,
+            commits: commits)
         try store.start()
     }
 

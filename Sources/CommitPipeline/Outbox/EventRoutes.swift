@@ -1,6 +1,8 @@
 package import DocumentModel
 
-/// The functions that custom events and tasks are delivered to.
+/// The functions that events and tasks are delivered to.
+///
+/// One value holds all of them, so that they are switched at once.
 package struct EventRoutes: Sendable {
     package struct EventTrigger: Hashable, Sendable {
         package var function: String
@@ -19,6 +21,8 @@ package struct EventRoutes: Sendable {
     package var maxDepth: Int
     private let events: [String: [EventTrigger]]
     private let queues: Set<String>
+    /// By the id of the kind of data whose changes they are about; only that kind reads them.
+    private var triggers: [UInt8: any Sendable] = [:]
 
     package init(
         events: [EventTrigger] = [], queues: [String] = [], maxDepth: Int = 16
@@ -26,6 +30,15 @@ package struct EventRoutes: Sendable {
         self.events = Dictionary(grouping: events, by: \.type)
         self.queues = Set(queues)
         self.maxDepth = maxDepth
+    }
+
+    /// The triggers of a kind of data; nil if it has none.
+    package func triggers<Triggers: Sendable>(of kind: any DataKind.Type) -> Triggers? {
+        triggers[kind.id] as? Triggers
+    }
+
+    package mutating func setTriggers(_ triggers: some Sendable, of kind: any DataKind.Type) {
+        self.triggers[kind.id] = triggers
     }
 
     /// The functions that an event is delivered to, each once however many of its triggers match.

@@ -28,7 +28,7 @@ package final class Outbox: Sendable {
         self.now = now
     }
 
-    /// The functions that events of commits are delivered to from now on.
+    /// The functions that events of commits are delivered to from now on. A commit reads them once.
     package var routes: EventRoutes {
         get { state.withLock { $0.routes } }
         set { state.withLock { $0.routes = newValue } }

@@ -8,21 +8,16 @@ final class OutboxBatch {
     private let storage: any StorageWriter
     private let versions: VersionCounter
     private let leases: DeliveryLeases
-    private let routes: () -> EventRoutes
     private var changes = OutboxChanges()
     /// Leases that end with the batch: no more work is done under them.
     private var ended: Set<DeliveryLease> = []
     /// Deliveries that can't be leased until the batch is durable, because an operator changes them.
     private var held: [DeliveryID: DeliveryLease] = [:]
 
-    init(
-        _ storage: any StorageWriter, versions: VersionCounter, leases: DeliveryLeases,
-        routes: @escaping () -> EventRoutes
-    ) {
+    init(_ storage: any StorageWriter, versions: VersionCounter, leases: DeliveryLeases) {
         self.storage = storage
         self.versions = versions
         self.leases = leases
-        self.routes = routes
     }
 
     // MARK: Jobs
@@ -166,13 +161,14 @@ final class OutboxBatch {
     }
 
     /// - Throws: `DocumentError` if an effect is invalid.
-    func check(_ effects: [Effect], _ context: OperationContext, at now: Timestamp) throws {
+    func check(
+        _ effects: [Effect], by routes: EventRoutes, _ context: OperationContext, at now: Timestamp
+    ) throws {
         guard !effects.isEmpty else { return }
         guard context.policy == nil else {
             throw DocumentError(.permissionDenied, "only functions and admins enqueue tasks and publish events")
         }
         try DocumentLimits.check(effects, at: now)
-        let routes = routes()
         var names: Set<[String]> = []
         for effect in effects {
             switch effect {
@@ -203,9 +199,9 @@ final class OutboxBatch {
     /// - Returns: the number of bytes stored.
     /// - Throws: if storing failed half-way.
     func put(
-        _ caused: [CausedEvent], _ effects: [Effect], version: Int64, _ context: OperationContext, at now: Timestamp
+        _ caused: [CausedEvent], _ effects: [Effect], by routes: EventRoutes, version: Int64,
+        _ context: OperationContext, at now: Timestamp
     ) throws -> Int {
-        let routes = routes()
         var maker = EventMaker(version: version, context: context, maxDepth: routes.maxDepth)
         var bytes = 0
         for event in caused {

@@ -10,25 +10,30 @@ package final class CommitBatch {
     let outbox: OutboxBatch
     private let clock: @Sendable () -> Timestamp
     private let waiting: @Sendable () -> Bool
+    private let routes: () -> EventRoutes
     /// The change log with the batch's rows.
     private(set) var history: HistoryBounds
     private(set) var loggedRows = 0
     private(set) var lastLogged: Int64?
+    /// The size at which the batch is full.
+    package let maxBytes: Int
     /// The approximate size of the batch's content.
     package private(set) var bytes = 0
     private var answers: [(DocumentError?) -> Void] = []
 
     init(
         _ storage: any StorageWriter, versions: VersionCounter, history: HistoryBounds, leases: DeliveryLeases,
-        routes: @escaping () -> EventRoutes, now: @escaping @Sendable () -> Timestamp,
+        maxBytes: Int, routes: @escaping () -> EventRoutes, now: @escaping @Sendable () -> Timestamp,
         hasWaitingJobs: @escaping @Sendable () -> Bool
     ) {
         self.storage = storage
         self.versions = versions
         self.history = history
+        self.maxBytes = maxBytes
         clock = now
         waiting = hasWaitingJobs
-        outbox = OutboxBatch(storage, versions: versions, leases: leases, routes: routes)
+        self.routes = routes
+        outbox = OutboxBatch(storage, versions: versions, leases: leases)
     }
 
     package func now() -> Timestamp { clock() }
@@ -52,6 +57,8 @@ package final class CommitBatch {
     /// Adds to the batch's size.
     package func add(bytes added: Int) { bytes += added }
 
+    var isFull: Bool { bytes >= maxBytes }
+
     /// Validates and applies a commit. A refused commit leaves no trace in the batch.
     ///
     /// - Throws: if storing failed half-way and the batch must not be kept.
@@ -74,7 +81,7 @@ package final class CommitBatch {
     private func apply(_ commit: Commit) throws -> CommitOutcome {
         var key = commit.context.completion
         for part in commit.parts {
-            let begun = try part.begin()
+            let begun = try part.begin(commit)
             key = key ?? begun
         }
         let now = now()
@@ -82,18 +89,21 @@ package final class CommitBatch {
             return .completedBefore(earlier)
         }
         let delivery = try outbox.delivery(of: commit.context, completing: commit.answer != nil)
+        // Read once: all events of a commit are delivered by the same routes.
+        let routes = routes()
         let version = versions.next(at: now)
         for part in commit.parts { try part.prepare(commit, version: version, in: self) }
-        try outbox.check(commit.effects, commit.context, at: now)
+        try outbox.check(commit.effects, by: routes, commit.context, at: now)
         do {
             for part in commit.parts { try part.apply(version: version, to: self) }
             if let key, let answer = commit.answer {
                 try CompletionRecord.store(answer, for: key, in: storage, at: now)
             }
             if let delivery { try outbox.complete(delivery, under: commit.context.delivery, at: now) }
-            let caused = commit.context.firesEvents ? commit.parts.flatMap { $0.events() } : []
+            let caused = commit.context.firesEvents ? commit.parts.flatMap { $0.events(by: routes) } : []
             if !caused.isEmpty || !commit.effects.isEmpty {
-                bytes += try outbox.put(caused, commit.effects, version: version, commit.context, at: now)
+                bytes += try outbox.put(
+                    caused, commit.effects, by: routes, version: version, commit.context, at: now)
             }
         } catch {
             throw BatchFailure(underlying: error)

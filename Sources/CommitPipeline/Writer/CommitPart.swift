@@ -26,9 +26,10 @@ package struct Commit {
 package protocol CommitPart: AnyObject {
     /// Ends what precedes the commit, such as its transaction.
     ///
+    /// - Parameter commit: the whole commit. Its context is also the part's: no part is allowed more than its commit.
     /// - Returns: the idempotency key that it was begun with.
     /// - Throws: `DocumentError` to refuse the commit.
-    func begin() throws -> CompletionKey?
+    func begin(_ commit: Commit) throws -> CompletionKey?
 
     /// Computes the changes without writing anything.
     ///
@@ -42,15 +43,17 @@ package protocol CommitPart: AnyObject {
     func apply(version: Int64, to batch: CommitBatch) throws
 
     /// The events of the changes, in order. Called once the changes are applied, if the commit may cause events.
-    func events() -> [CausedEvent]
+    ///
+    /// - Parameter routes: the routes of the whole commit, which contain the kind's triggers.
+    func events(by routes: EventRoutes) -> [CausedEvent]
 
     /// Called when the commit was applied, completed before or refused.
     func end(_ outcome: CommitOutcome)
 }
 
 extension CommitPart {
-    package func begin() throws -> CompletionKey? { nil }
-    package func events() -> [CausedEvent] { [] }
+    package func begin(_ commit: Commit) throws -> CompletionKey? { nil }
+    package func events(by routes: EventRoutes) -> [CausedEvent] { [] }
     package func end(_ outcome: CommitOutcome) {}
 }
 

@@ -9,6 +9,11 @@ import Synchronization
 /// as events, deliveries and kept answers, is the pipeline's own. One sync makes a whole batch durable, and no commit
 /// is answered before it.
 package final class CommitPipeline: Sendable {
+    private struct Kinds {
+        var all: [any DataKind] = []
+        var isStarted = false
+    }
+
     package let engine: any StorageEngine
     package let now: @Sendable () -> Timestamp
     /// A clock that never goes back.
@@ -22,7 +27,7 @@ package final class CommitPipeline: Sendable {
     package let signal: CommitSignal
     let jobs = JobQueue<any CommitJob>()
     let reads = JobQueue<any SnapshotJob>()
-    private let kinds = Mutex<[any DataKind]>([])
+    private let kinds = Mutex(Kinds())
     private let threads = Mutex(ThreadGroups())
 
     /// - Parameters:
@@ -43,13 +48,20 @@ package final class CommitPipeline: Sendable {
         outbox = Outbox(jobs: jobs, reads: reads, now: now)
     }
 
-    /// Adds a kind of data, before ``start()``.
+    /// Adds a kind of data. All kinds must be added before ``start()``, because the writer works for those that it
+    /// starts with: a later one would never learn of a commit or of its failure.
     ///
     /// - Parameter make: reads what the kind has stored and brings it up to date.
     /// - Throws: what `make` throws, such as `StorageError` if the stored data is damaged.
     package func add<Kind: DataKind>(_ make: (any StorageWriter) throws -> Kind) throws -> Kind {
         let kind = try engine.write(make)
-        kinds.withLock { $0.append(kind) }
+        kinds.withLock { kinds in
+            precondition(!kinds.isStarted, "\(Kind.self) was added to a commit pipeline that had already been started")
+            precondition(
+                !kinds.all.contains { type(of: $0).id == Kind.id },
+                "two kinds of data of a commit pipeline have the id \(Kind.id)")
+            kinds.all.append(kind)
+        }
         return kind
     }
 
@@ -57,7 +69,10 @@ package final class CommitPipeline: Sendable {
     ///
     /// - Throws: `StorageError` if a reader can't be opened.
     package func start() throws {
-        let kinds = kinds.withLock { $0 }
+        let kinds = kinds.withLock { kinds in
+            kinds.isStarted = true
+            return kinds.all
+        }
         let readers = try (0..<max(configuration.readerThreads, 1)).map { _ in
             SnapshotReader(reads, SnapshotSession(try engine.makeReadSession()))
         }
@@ -69,7 +84,7 @@ package final class CommitPipeline: Sendable {
         }
     }
 
-    func makeWriter() throws -> CommitWriter { try CommitWriter(self, jobs: jobs, kinds: kinds.withLock { $0 }) }
+    func makeWriter() throws -> CommitWriter { try CommitWriter(self, jobs: jobs, kinds: kinds.withLock { $0.all }) }
 
     /// Finishes the submitted jobs, refuses new ones, and ends the threads. The engine stays open.
     package func shutdown() async {
@@ -79,7 +94,7 @@ package final class CommitPipeline: Sendable {
         jobs.close()
         await threads.withLock { $0.end(of: "store.writer") }.wait()
         signal.close()
-        for kind in kinds.withLock({ $0 }) { await kind.shutDown() }
+        for kind in kinds.withLock({ $0.all }) { await kind.shutDown() }
     }
 
     /// Submits a job to the writer, without waiting.

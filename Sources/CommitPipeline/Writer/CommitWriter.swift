@@ -59,13 +59,13 @@ final class CommitWriter: @unchecked Sendable {
                 open = batch
                 let start = ContinuousClock.now
                 while true {
-                    while next < waiting.count, !isFull(batch) {
+                    while next < waiting.count, !batch.isFull {
                         try waiting[next].run(in: batch)
                         next += 1
                     }
                     for kind in kinds { try kind.finishRound(in: batch) }
                     // Callers that return at once can share this sync.
-                    guard !isFull(batch), kinds.contains(where: { $0.expectsMoreJobs }),
+                    guard !batch.isFull, kinds.contains(where: { $0.expectsMoreJobs }),
                         ContinuousClock.now - start < pipeline.configuration.groupLimit,
                         let more = jobs.take(within: pipeline.configuration.groupPause), !more.isEmpty
                     else { break }
@@ -83,14 +83,13 @@ final class CommitWriter: @unchecked Sendable {
         return Array(waiting[next...])
     }
 
-    private func isFull(_ batch: CommitBatch) -> Bool { batch.bytes >= pipeline.configuration.maxBatchBytes }
-
     private func begin(_ storage: any StorageWriter) -> CommitBatch {
         for kind in kinds { kind.beginBatch() }
         let outbox = pipeline.outbox
         return CommitBatch(
-            storage, versions: versions, history: history, leases: outbox.leases, routes: { outbox.routes },
-            now: pipeline.now, hasWaitingJobs: { [jobs] in !jobs.isEmpty })
+            storage, versions: versions, history: history, leases: outbox.leases,
+            maxBytes: pipeline.configuration.maxBatchBytes, routes: { outbox.routes }, now: pipeline.now,
+            hasWaitingJobs: { [jobs] in !jobs.isEmpty })
     }
 
     /// Writes the rows that end every batch.

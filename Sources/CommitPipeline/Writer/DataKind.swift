@@ -6,6 +6,10 @@ import StorageEngine
 /// All functions except ``start()`` and ``shutDown()`` are called on the writer's thread, so a kind needs no lock for
 /// state that only its jobs and these functions use.
 package protocol DataKind: AnyObject, Sendable {
+    /// Identifies the kind in what it shares with others: the change log, the version's row and the event routes. It is
+    /// stored, so it never changes. The id 0 is that of the first kind, which needs no id in stored rows.
+    static var id: UInt8 { get }
+
     // MARK: The writer's life cycle
 
     /// Starts the kind's own threads.

@@ -1,3 +1,4 @@
+import CommitPipeline
 package import ControlProtocol
 import DataDirectory
 import DocumentModel
@@ -11,14 +12,14 @@ package import StorageEngine
 package struct DataAccess: Sendable {
     private let directory: String
     private let database: DatabaseID
-    private let storeConfiguration: StoreConfiguration
+    private let commitConfiguration: CommitConfiguration
     /// The name of the store's file in the data directory.
     package static let storeFile = "documents.sqlite"
 
     package init(_ configuration: HostConfiguration) {
         directory = configuration.data
         database = DatabaseID(project: configuration.project)
-        storeConfiguration = configuration.store.storeConfiguration
+        commitConfiguration = configuration.store.commitConfiguration
     }
 
     /// Performs a request: through the running host if there is one, else with the directory's lock held.
@@ -42,7 +43,7 @@ package struct DataAccess: Sendable {
             try await onEvent(.problem("the index catalog was damaged and is rebuilt"))
         }
         // With the host's configuration, so that a command doesn't delete history that the host keeps.
-        let store = try DocumentStore(engine: engine, now: Timestamp.now, configuration: storeConfiguration)
+        let store = try DocumentStore(engine: engine, now: Timestamp.now, commits: commitConfiguration)
         try store.start()
         do {
             let outcome = try await DataService(store, database: database).perform(

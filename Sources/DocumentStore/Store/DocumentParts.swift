@@ -11,7 +11,6 @@ final class DocumentParts: Sendable {
     let configuration: StoreConfiguration
     let transactions: Mutex<TransactionTable>
     let listeners: ListenerHub
-    let triggers = Mutex(DocumentTriggers())
     private let catalog = Mutex(IndexCatalog())
 
     init(_ pipeline: CommitPipeline, _ configuration: StoreConfiguration) {

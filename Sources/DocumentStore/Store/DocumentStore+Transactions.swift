@@ -65,7 +65,7 @@ extension DocumentStore {
     }
 
     private func submit(_ job: some CommitJob) {
-        if !pipeline.submit(job, limit: configuration.commits.maxWaiting) { job.fail(Self.notTaken) }
+        if !pipeline.submit(job, limit: pipeline.configuration.maxWaiting) { job.fail(Self.notTaken) }
     }
 }
 

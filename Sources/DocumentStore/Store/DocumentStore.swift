@@ -27,13 +27,14 @@ package final class DocumentStore: DocumentBackend {
     /// - Parameters:
     ///   - now: the wall clock, which commit times and expiries are taken from.
     ///   - elapsed: a clock that never goes back, for the bounds of transactions and turns.
+    ///   - commits: the limits of the pipeline.
     /// - Throws: `StorageError`.
     package convenience init(
         engine: any StorageEngine, now: @escaping @Sendable () -> Timestamp,
-        elapsed: (@Sendable () -> Duration)? = nil, configuration: StoreConfiguration = StoreConfiguration()
+        elapsed: (@Sendable () -> Duration)? = nil, configuration: StoreConfiguration = StoreConfiguration(),
+        commits: CommitConfiguration = CommitConfiguration()
     ) throws {
-        let pipeline = try CommitPipeline(
-            engine: engine, now: now, elapsed: elapsed, configuration: configuration.commits)
+        let pipeline = try CommitPipeline(engine: engine, now: now, elapsed: elapsed, configuration: commits)
         try self.init(on: pipeline, configuration: configuration)
     }
 
@@ -46,10 +47,12 @@ package final class DocumentStore: DocumentBackend {
     /// The deliveries of events to functions.
     package var outbox: Outbox { pipeline.outbox }
 
-    /// Sets the functions that events of commits are delivered to from now on.
+    /// Sets the functions that events of commits are delivered to from now on, all at once.
+    ///
+    /// - Parameter routes: may contain the triggers of other kinds of data.
     package func routeEvents(by routes: EventRoutes = EventRoutes(), documents triggers: [DocumentTrigger] = []) {
-        let triggers = DocumentTriggers(triggers)
-        parts.triggers.withLock { $0 = triggers }
+        var routes = routes
+        routes.setTriggers(DocumentTriggers(triggers), of: DocumentWriter.self)
         outbox.routes = routes
     }
 
@@ -61,12 +64,9 @@ package final class DocumentStore: DocumentBackend {
     /// Finishes the accepted operations, refuses new ones, and ends the pipeline's threads. The engine stays open.
     package func shutdown() async { await pipeline.shutdown() }
 
-    /// The documents' part of a commit that also has parts of other kinds. For one commit, on the writer's thread.
-    package func part(
-        _ writes: [Write], in context: OperationContext = OperationContext()
-    ) -> any CommitPart {
-        DocumentCommit(writes, nil, context, writer, parts)
-    }
+    /// The documents' part of a commit that also has parts of other kinds. For one commit, on the writer's thread. The
+    /// policy and owner are those of the commit.
+    package func part(_ writes: [Write]) -> any CommitPart { DocumentCommit(writes, nil, writer, parts) }
 
     static let notTaken = DocumentError(
         .unavailable, "the document store is shutting down, or is overloaded; retry later")

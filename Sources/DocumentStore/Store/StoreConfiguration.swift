@@ -1,9 +1,5 @@
-package import CommitPipeline
-
-/// The limits of a store.
+/// The limits of a document store, besides those of its commit pipeline.
 package struct StoreConfiguration: Sendable {
-    /// The limits of the pipeline, for a store with a pipeline of its own.
-    package var commits = CommitConfiguration()
     /// A transaction's maximum duration, and the maximum time between two of its operations.
     package var transactionLifetime: Duration = .seconds(270)
     package var transactionIdle: Duration = .seconds(60)

@@ -7,19 +7,16 @@ import Synchronization
 final class DocumentCommit: CommitPart {
     private let writes: [Write]
     private let id: TransactionID?
-    private let context: OperationContext
     private let writer: DocumentWriter
     private let parts: DocumentParts
     private var transaction: OpenTransaction?
     private var prepared: (computation: WriteComputation, documents: StoredDocuments)?
 
     init(
-        _ writes: [Write], _ transaction: TransactionID?, _ context: OperationContext, _ writer: DocumentWriter,
-        _ parts: DocumentParts
+        _ writes: [Write], _ transaction: TransactionID?, _ writer: DocumentWriter, _ parts: DocumentParts
     ) {
         self.writes = writes
         id = transaction
-        self.context = context
         self.writer = writer
         self.parts = parts
     }
@@ -39,11 +36,11 @@ final class DocumentCommit: CommitPart {
         }
     }
 
-    func begin() throws -> CompletionKey? {
+    func begin(_ commit: Commit) throws -> CompletionKey? {
         guard let id else { return nil }
         let time = parts.elapsed()
         transaction = try parts.transactions.withLock { table throws(DocumentError) in
-            try table.end(id, owner: context.owner, at: time)
+            try table.end(id, owner: commit.context.owner, at: time)
         }
         return transaction?.completion
     }
@@ -54,15 +51,29 @@ final class DocumentCommit: CommitPart {
             // A read-only transaction has seen one state, and needs no validation beyond that.
             if let conflict = parts.transactions.withLock({ $0.conflict(of: transaction) }) { throw conflict }
         }
+        try checkPaths(in: commit)
         let documents = StoredDocuments(batch.storage, maxBytes: parts.configuration.maxCommitReadBytes)
         let computation = try WriteComputation(
-            writes, at: Timestamp(microseconds: version), policy: context.policy, catalog: writer.catalog,
+            writes, at: Timestamp(microseconds: version), policy: commit.context.policy, catalog: writer.catalog,
             read: documents.document)
         if let transaction, writer.turns.blocks(computation.changes, of: transaction) {
             throw DocumentError(
                 .aborted, "another transaction has its turn on the same documents; try the transaction again")
         }
         prepared = (computation, documents)
+    }
+
+    /// Each part computes its changes from the stored documents, so a second part with a write of the same document
+    /// would undo the first one's.
+    private func checkPaths(in commit: Commit) throws {
+        guard commit.parts.count > 1 else { return }
+        let paths = Set(writes.map(\.path))
+        for case let other as DocumentCommit in commit.parts.prefix(while: { $0 !== self }) {
+            guard let write = other.writes.first(where: { paths.contains($0.path) }) else { continue }
+            throw DocumentError.invalidArgument(
+                "two parts of a commit write the document \"\(write.path)\"; the writes of a document must be in one part"
+            )
+        }
     }
 
     func apply(version: Int64, to batch: CommitBatch) throws {
@@ -83,9 +94,11 @@ final class DocumentCommit: CommitPart {
         if !applied.isEmpty { writer.note(applied, in: batch) }
     }
 
-    func events() -> [CausedEvent] {
-        guard let changes = prepared?.computation.changes, !changes.isEmpty else { return [] }
-        return parts.triggers.withLock { $0 }.events(of: changes)
+    func events(by routes: EventRoutes) -> [CausedEvent] {
+        guard let changes = prepared?.computation.changes, !changes.isEmpty,
+            let triggers: DocumentTriggers = routes.triggers(of: DocumentWriter.self)
+        else { return [] }
+        return triggers.events(of: changes)
     }
 
     /// An aborted transaction may be retried, and keeps the turn that it had until then.

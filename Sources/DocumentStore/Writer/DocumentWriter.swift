@@ -5,6 +5,8 @@ import Synchronization
 
 /// Documents as a kind of data: the writer thread's work for them besides their commits.
 final class DocumentWriter: DataKind, @unchecked Sendable {
+    static let id: UInt8 = 0
+
     // Everything below is used only on the writer's thread; state shared with other threads is in `parts`.
     private let parts: DocumentParts
     let turns: TransactionTurns

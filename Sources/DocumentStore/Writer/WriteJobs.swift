@@ -13,7 +13,7 @@ struct WriteCommit: CommitJob {
     let completion: DocumentStore.Completion<CommitAnswer>
 
     func run(in batch: CommitBatch) throws {
-        let part = DocumentCommit(writes, transaction, context, store.writer, store.parts)
+        let part = DocumentCommit(writes, transaction, store.writer, store.parts)
         let outcome = try batch.run(Commit([part], answer: completing, effects: effects, in: context))
         let answer = part.answer(to: outcome)
         batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? answer) }
@@ -38,11 +38,11 @@ struct BatchWrite: CommitJob {
         var results: [Result<WriteResult, DocumentError>] = []
         let start = batch.bytes
         for write in writes {
-            guard batch.bytes - start < store.configuration.commits.maxBatchBytes else {
+            guard batch.bytes - start < batch.maxBytes else {
                 results.append(.failure(Self.batchIsFull))
                 continue
             }
-            let part = DocumentCommit([write], nil, context, store.writer, store.parts)
+            let part = DocumentCommit([write], nil, store.writer, store.parts)
             let outcome = try batch.run(Commit([part], in: context))
             do throws(DocumentError) {
                 let committed = try part.answer(to: outcome).get().result

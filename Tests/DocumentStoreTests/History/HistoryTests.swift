@@ -27,10 +27,12 @@ struct HistoryTests {
     }
 
     private func open(
-        _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: StoreConfiguration
+        _ engine: any StorageEngine, _ clock: ManualClock, _ configuration: StoreConfiguration = StoreConfiguration(),
+        _ commits: CommitConfiguration = CommitConfiguration()
     ) throws -> DocumentStore {
         let store = try DocumentStore(
-            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration,
+            commits: commits)
         try store.start()
         return store
     }
@@ -44,7 +46,7 @@ struct HistoryTests {
     func whatIsTooOldGoes(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
         let (engine, clock) = (try kind.make(in: directory), ManualClock())
-        let store = try open(engine, clock, StoreConfiguration())
+        let store = try open(engine, clock)
         var versions: [Int64] = []
         for n in 0..<10 {
             versions.append(try await set(store, "a/\(n)"))
@@ -62,10 +64,10 @@ struct HistoryTests {
     func whatIsTooMuchGoesAndARestartKnowsIt(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()
         let (engine, clock) = (try kind.make(in: directory), ManualClock())
-        var configuration = StoreConfiguration()
-        configuration.commits.maxHistoryBytes = 20_000
+        var commits = CommitConfiguration()
+        commits.maxHistoryBytes = 20_000
         for _ in 0..<2 {
-            let store = try open(engine, clock, configuration)
+            let store = try open(engine, clock, StoreConfiguration(), commits)
             for n in 0..<100 {
                 // After the second for which versions are kept.
                 clock.advance(seconds: 2)
@@ -101,10 +103,11 @@ struct HistoryTests {
     @Test func openReadsAreSpared() async throws {
         let (engine, clock) = (MemoryEngine(), ManualClock())
         var configuration = StoreConfiguration()
-        configuration.commits.maxHistoryBytes = 3000
+        var commits = CommitConfiguration()
+        commits.maxHistoryBytes = 3000
         configuration.transactionIdle = .seconds(10_000)
         configuration.transactionLifetime = .seconds(10_000)
-        let store = try open(engine, clock, configuration)
+        let store = try open(engine, clock, configuration, commits)
         let first = try await set(store, "a/b", "was")
         guard case .began(let id, _) = try await store.begin(.readOnly(at: Timestamp(microseconds: first))) else {
             throw DocumentError(.unknown, "no transaction")

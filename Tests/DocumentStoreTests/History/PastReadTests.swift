@@ -219,8 +219,9 @@ struct PastReadTests {
     @Test func aReadOnlyTransactionOutlivesWhatIsForgotten() async throws {
         var configuration = StoreConfiguration()
         configuration.maxRecentChanges = 3
-        configuration.commits.historyRetention = .seconds(1)
-        let test = try TestStore(configuration: configuration)
+        var commits = CommitConfiguration()
+        commits.historyRetention = .seconds(1)
+        let test = try TestStore(configuration: configuration, commits: commits)
         let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
         let id = try await test.begin(.readOnly(at: nil))
         _ = try await test.get("a/other", in: id)

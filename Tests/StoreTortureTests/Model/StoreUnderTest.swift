@@ -66,10 +66,10 @@ final class StoreUnderTest: @unchecked Sendable {
     }
 
     private static func start(_ engine: any StorageEngine, _ clock: ManualClock) throws -> DocumentStore {
-        var configuration = StoreConfiguration()
-        configuration.commits.historyRetention = retention
+        var commits = CommitConfiguration()
+        commits.historyRetention = retention
         let store = try DocumentStore(
-            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration)
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, commits: commits)
         try store.start()
         return store
     }

@@ -286,7 +286,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "StoreTestSupport",
-            dependencies: ["StorageEngine", "SQLiteStorage", "TestSupport"],
+            dependencies: ["DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "TestSupport"],
             path: "Tests/StoreTestSupport",
             swiftSettings: settings),
         .target(

@@ -22,7 +22,7 @@ struct ChangeLogTests {
                     version: version, recordKey: [9], before: nil, after: [1, 2, 3], to: storage)
             }
             try bounds.write(to: storage)
-            try StoreVersion.write(1000, generation: 0, to: storage)
+            try StoreVersion.write(1000, KindGenerations(), to: storage)
         }
         var configuration = CommitConfiguration()
         configuration.maxHistoryBytes = try logBytes() / 10
@@ -77,6 +77,53 @@ struct ChangeLogTests {
             }
             try bounds.trim(upTo: 5, oldestActiveRead: 5, maxBytes: .max, atMost: 20, in: storage)
             #expect(try storage.count(.changes, .all) == 1)
+        }
+    }
+
+    private static func image(
+        _ recordKey: [UInt8], at version: Int64, in storage: any StorageReader
+    ) throws -> [UInt8]? {
+        try ChangeLog.images(of: recordKey, at: version, in: storage)?.after
+    }
+
+    @Test func eachKindReadsItsOwnRows() throws {
+        final class FirstKind: DataKind {
+            static let id: UInt8 = 0
+        }
+        try engine.write { storage in
+            func append(_ key: String, of kind: any DataKind.Type, _ version: Int64, _ after: UInt8) throws {
+                _ = try ChangeLog.append(
+                    version: version, recordKey: ChangeLog.recordKey(Array(key.utf8), of: kind), before: nil,
+                    after: [after], to: storage)
+            }
+            try append("a", of: FirstKind.self, 1, 1)
+            try append("a", of: Counters.self, 1, 2)
+            // Its key goes on as the other's row does, with a 0 byte.
+            try append("a\0", of: Counters.self, 2, 3)
+            try append("a\0b", of: Counters.self, 2, 4)
+            func values(of kind: any DataKind.Type) throws -> [UInt8?] {
+                var values: [UInt8?] = []
+                try ChangeLog.scan(kind, .all, in: storage) { _, value in
+                    values.append(try ChangeLog.images(value).after?.first)
+                    return true
+                }
+                var count = 0
+                try ChangeLog.scanKeys(kind, .all, in: storage) { _ in
+                    count += 1
+                    return true
+                }
+                #expect(count == values.count)
+                return values
+            }
+            #expect(try values(of: FirstKind.self) == [1])
+            #expect(try values(of: Counters.self) == [2, 3, 4])
+            func image(_ key: String, at version: Int64) throws -> [UInt8]? {
+                try Self.image(ChangeLog.recordKey(Array(key.utf8), of: Counters.self), at: version, in: storage)
+            }
+            #expect(try image("a", at: 1) == [2])
+            #expect(try image("a", at: 2) == nil)
+            #expect(try image("a\0", at: 2) == [3])
+            #expect(try image("a\0b", at: 2) == [4])
         }
     }
 

@@ -122,6 +122,33 @@ struct DataKindTests {
         #expect(message.contains("have the id 1"))
     }
 
+    @Test func theCheckCoversTheKindsRowsAndTheCommonOnes() async throws {
+        let engine = MemoryEngine()
+        let (pipeline, counters) = try open(engine)
+        for name in ["a", "b", "b"] { _ = await pipeline.commit { Commit([CountUp(name, counters)]) } }
+        func check() throws -> (CommitCheckResult, [String]) {
+            var problems: [String] = []
+            let result = try pipeline.check(report: { problems.append($0) }, progress: { _ in })
+            return (result, problems)
+        }
+        let (sound, none) = try check()
+        #expect(none == [])
+        #expect(sound.changes == 3)
+        #expect(sound.deliveries == 3)
+        #expect(sound.kinds.first as? Int == 2)
+        try engine.write { storage in
+            try storage.put(.meta, Counters.key("b"), [1, 2])
+            try storage.put(.changes, [1, 2, 3], [])
+            try storage.put(.completions, [1, 5], [1])
+        }
+        let (damaged, problems) = try check()
+        #expect(problems.contains("the counter b has 2 bytes"))
+        #expect(problems.contains { $0.contains("a key of the change log is too short") })
+        #expect(problems.contains { $0.contains("a kept answer can't be read") })
+        #expect(damaged.problems == problems.count)
+        await pipeline.shutdown()
+    }
+
     /// A listener that is notified after the answer would let a caller see an older state.
     @Test func kindsAreNotifiedBeforeTheCommitIsAnswered() async throws {
         let (pipeline, counters) = try open(MemoryEngine())

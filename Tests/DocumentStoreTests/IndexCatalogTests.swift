@@ -174,6 +174,24 @@ struct StoredCatalogTests {
         try engine.close()
     }
 
+    /// The repair stores the new catalog's generation before there is a version again.
+    @Test(arguments: EngineKind.allCases)
+    func aStoreWithoutItsVersionKeepsTheReplacedCatalog(kind: EngineKind) async throws {
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        try await filled(engine)
+        try engine.write { try $0.delete(.meta, Array("version".utf8)) }
+        #expect(try DocumentStore.replaceDamagedCatalog(in: engine))
+        let test = try TestStore(engine: engine)
+        try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definition]))
+        try await test.store.indexesAreDone()
+        let inspection = try IndexInspection(engine)
+        #expect(inspection.isExact())
+        #expect(inspection.documents.count == 40)
+        await test.store.shutdown()
+        try engine.close()
+    }
+
     @Test(arguments: EngineKind.allCases)
     func anOlderStoresEntriesAreRebuilt(kind: EngineKind) async throws {
         let directory = try TemporaryDirectory()

@@ -41,7 +41,7 @@ struct IndexInspection {
 
     init(_ engine: any StorageEngine) throws {
         (catalog, documents, entries) = try engine.makeReadSession().read { reader in
-            let generation = try StoreVersion.readBoth(reader).generation
+            let generation = try StoreVersion.readRow(reader).generations[DocumentWriter.self]
             var documents: [Document] = []
             try reader.scan(.documents, .all, reverse: false) { key, bytes in
                 documents.append(

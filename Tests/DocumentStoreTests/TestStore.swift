@@ -14,27 +14,31 @@ struct TestStore {
 
     init(
         _ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration(),
-        commits: CommitConfiguration = CommitConfiguration()
+        commits: CommitConfiguration = CommitConfiguration(),
+        beside add: (CommitPipeline) throws -> Void = { _ in }
     ) throws {
         let directory = try TemporaryDirectory()
-        try self.init(engine: kind.make(in: directory), directory, configuration, commits)
+        try self.init(engine: kind.make(in: directory), directory, configuration, commits, beside: add)
     }
 
     init(
         engine: any StorageEngine, configuration: StoreConfiguration = StoreConfiguration(),
-        commits: CommitConfiguration = CommitConfiguration()
+        commits: CommitConfiguration = CommitConfiguration(),
+        beside add: (CommitPipeline) throws -> Void = { _ in }
     ) throws {
-        try self.init(engine: engine, try TemporaryDirectory(), configuration, commits)
+        try self.init(engine: engine, try TemporaryDirectory(), configuration, commits, beside: add)
     }
 
+    /// - Parameter add: adds other kinds of data.
     private init(
         engine: any StorageEngine, _ directory: TemporaryDirectory, _ configuration: StoreConfiguration,
-        _ commits: CommitConfiguration
+        _ commits: CommitConfiguration, beside add: (CommitPipeline) throws -> Void
     ) throws {
         self.directory = directory
-        store = try DocumentStore(
-            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: configuration,
-            commits: commits)
+        let pipeline = try CommitPipeline(
+            engine: engine, now: clock.timestamp, elapsed: clock.elapsed, configuration: commits)
+        try add(pipeline)
+        store = try DocumentStore(on: pipeline, configuration: configuration)
         try store.start()
     }
 

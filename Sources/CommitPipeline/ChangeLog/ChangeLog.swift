@@ -1,10 +1,14 @@
 package import StorageEngine
 package import DocumentModel
 
-/// The change log: each document's stored bytes before and after a commit, under the commit's version.
+/// The change log: each record's stored bytes before and after a commit, under the commit's version. A record is what a
+/// kind of data keeps under one key, such as a document.
 ///
-/// A key is the version (8 bytes), the document's key and the value's size (4 bytes). Rows are therefore in commit
-/// order, one seek finds one document of a commit, and rows can be removed and counted without reading their values.
+/// A key is the version (8 bytes), the record's key and the value's size (4 bytes). Rows are therefore in commit order,
+/// one seek finds one record of a commit, and rows can be removed and counted without reading their values.
+///
+/// All kinds of data share the log, and each reads its own rows only. Record keys of the first kind (whose id is 0)
+/// never begin with a 0 byte; those of any other kind begin with 0 and the kind's id.
 package enum ChangeLog {
     /// One row's key.
     package struct Key {
@@ -12,7 +16,9 @@ package enum ChangeLog {
 
         /// - Throws: `DecodingFailure` for a key that this program didn't write.
         package init(_ bytes: [UInt8]) throws(DecodingFailure) {
-            guard bytes.count > 12 else { throw DecodingFailure("a key of the change log is too short") }
+            guard bytes.count > 12, bytes[8] != 0 || bytes.count > 13 else {
+                throw DecodingFailure("a key of the change log is too short")
+            }
             self.bytes = bytes
         }
 
@@ -20,11 +26,22 @@ package enum ChangeLog {
             Int64(bitPattern: bytes[..<8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
         }
         package var recordKey: ArraySlice<UInt8> { bytes[8..<bytes.count - 4] }
+        /// The id of the kind of data that the record belongs to.
+        package var kind: UInt8 { bytes[8] == 0 ? bytes[9] : 0 }
         /// Bytes of the row: key and value.
         package var size: Int { bytes.count + bytes[(bytes.count - 4)...].reduce(0) { $0 << 8 | Int($1) } }
     }
 
     private static let format: UInt8 = 1
+
+    /// The key under which the log has a record of a kind.
+    ///
+    /// - Parameter key: of the first kind, doesn't begin with a 0 byte.
+    package static func recordKey(_ key: [UInt8], of kind: any DataKind.Type) -> [UInt8] {
+        guard kind.id == 0 else { return [0, kind.id] + key }
+        assert(key.first != 0, "the change log takes the record for another kind's")
+        return key
+    }
 
     /// Appends one change.
     ///
@@ -46,7 +63,7 @@ package enum ChangeLog {
         return key.count + size
     }
 
-    /// The stored documents in a row.
+    /// The stored bytes in a row's value.
     package static func images(_ value: [UInt8]) throws(DecodingFailure) -> (before: [UInt8]?, after: [UInt8]?) {
         var reader = ByteReader(value)
         guard try reader.byte() == format else { throw DecodingFailure("the change log has an unknown format") }
@@ -61,23 +78,46 @@ package enum ChangeLog {
         KeyRange(lower: bound(version + 1), upper: last.map { bound($0 + 1) })
     }
 
-    /// The stored document that a change with this version replaced; nil if there is no such change.
-    package static func before(
-        _ recordKey: [UInt8], at version: Int64, in storage: any StorageReader
-    ) throws -> [UInt8]?? {
+    /// The stored bytes of a record before and after its change with this version; nil if there is no such change.
+    package static func images(
+        of recordKey: [UInt8], at version: Int64, in storage: any StorageReader
+    ) throws -> (before: [UInt8]?, after: [UInt8]?)? {
         var row: [UInt8]?
-        // A size begins with a 0 byte, and no longer key continues with one.
+        // A size begins with a 0 byte, and few longer keys continue with one.
         try storage.scan(
             .changes, KeyRange(prefix: bound(version) + recordKey + [0]), reverse: false
-        ) { _, value in
+        ) { key, value in
+            guard try Key(key).recordKey.elementsEqual(recordKey) else { return true }
             row = value
             return false
         }
-        guard let row else { return nil }
-        return .some(try images(row).before)
+        return try row.map { try images($0) }
     }
 
-    /// The rows of the first changes of some documents after a version, by document key. One scan finds them all.
+    /// Visits the rows of a kind until the body returns false. The rows of other kinds are skipped.
+    package static func scan(
+        _ kind: any DataKind.Type, _ range: KeyRange, in storage: any StorageReader,
+        _ body: (Key, [UInt8]) throws -> Bool
+    ) throws {
+        let id = kind.id
+        try storage.scan(.changes, range, reverse: false) { bytes, value in
+            let key = try Key(bytes)
+            return try key.kind == id ? body(key, value) : true
+        }
+    }
+
+    /// Visits the keys of a kind's rows as ``scan(_:_:in:_:)`` does, without loading their values.
+    package static func scanKeys(
+        _ kind: any DataKind.Type, _ range: KeyRange, in storage: any StorageReader, _ body: (Key) throws -> Bool
+    ) throws {
+        let id = kind.id
+        try storage.scanKeys(.changes, range, reverse: false) { bytes in
+            let key = try Key(bytes)
+            return try key.kind == id ? body(key) : true
+        }
+    }
+
+    /// The rows of the first changes of some records after a version, by record key. One scan finds them all.
     package static func firstRows(
         _ recordKeys: Set<[UInt8]>, after version: Int64, upTo last: Int64?, in storage: any StorageReader
     ) throws -> [[UInt8]: [UInt8]] {

@@ -1,40 +1,93 @@
 import DocumentModel
-package import StorageEngine
+import StorageEngine
 
-/// The result of checking kept answers and deliveries.
-package struct CommitCheckResult: Hashable, Sendable {
+/// The result of checking a pipeline's data.
+package struct CommitCheckResult: Sendable {
+    /// The results of the kinds of data, which they read themselves.
+    package fileprivate(set) var kinds: [any Sendable] = []
+    package fileprivate(set) var changes = 0
     package fileprivate(set) var completions = 0
     package fileprivate(set) var deliveries = 0
     package fileprivate(set) var events = 0
+    /// The number of all problems, those of the kinds among them.
     package fileprivate(set) var problems = 0
     /// Whether there are problems that ``Outbox/repair()`` can repair.
     package fileprivate(set) var isOutboxRepairable = false
 }
 
-/// Checks the pipeline's own data in one state: the kept answers, the deliveries and their events.
-package struct CommitCheck {
-    private let storage: any StorageReader
-    private let version: Int64
-    private let report: (String) throws -> Void
+/// Checks the kinds' data in one state, and the pipeline's own: the change log, the kept answers, the deliveries and
+/// their events.
+struct CommitCheck {
+    private let run: CheckRun
     private var result = CommitCheckResult()
 
-    /// - Parameter report: called with each problem.
-    package init(_ storage: any StorageReader, version: Int64, report: @escaping (String) throws -> Void) {
-        self.storage = storage
-        self.version = version
-        self.report = report
-    }
+    init(_ run: CheckRun) { self.run = run }
 
-    /// - Throws: `StorageError`, or what `report` throws.
-    package mutating func run() throws -> CommitCheckResult {
+    /// - Throws: `StorageError`, or what the run's functions throw.
+    mutating func check(_ kinds: [any DataKind]) throws -> CommitCheckResult {
+        for kind in kinds {
+            if let found = try kind.check(run) { result.kinds.append(found) }
+        }
+        try checkChanges()
         try checkCompletions()
         try checkOutbox()
+        result.problems = run.problems
         return result
     }
 
-    private mutating func note(_ problem: String) throws {
-        result.problems += 1
-        try report(problem)
+    static func run(
+        on engine: any StorageEngine, _ kinds: [any DataKind], until cancellation: BlockingWork.Cancellation,
+        report: (String) throws -> Void, progress: (WorkProgress) throws -> Void
+    ) throws -> CommitCheckResult {
+        var damages = 0
+        if let engine = engine as? any EmbeddedEngine {
+            try engine.findDamage(until: cancellation) { finding in
+                damages += 1
+                try report("the file is damaged: \(finding)")
+                return true
+            }
+        }
+        var result = try withoutActuallyEscaping(report) { report in
+            try withoutActuallyEscaping(progress) { progress in
+                try engine.makeReadSession().read { storage in
+                    var check = CommitCheck(try CheckRun(storage, report: report, progress: progress))
+                    return try check.check(kinds)
+                }
+            }
+        }
+        result.problems += damages
+        return result
+    }
+
+    private var storage: any StorageReader { run.storage }
+
+    private func note(_ problem: String) throws { try run.note(problem) }
+
+    /// Whether each row can be read is checked here, and by its kind whether the content is right.
+    private mutating func checkChanges() throws {
+        let bounds = try HistoryBounds.read(storage)
+        let floor = bounds?.floor ?? run.version
+        var check = self
+        var bytes = 0
+        try storage.scan(.changes, .all, reverse: false) { key, value in
+            check.result.changes += 1
+            do {
+                let key = try ChangeLog.Key(key)
+                bytes += key.size
+                guard key.size == key.bytes.count + value.count else { throw DecodingFailure("its size is another") }
+                guard (floor...max(floor, check.run.version)).contains(key.version) else {
+                    throw DecodingFailure("its version \(key.version) is outside of the log's")
+                }
+                _ = try ChangeLog.images(value)
+            } catch let error as DecodingFailure {
+                try check.note("a row of the change log is wrong: \(error.reason)")
+            }
+            return true
+        }
+        self = check
+        if let bounds, bounds.bytes != bytes {
+            try note("the change log has \(bytes) bytes, and the store counted \(bounds.bytes)")
+        }
     }
 
     private mutating func checkCompletions() throws {
@@ -59,7 +112,7 @@ package struct CommitCheck {
     }
 
     private mutating func checkOutbox() throws {
-        let audit = OutboxAudit(storage: storage, now: Timestamp(microseconds: version))
+        let audit = OutboxAudit(storage: storage, now: Timestamp(microseconds: run.version))
         var check = self
         func take(_ findings: [OutboxFinding]) throws {
             for finding in findings {

@@ -6,8 +6,8 @@ package struct Snapshot {
     package let storage: any StorageReader
     /// The version of the state: the time of its last commit.
     package let version: Int64
-    /// The generation that the version's row names (``DataKind/generation``).
-    package let generation: Int64
+    /// The generations of what readers cache of each kind (``DataKind/generation``) in this state.
+    package let generations: KindGenerations
 }
 
 /// Work for a reader's thread.
@@ -25,8 +25,8 @@ package final class SnapshotSession {
 
     package func read<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
         try session.read { storage in
-            let (version, generation) = try StoreVersion.readBoth(storage)
-            return try body(Snapshot(storage: storage, version: version, generation: generation ?? 0))
+            let (version, generations) = try StoreVersion.readRow(storage)
+            return try body(Snapshot(storage: storage, version: version, generations: generations))
         }
     }
 }

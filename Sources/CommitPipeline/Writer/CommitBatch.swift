@@ -46,10 +46,13 @@ package final class CommitBatch {
     /// - Parameter answer: called with the error if nothing of the batch was kept.
     package func whenDurable(_ answer: @escaping (DocumentError?) -> Void) { answers.append(answer) }
 
-    /// Appends a change to the change log.
-    package func log(_ recordKey: [UInt8], before: [UInt8]?, after: [UInt8]?, version: Int64) throws {
+    /// Appends a change of a kind's record to the change log.
+    package func log(
+        _ key: [UInt8], of kind: any DataKind.Type, before: [UInt8]?, after: [UInt8]?, version: Int64
+    ) throws {
         history.bytes += try ChangeLog.append(
-            version: version, recordKey: recordKey, before: before, after: after, to: storage)
+            version: version, recordKey: ChangeLog.recordKey(key, of: kind), before: before, after: after,
+            to: storage)
         loggedRows += 1
         lastLogged = version
     }

@@ -116,6 +116,29 @@ package final class CommitPipeline: Sendable {
         }
     }
 
+    /// Checks one state of all data: whether the engine finds its file intact, the rows of each kind
+    /// (``DataKind/check(_:)``), and the pipeline's own rows. Commits go on meanwhile. Blocks the calling thread.
+    ///
+    /// - Parameters:
+    ///   - cancellation: interrupts the check of the file.
+    ///   - report: called with each problem.
+    ///   - progress: called from time to time; an error that it throws ends the check.
+    /// - Throws: `DocumentError` if the data can't be read at all, `CancellationError`, or what `report` or `progress`
+    ///   throws.
+    package func check(
+        until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
+        report: (String) throws -> Void, progress: (WorkProgress) throws -> Void
+    ) throws -> CommitCheckResult {
+        let kinds = kinds.withLock { $0.all }
+        do {
+            return try CommitCheck.run(on: engine, kinds, until: cancellation, report: report, progress: progress)
+        } catch let error as StorageError {
+            throw error.documentError
+        } catch let error as DecodingFailure {
+            throw DocumentError(from: error)
+        }
+    }
+
     package static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
 }
 

@@ -10,7 +10,7 @@ final class CommitWriter: @unchecked Sendable {
     private let versions: VersionCounter
     /// The change log's bounds after the last durable batch.
     private var history: HistoryBounds
-    private var generation: Int64?
+    private var generations: KindGenerations
     /// The change log up to this version isn't read any more, whatever its size.
     private var oldestActiveRead: Int64
     private var sweptAt: Duration?
@@ -23,12 +23,12 @@ final class CommitWriter: @unchecked Sendable {
         self.pipeline = pipeline
         self.jobs = jobs
         self.kinds = kinds
-        let (version, generation, history) = try pipeline.engine.write { storage in
-            let (version, generation) = try StoreVersion.readBoth(storage)
-            return (version, generation, try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0))
+        let (version, generations, history) = try pipeline.engine.write { storage in
+            let (version, generations) = try StoreVersion.readRow(storage)
+            return (version, generations, try HistoryBounds.read(storage) ?? HistoryBounds(floor: version, bytes: 0))
         }
         versions = VersionCounter(version)
-        self.generation = generation
+        self.generations = generations
         self.history = history
         oldestActiveRead = version
     }
@@ -94,9 +94,9 @@ final class CommitWriter: @unchecked Sendable {
 
     /// Writes the rows that end every batch.
     private func finish(_ batch: CommitBatch) throws {
-        let generation = kinds.lazy.compactMap(\.generation).first ?? generation
-        if versions.applied != versions.durable || generation != self.generation {
-            try StoreVersion.write(versions.applied, generation: generation, to: batch.storage)
+        let generations = generations.updated(by: kinds)
+        if versions.applied != versions.durable || generations != self.generations {
+            try StoreVersion.write(versions.applied, generations, to: batch.storage)
         }
         try sweep(batch)
         let configuration = pipeline.configuration
@@ -113,7 +113,7 @@ final class CommitWriter: @unchecked Sendable {
         let isNew = versions.applied != versions.durable
         versions.keep()
         history = batch.history
-        generation = kinds.lazy.compactMap(\.generation).first ?? generation
+        generations = generations.updated(by: kinds)
         if let version = batch.lastLogged { pipeline.signal.publish(version) }
         for kind in kinds { kind.committed(isNew ? versions.durable : nil) }
         pipeline.outbox.publish(batch.outbox)

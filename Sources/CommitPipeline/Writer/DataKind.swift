@@ -45,10 +45,18 @@ package protocol DataKind: AnyObject, Sendable {
     /// - Returns: the oldest version that is still read from the change log; nil if none is.
     func expire() -> Int64?
 
-    /// The generation of the data that readers cache of this kind, such as a catalog. The version's row names it, so
-    /// that a snapshot's reader sees at once whether its cache is valid. Nil for kinds without a cache; the row has
-    /// room for one kind's generation.
+    /// The generation of the data that readers cache of this kind, such as a catalog: a number from 0 that rises. The
+    /// version's row names it, so that a snapshot's reader sees at once whether its cache is valid
+    /// (``Snapshot/generations``). Nil for kinds without a cache.
     var generation: Int64? { get }
+
+    // MARK: In a check
+
+    /// Checks the kind's rows in one state. Called on any thread, beside the writer: uses only what is stored.
+    ///
+    /// - Returns: the kind's own result, such as counts, for ``CommitCheckResult/kinds``; nil if it has none.
+    /// - Throws: `StorageError`, or what the run's functions throw.
+    func check(_ run: CheckRun) throws -> (any Sendable)?
 
     // MARK: After a batch
 
@@ -76,6 +84,7 @@ extension DataKind {
     package func work(in batch: CommitBatch, isIdle: Bool) throws {}
     package func expire() -> Int64? { nil }
     package var generation: Int64? { nil }
+    package func check(_ run: CheckRun) throws -> (any Sendable)? { nil }
     package func committed(_ version: Int64?) {}
     package func rollBack(to version: Int64, _ error: DocumentError) {}
     package var pause: Duration? { nil }

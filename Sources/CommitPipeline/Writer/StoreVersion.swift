@@ -3,26 +3,29 @@ package import StorageEngine
 
 /// The version of a snapshot: the time of its last commit, in microseconds. Stored with each commit.
 ///
-/// Its row also names the generation of the data that readers cache of one kind of data (``DataKind/generation``).
+/// Its row also names the generations of the data that readers cache.
 package enum StoreVersion {
     private static let key = Array("version".utf8)
 
-    package static func read(_ storage: any StorageReader) throws -> Int64 { try readBoth(storage).version }
+    package static func read(_ storage: any StorageReader) throws -> Int64 { try readRow(storage).version }
 
-    /// - Returns: no generation if the store was written by a version of the program without generations.
-    package static func readBoth(_ storage: any StorageReader) throws -> (version: Int64, generation: Int64?) {
-        guard let bytes = try storage.get(.meta, key) else { return (0, nil) }
+    package static func readRow(
+        _ storage: any StorageReader
+    ) throws -> (version: Int64, generations: KindGenerations) {
+        guard let bytes = try storage.get(.meta, key) else { return (0, KindGenerations()) }
         var reader = ByteReader(bytes)
         let version = try reader.signed()
-        let generation = reader.remaining > 0 ? try reader.signed() : nil
+        let generations = try KindGenerations(from: &reader)
         try reader.finish()
-        return (version, generation)
+        return (version, generations)
     }
 
-    package static func write(_ version: Int64, generation: Int64?, to storage: any StorageWriter) throws {
+    package static func write(
+        _ version: Int64, _ generations: KindGenerations, to storage: any StorageWriter
+    ) throws {
         var writer = ByteWriter()
         writer.write(signed: version)
-        if let generation { writer.write(signed: generation) }
+        generations.write(to: &writer)
         try storage.put(.meta, key, writer.bytes)
     }
 
@@ -31,12 +34,13 @@ package enum StoreVersion {
     ///
     /// - Returns: the store's first version.
     static func open(_ storage: any StorageWriter, at now: Timestamp) throws -> Int64 {
-        var (version, generation) = try readBoth(storage)
+        var (version, generations) = try readRow(storage)
         let isRestored = try storage.get(.meta, RestoredMark.key) != nil
-        if version == 0 { generation = generation ?? 0 }
+        // A new store isn't one from before there were generations. A store that lost its version may have them.
+        if version == 0 { generations.first = generations.first ?? 0 }
         if version == 0 || isRestored {
             version = max(version, now.microseconds)
-            try write(version, generation: generation, to: storage)
+            try write(version, generations, to: storage)
         }
         if try isRestored || HistoryBounds.read(storage) == nil {
             try HistoryBounds(floor: version, bytes: 0).write(to: storage)

@@ -3,25 +3,30 @@ import StorageEngine
 import DocumentModel
 
 extension ChangeLog {
-    /// The commits after a version, in order, until the page has enough bytes; each commit is complete.
+    /// The commits after a version that changed documents, in order; each is complete.
+    ///
+    /// - Parameter limit: the bytes after which the page ends. Changes of other kinds of data count too, so that a page
+    ///   takes a bounded time; it may have no commit for this reason and not be the last.
     static func page(
         after version: Int64, snapshot: Int64, atMostBytes limit: Int, in storage: any StorageReader
     ) throws -> FeedPage {
         try checkReach(to: version, snapshot: snapshot, in: storage)
         var page = FeedPage(commits: [], position: Timestamp(microseconds: snapshot), isLast: true)
-        var bytes = 0
+        var (bytes, last) = (0, version)
         try storage.scan(.changes, range(after: version), reverse: false) { key, value in
             let key = try Key(key)
-            let time = Timestamp(microseconds: key.version)
-            if page.commits.last?.time != time {
-                if bytes >= limit, let last = page.commits.last {
-                    page.position = last.time
+            if key.version != last {
+                if bytes >= max(limit, 1) {
+                    page.position = Timestamp(microseconds: last)
                     page.isLast = false
                     return false
                 }
-                page.commits.append(FeedCommit(time: time, changes: []))
+                last = key.version
             }
             bytes += key.size
+            guard key.kind == DocumentWriter.id else { return true }
+            let time = Timestamp(microseconds: last)
+            if page.commits.last?.time != time { page.commits.append(FeedCommit(time: time, changes: [])) }
             page.commits[page.commits.count - 1].changes.append(try change(key, value))
             return true
         }
@@ -39,10 +44,9 @@ extension ChangeLog {
         try checkReach(to: version, snapshot: last, in: storage)
         var changes: [DocumentChange] = []
         var bytes = 0
-        try storage.scanKeys(.changes, range(after: version, upTo: last), reverse: false) { row in
-            let key = try Key(row)
+        try scanKeys(DocumentWriter.self, range(after: version, upTo: last), in: storage) { key in
             guard covers(key.recordKey) else { return true }
-            guard let value = try storage.get(.changes, row) else {
+            guard let value = try storage.get(.changes, key.bytes) else {
                 throw DecodingFailure("the change log lost a row")
             }
             bytes += key.size

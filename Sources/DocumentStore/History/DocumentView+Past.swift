@@ -32,7 +32,7 @@ extension DocumentView {
         } else {
             guard let newest = lookup?.newest(of: path) else { return .scan(upTo: nil) }
             guard newest > past else { return .found(nil) }
-            guard let change = try ChangeLog.before(key, at: newest, in: storage), let before = change else {
+            guard let before = try ChangeLog.images(of: key, at: newest, in: storage)?.before else {
                 return .scan(upTo: newest)
             }
             bytes = before
@@ -40,11 +40,11 @@ extension DocumentView {
         for _ in 0..<Self.maxSteps {
             let version = try StoredDocument.updateTime(bytes, path: path)
             if version <= past { return .found(bytes) }
-            guard let change = try ChangeLog.before(key, at: version, in: storage) else {
+            guard let change = try ChangeLog.images(of: key, at: version, in: storage) else {
                 throw DecodingFailure("the change log lacks the change of a document at \(version)")
             }
             // This change created the document; an earlier document at the path may have been deleted before.
-            guard let before = change else { return version - 1 > past ? .scan(upTo: version - 1) : .found(nil) }
+            guard let before = change.before else { return version - 1 > past ? .scan(upTo: version - 1) : .found(nil) }
             bytes = before
         }
         let version = try StoredDocument.updateTime(bytes, path: path)
@@ -60,10 +60,9 @@ extension DocumentView {
             range = ChangeLog.range(after: span.lowerBound - 1, upTo: span.upperBound)
         }
         let filter = CoverFilter(query)
-        try storage.scanKeys(.changes, range, reverse: false) { bytes in
-            let key = try ChangeLog.Key(bytes)
+        try ChangeLog.scanKeys(DocumentWriter.self, range, in: storage) { key in
             guard filter.covers(key.recordKey) else { return true }
-            guard let value = try storage.get(.changes, bytes) else {
+            guard let value = try storage.get(.changes, key.bytes) else {
                 throw DecodingFailure("the change log lost a row")
             }
             guard let before = try ChangeLog.images(value).before else { return true }

@@ -79,7 +79,9 @@ extension DocumentStore {
             catalog.beginRebuilding()
             try catalog.write(to: storage)
             try IndexPass.write(nil, to: storage)
-            try StoreVersion.write(try StoreVersion.read(storage), generation: catalog.generation, to: storage)
+            var (version, generations) = try StoreVersion.readRow(storage)
+            generations[DocumentWriter.self] = catalog.generation
+            try StoreVersion.write(version, generations, to: storage)
             return true
         }
     }

@@ -25,7 +25,8 @@ struct IndexMaintenance {
 
     /// - Throws: `StorageError` if the stored index data is damaged.
     init(_ storage: any StorageReader, onEvent: (@Sendable (IndexEvent) -> Void)? = nil) throws {
-        let catalog = try IndexCatalog.read(storage, generation: try StoreVersion.readBoth(storage).generation ?? 0)
+        let generations = try StoreVersion.readRow(storage).generations
+        let catalog = try IndexCatalog.read(storage, generation: generations[DocumentWriter.self] ?? 0)
         state = State(catalog: catalog, pass: try IndexPass.read(storage))
         durable = state
         self.onEvent = onEvent
@@ -36,12 +37,13 @@ struct IndexMaintenance {
     ///
     /// - Throws: `StorageError` if the stored index data is damaged.
     static func prepare(_ storage: any StorageWriter) throws {
-        let (version, generation) = try StoreVersion.readBoth(storage)
-        if version != 0, generation == nil {
+        var (version, generations) = try StoreVersion.readRow(storage)
+        if version != 0, generations[DocumentWriter.self] == nil {
             var catalog = IndexCatalog()
             catalog.beginRebuilding()
             try catalog.write(to: storage)
-            try StoreVersion.write(version, generation: catalog.generation, to: storage)
+            generations[DocumentWriter.self] = catalog.generation
+            try StoreVersion.write(version, generations, to: storage)
         }
         _ = try IndexMaintenance(storage)
     }

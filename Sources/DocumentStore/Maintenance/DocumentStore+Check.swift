@@ -1,10 +1,45 @@
 import CommitPipeline
 package import StorageEngine
 
+/// The counts and findings of a check of a store.
+package struct CheckResult: Hashable, Sendable {
+    package var documents = 0
+    package var entries = 0
+    package var changes = 0
+    package var completions = 0
+    package var deliveries = 0
+    package var events = 0
+    /// The number of all problems, including those that weren't reported individually.
+    package var problems = 0
+    /// Whether there are problems that recreating the indexes repairs.
+    package var isRepairable = false
+    /// Whether there are problems that ``Outbox/repair()`` repairs.
+    package var isOutboxRepairable = false
+    /// Whether index entries weren't checked because indexes were being built.
+    package var skippedIndexes = false
+
+    package init() {}
+
+    fileprivate init(_ common: CommitCheckResult) {
+        changes = common.changes
+        completions = common.completions
+        deliveries = common.deliveries
+        events = common.events
+        problems = common.problems
+        isOutboxRepairable = common.isOutboxRepairable
+        for case let found as DocumentCheckResult in common.kinds {
+            documents = found.documents
+            entries = found.entries
+            isRepairable = found.isRepairable
+            skippedIndexes = found.skippedIndexes
+        }
+    }
+}
+
 extension DocumentStore {
     /// Checks one state of the store: whether the engine finds its file intact, each document can be read, the index
-    /// entries are exactly those that should exist, and the log and the kept answers are consistent. Commits go on
-    /// meanwhile. Blocks the calling thread.
+    /// entries are exactly those that should exist, the log and the kept answers are consistent, and what other kinds
+    /// of data check. Commits go on meanwhile. Blocks the calling thread.
     ///
     /// - Parameters:
     ///   - cancellation: interrupts the check of the file.
@@ -16,29 +51,7 @@ extension DocumentStore {
         until cancellation: BlockingWork.Cancellation = BlockingWork.Cancellation(),
         report: (String) throws -> Void, progress: (WorkProgress) throws -> Void
     ) throws -> CheckResult {
-        var found = 0
-        if let engine = engine as? any EmbeddedEngine {
-            do {
-                try engine.findDamage(until: cancellation) { finding in
-                    found += 1
-                    try report("the file is damaged: \(finding)")
-                    return true
-                }
-            } catch let error as StorageError {
-                throw error.documentError
-            }
-        }
-        var result = try withoutActuallyEscaping(report) { report in
-            try withoutActuallyEscaping(progress) { progress in
-                try reading { storage in
-                    var check = try StoreCheck(storage, report: report, progress: progress)
-                    try check.run()
-                    return check.result
-                }
-            }
-        }
-        result.problems += found
-        return result
+        CheckResult(try pipeline.check(until: cancellation, report: report, progress: progress))
     }
 }
 

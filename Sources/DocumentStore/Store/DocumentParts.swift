@@ -26,9 +26,10 @@ final class DocumentParts: Sendable {
     ///
     /// - Throws: `StorageError` if its catalog of indexes is damaged.
     func view(of snapshot: Snapshot) throws -> DocumentView {
+        let generation = snapshot.generations[DocumentWriter.self] ?? 0
         let catalog = try catalog.withLock { known in
-            if known.generation != snapshot.generation {
-                known = try IndexCatalog.read(snapshot.storage, generation: snapshot.generation)
+            if known.generation != generation {
+                known = try IndexCatalog.read(snapshot.storage, generation: generation)
             }
             return known
         }

@@ -84,7 +84,7 @@ final class DocumentCommit: CommitPart {
             let (key, before) = documents.stored(change.path)
             let after = change.after.map(StoredDocument.encode)
             try batch.storage.apply(change, key: key, stored: after, writer.catalog)
-            try batch.log(key, before: before, after: after, version: version)
+            try batch.log(key, of: DocumentWriter.self, before: before, after: after, version: version)
             applied.append(
                 RecentChanges.Entry(
                     change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0)))

@@ -79,6 +79,12 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     var generation: Int64? { indexes.catalog.generation }
 
+    func check(_ run: CheckRun) throws -> (any Sendable)? {
+        var check = try DocumentCheck(run)
+        try check.check()
+        return check.result
+    }
+
     func committed(_ version: Int64?) {
         indexes.kept()
         if let version { parts.listeners.offer(changes, upTo: version) }

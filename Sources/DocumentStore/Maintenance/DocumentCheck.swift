@@ -2,73 +2,51 @@ import CommitPipeline
 import StorageEngine
 import DocumentModel
 
-/// The counts and findings of a check of a store.
-package struct CheckResult: Hashable, Sendable {
-    package var documents = 0
-    package var entries = 0
-    package var changes = 0
-    package var completions = 0
-    package var deliveries = 0
-    package var events = 0
-    /// The number of all problems, including those that weren't reported individually.
-    package var problems = 0
+/// The counts and findings of a check of documents.
+struct DocumentCheckResult: Hashable, Sendable {
+    var documents = 0
+    var entries = 0
     /// Whether there are problems that recreating the indexes repairs.
-    package var isRepairable = false
-    /// Whether there are problems that ``Outbox/repair()`` repairs.
-    package var isOutboxRepairable = false
+    var isRepairable = false
     /// Whether index entries weren't checked because indexes were being built.
-    package var skippedIndexes = false
+    var skippedIndexes = false
 }
 
-/// Checks everything in one state of the store, and compares each part with the others.
+/// Checks the documents, their index entries and their rows in the change log, and compares them with each other.
 ///
 /// It keeps nothing in memory on the way, so that a store of any size can be checked.
-struct StoreCheck {
+struct DocumentCheck {
     private static let documentsBetweenTellings = 1000
 
-    private let storage: any StorageReader
-    private let version: Int64
+    private let run: CheckRun
     private let catalog: IndexCatalog
     private let floor: Int64
-    private let report: (String) throws -> Void
-    private let progress: (WorkProgress) throws -> Void
-    private(set) var result = CheckResult()
+    private(set) var result = DocumentCheckResult()
     /// The number of entries that the readable documents should have, and how many of those are missing.
     private var expectedEntries = 0
     private var missingEntries = 0
     private var unreadable = 0
 
-    init(
-        _ storage: any StorageReader, report: @escaping (String) throws -> Void,
-        progress: @escaping (WorkProgress) throws -> Void
-    ) throws {
-        self.storage = storage
-        self.report = report
-        self.progress = progress
-        version = try StoreVersion.read(storage)
-        let indexes = try IndexMaintenance(storage)
+    init(_ run: CheckRun) throws {
+        self.run = run
+        let indexes = try IndexMaintenance(run.storage)
         catalog = indexes.catalog
         result.skippedIndexes = indexes.hasWork
-        floor = try HistoryBounds.read(storage)?.floor ?? version
+        floor = try HistoryBounds.read(run.storage)?.floor ?? run.version
     }
 
-    mutating func run() throws {
+    mutating func check() throws {
         try checkDocuments()
         if !result.skippedIndexes { try checkNumberOfEntries() }
         try checkChanges()
-        var check = CommitCheck(storage, version: version, report: report)
-        let common = try check.run()
-        result.completions = common.completions
-        result.deliveries = common.deliveries
-        result.events = common.events
-        result.problems += common.problems
-        result.isOutboxRepairable = common.isOutboxRepairable
     }
 
+    private var storage: any StorageReader { run.storage }
+    private var version: Int64 { run.version }
+
     private mutating func note(_ problem: String, repairable: Bool = false) throws {
-        result.problems += 1
         if repairable { result.isRepairable = true }
-        try report(problem)
+        try run.note(problem)
     }
 
     // MARK: Documents and their entries
@@ -79,12 +57,12 @@ struct StoreCheck {
         try storage.scan(.documents, .all, reverse: false) { key, bytes in
             try check.checkDocument(key, bytes)
             if check.result.documents % Self.documentsBetweenTellings == 0 {
-                try check.progress(WorkProgress(done: check.result.documents, total: total))
+                try check.run.advance(to: WorkProgress(done: check.result.documents, total: total))
             }
             return true
         }
         self = check
-        try progress(WorkProgress(done: result.documents, total: total))
+        try run.advance(to: WorkProgress(done: result.documents, total: total))
     }
 
     private mutating func checkDocument(_ key: [UInt8], _ bytes: [UInt8]) throws {
@@ -123,15 +101,11 @@ struct StoreCheck {
 
     /// The document after the change of a version; nil if the change isn't in the log.
     private func loggedAfter(_ key: [UInt8], _ version: Int64) throws -> [UInt8]? {
-        var prefix: [UInt8] = []
-        KeyBytes.append(UInt64(bitPattern: version), to: &prefix)
-        var after: [UInt8]?
-        // A size begins with a 0 byte, and no longer key continues with one.
-        try storage.scan(.changes, KeyRange(prefix: prefix + key + [0]), reverse: false) { _, value in
-            after = try? ChangeLog.images(value).after
-            return false
+        do {
+            return try ChangeLog.images(of: key, at: version, in: storage)?.after
+        } catch is DecodingFailure {
+            return nil
         }
-        return after
     }
 
     // MARK: Entries without a document
@@ -186,29 +160,20 @@ struct StoreCheck {
         }
     }
 
-    // MARK: The log and the kept answers
+    // MARK: Changes
 
-    private mutating func checkChanges() throws {
-        var check = self
-        var bytes = 0
+    private func checkChanges() throws {
         try storage.scan(.changes, .all, reverse: false) { key, value in
-            check.result.changes += 1
+            // The pipeline's check reports keys and values that can't be read.
+            guard let key = try? ChangeLog.Key(key), key.kind == DocumentWriter.id,
+                (try? ChangeLog.images(value)) != nil
+            else { return true }
             do {
-                let key = try ChangeLog.Key(key)
-                bytes += key.size
-                guard key.size == key.bytes.count + value.count else { throw DecodingFailure("its size is another") }
-                guard (check.floor...max(check.floor, check.version)).contains(key.version) else {
-                    throw DecodingFailure("its version \(key.version) is outside of the log's")
-                }
                 _ = try ChangeLog.change(key, value)
             } catch let error as DecodingFailure {
-                try check.note("a row of the change log is wrong: \(error.reason)")
+                try run.note("a row of the change log is wrong: \(error.reason)")
             }
             return true
-        }
-        self = check
-        if let bounds = try HistoryBounds.read(storage), bounds.bytes != bytes {
-            try note("the change log has \(bytes) bytes, and the store counted \(bounds.bytes)")
         }
     }
 }

@@ -1,0 +1,30 @@
+package import StorageEngine
+
+/// One run of a check: the state that is checked, and where its problems are reported.
+package final class CheckRun {
+    package let storage: any StorageReader
+    /// The version of the state.
+    package let version: Int64
+    private let report: (String) throws -> Void
+    private let progress: (WorkProgress) throws -> Void
+    private(set) var problems = 0
+
+    init(
+        _ storage: any StorageReader, report: @escaping (String) throws -> Void,
+        progress: @escaping (WorkProgress) throws -> Void
+    ) throws {
+        self.storage = storage
+        version = try StoreVersion.read(storage)
+        self.report = report
+        self.progress = progress
+    }
+
+    /// Reports a problem.
+    package func note(_ problem: String) throws {
+        problems += 1
+        try report(problem)
+    }
+
+    /// Reports progress; an error that this throws ends the check.
+    package func advance(to progress: WorkProgress) throws { try self.progress(progress) }
+}

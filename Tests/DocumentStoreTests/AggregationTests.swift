@@ -41,14 +41,15 @@ struct AggregationTests {
                 average: .double((0x1p53 + 1.5) / 2)),
         ], EngineKind.allCases)
     func numbersAreSummedUp(example: Example, kind: EngineKind) async throws {
-        let test = try await filled(example.values, kind)
-        let all = Query(collectionID: "c")
-        let fields: [AggregateField] = [.sum(n), .average(n), .count(upTo: nil)]
-        let expected = [example.sum, example.average, .integer(Int64(example.values.count))]
-        // From keys, and from documents.
-        #expect(try await test.aggregate(all, fields) == expected)
-        #expect(try await test.aggregate(all, fields + [.sum(FieldPath(segments: ["all"]))]).prefix(3) == expected[...])
-        await test.store.shutdown()
+        try await withStore(await filled(example.values, kind)) { test in
+            let all = Query(collectionID: "c")
+            let fields: [AggregateField] = [.sum(n), .average(n), .count(upTo: nil)]
+            let expected = [example.sum, example.average, .integer(Int64(example.values.count))]
+            // From keys, and from documents.
+            #expect(try await test.aggregate(all, fields) == expected)
+            #expect(
+                try await test.aggregate(all, fields + [.sum(FieldPath(segments: ["all"]))]).prefix(3) == expected[...])
+        }
     }
 
     @Test func sumsAndCountsReadKeysOnly() async throws {
@@ -92,44 +93,44 @@ struct AggregationTests {
     }
 
     @Test func onlyDocumentsWithAllFieldsCount() async throws {
-        let test = try await filled([.integer(1), .integer(2)])
-        try await test.set("c/without", ["all": .integer(1)])
-        let all = FieldPath(segments: ["all"])
-        let query = Query(collectionID: "c")
-        #expect(
-            try await test.aggregate(query, [.sum(all), .average(n), .count(upTo: nil)])
-                == [.integer(2), .double(1.5), .integer(2)])
-        #expect(try await test.aggregate(query, [.sum(all), .count(upTo: nil)]) == [.integer(3), .integer(3)])
-        await test.store.shutdown()
+        try await withStore(await filled([.integer(1), .integer(2)])) { test in
+            try await test.set("c/without", ["all": .integer(1)])
+            let all = FieldPath(segments: ["all"])
+            let query = Query(collectionID: "c")
+            #expect(
+                try await test.aggregate(query, [.sum(all), .average(n), .count(upTo: nil)])
+                    == [.integer(2), .double(1.5), .integer(2)])
+            #expect(try await test.aggregate(query, [.sum(all), .count(upTo: nil)]) == [.integer(3), .integer(3)])
+        }
     }
 
     @Test func whatIsNoAggregationIsRefused() async throws {
-        let test = try TestStore()
-        let query = Query(collectionID: "c")
-        for fields: [AggregateField] in [
-            [], Array(repeating: .count(upTo: nil), count: 6), [.count(upTo: -1)],
-            [.sum(.documentID)],
-            [.sum(FieldPath(segments: ["__x__"]))],
-        ] {
-            #expect(await refusal { _ = try await test.aggregate(query, fields) }?.code == .invalidArgument)
+        try await withStore { test in
+            let query = Query(collectionID: "c")
+            for fields: [AggregateField] in [
+                [], Array(repeating: .count(upTo: nil), count: 6), [.count(upTo: -1)],
+                [.sum(.documentID)],
+                [.sum(FieldPath(segments: ["__x__"]))],
+            ] {
+                #expect(await refusal { _ = try await test.aggregate(query, fields) }?.code == .invalidArgument)
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test func anAggregationIsAReadOfItsTransaction() async throws {
-        let test = try await filled([.integer(1), .integer(2)])
-        var query = Query(collectionID: "c")
-        query.filter = .field(n, .greaterThan, .integer(1))
-        let transaction = try await test.begin()
-        #expect(try await test.aggregate(query, [.count(upTo: nil)], .transaction(transaction)) == [.integer(1)])
-        try await test.set("c/phantom", ["n": .integer(5)])
-        let write = Write(path: try DocumentPath("other/x"), operation: .set([:]))
-        #expect(await refusal { try await test.commit([write], in: transaction) }?.code == .aborted)
-        let (second, prefetched) = try await test.store.begin(.readWrite(retrying: transaction)).transaction
-        #expect(prefetched.isEmpty)
-        #expect(try await test.aggregate(query, [.count(upTo: nil)], .transaction(second)) == [.integer(2)])
-        try await test.commit([write], in: second)
-        await test.store.shutdown()
+        try await withStore(await filled([.integer(1), .integer(2)])) { test in
+            var query = Query(collectionID: "c")
+            query.filter = .field(n, .greaterThan, .integer(1))
+            let transaction = try await test.begin()
+            #expect(try await test.aggregate(query, [.count(upTo: nil)], .transaction(transaction)) == [.integer(1)])
+            try await test.set("c/phantom", ["n": .integer(5)])
+            let write = Write(path: try DocumentPath("other/x"), operation: .set([:]))
+            #expect(await refusal { try await test.commit([write], in: transaction) }?.code == .aborted)
+            let (second, prefetched) = try await test.store.begin(.readWrite(retrying: transaction)).transaction
+            #expect(prefetched.isEmpty)
+            #expect(try await test.aggregate(query, [.count(upTo: nil)], .transaction(second)) == [.integer(2)])
+            try await test.commit([write], in: second)
+        }
     }
 
     @Test func aPolicyIsAskedAsForAList() async throws {
@@ -139,17 +140,17 @@ struct AggregationTests {
                 throw DocumentError(.permissionDenied, "no")
             }
         }
-        let test = try await filled([.integer(1)])
-        let user = OperationContext(policy: Refusal())
-        let query = Query(collectionID: "c")
-        #expect(
-            await refusal { _ = try await test.aggregate(query, [.count(upTo: nil)], context: user) }?.code
-                == .permissionDenied)
-        let explained = await refusal { _ = try await test.store.explain(query, analyze: false, in: user) }
-        #expect(explained?.code == .permissionDenied)
-        let group = Query(collectionID: "c", allDescendants: true)
-        let partitioned = await refusal { _ = try await test.store.partition(group, points: 1, in: user) }
-        #expect(partitioned?.code == .permissionDenied)
-        await test.store.shutdown()
+        try await withStore(await filled([.integer(1)])) { test in
+            let user = OperationContext(policy: Refusal())
+            let query = Query(collectionID: "c")
+            #expect(
+                await refusal { _ = try await test.aggregate(query, [.count(upTo: nil)], context: user) }?.code
+                    == .permissionDenied)
+            let explained = await refusal { _ = try await test.store.explain(query, analyze: false, in: user) }
+            #expect(explained?.code == .permissionDenied)
+            let group = Query(collectionID: "c", allDescendants: true)
+            let partitioned = await refusal { _ = try await test.store.partition(group, points: 1, in: user) }
+            #expect(partitioned?.code == .permissionDenied)
+        }
     }
 }

@@ -22,27 +22,28 @@ struct CommitBoundTests {
     }
 
     @Test func aCommitThatReplacesTooMuchIsRefused() async throws {
-        let test = try makeStore(maxCommitReadBytes: 1200)
-        try await test.commit(writes(.set(Self.fields)))
-        let error = await refusal { try await test.commit(writes(.delete)) }
-        #expect(error?.code == .invalidArgument)
-        #expect(error?.message.contains("1200 bytes") == true)
-        // One that is read again by rules counts once.
-        try await test.commit(Array(writes(.delete).prefix(1)), context: OperationContext(policy: RereadingPolicy()))
-        #expect(try await test.query(Query(collectionID: "c")).count == 4)
-        await test.store.shutdown()
+        try await withStore(makeStore(maxCommitReadBytes: 1200)) { test in
+            try await test.commit(writes(.set(Self.fields)))
+            let error = await refusal { try await test.commit(writes(.delete)) }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains("1200 bytes") == true)
+            // One that is read again by rules counts once.
+            try await test.commit(
+                Array(writes(.delete).prefix(1)), context: OperationContext(policy: RereadingPolicy()))
+            #expect(try await test.query(Query(collectionID: "c")).count == 4)
+        }
     }
 
     @Test func importsAndClearingTakeAsManyCommitsAsTheyNeed() async throws {
-        let test = try makeStore(maxCommitReadBytes: 1200)
-        for _ in 0..<2 {
-            var items = StoreImport(test.store)
-            for write in try writes(.verify) { try await items.add(write.path, Self.fields) }
-            try await items.finish()
-            #expect(items.imported == 5)
+        try await withStore(makeStore(maxCommitReadBytes: 1200)) { test in
+            for _ in 0..<2 {
+                var items = StoreImport(test.store)
+                for write in try writes(.verify) { try await items.add(write.path, Self.fields) }
+                try await items.finish()
+                #expect(items.imported == 5)
+            }
+            #expect(try await test.store.clear() == 5)
         }
-        #expect(try await test.store.clear() == 5)
-        await test.store.shutdown()
     }
 
     @Test func aFullBatchLeavesTheRestToTheNext() throws {
@@ -71,16 +72,16 @@ struct CommitBoundTests {
     @Test func whatIsTooMuchForOneBatchIsToBeSentAgain() async throws {
         var commits = CommitConfiguration()
         commits.maxBatchBytes = 1200
-        let test = try TestStore(commits: commits)
-        guard let results = try? await test.store.batchWrite(try writes(.set(Self.fields))) else {
-            Issue.record("the writes were refused as a whole")
-            return
+        try await withStore(commits: commits) { test in
+            guard let results = try? await test.store.batchWrite(try writes(.set(Self.fields))) else {
+                Issue.record("the writes were refused as a whole")
+                return
+            }
+            let codes = results.map { result -> StatusCode? in
+                if case .failure(let error) = result { error.code } else { nil }
+            }
+            #expect(codes == [nil, nil, .unavailable, .unavailable, .unavailable])
         }
-        let codes = results.map { result -> StatusCode? in
-            if case .failure(let error) = result { error.code } else { nil }
-        }
-        #expect(codes == [nil, nil, .unavailable, .unavailable, .unavailable])
-        await test.store.shutdown()
     }
 }
 

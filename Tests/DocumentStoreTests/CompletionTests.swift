@@ -23,89 +23,89 @@ struct CompletionTests {
 
     @Test(arguments: EngineKind.allCases)
     func workIsDoneOnceUnderAKey(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        #expect(isCommitted(try await finish(test, 1, context())))
-        #expect(try await finish(test, 2, context()) == .completed([1]))
-        #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
-        #expect(try await test.store.begin(in: context()) == .completed([1]))
-        #expect(isCommitted(try await finish(test, 3, context("other"))))
-        await test.store.shutdown()
+        try await withStore(kind) { test in
+            #expect(isCommitted(try await finish(test, 1, context())))
+            #expect(try await finish(test, 2, context()) == .completed([1]))
+            #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
+            #expect(try await test.store.begin(in: context()) == .completed([1]))
+            #expect(isCommitted(try await finish(test, 3, context("other"))))
+        }
     }
 
     @Test(arguments: EngineKind.allCases)
     func aRollbackTellsOfWorkThatAnEarlierTryHasDoneMeanwhile(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        for (key, isDone) in [("k", true), ("other", false)] {
-            let context = context(key)
-            let id = try await test.begin(context: context)
-            // The earlier try's commit was on its way still.
-            if isDone { _ = try await finish(test, 1, context) }
-            #expect(try await test.store.rollback(id, in: context) == (isDone ? .completed([1]) : .rolledBack))
+        try await withStore(kind) { test in
+            for (key, isDone) in [("k", true), ("other", false)] {
+                let context = context(key)
+                let id = try await test.begin(context: context)
+                // The earlier try's commit was on its way still.
+                if isDone { _ = try await finish(test, 1, context) }
+                #expect(try await test.store.rollback(id, in: context) == (isDone ? .completed([1]) : .rolledBack))
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test func aKeyWithOtherDataIsRefused() async throws {
-        let test = try TestStore()
-        _ = try await finish(test, 1, context())
-        #expect(try await finish(test, 2, context(data: 2)) == .keyReused)
-        #expect(try await test.store.begin(in: context(data: 2)) == .keyReused)
-        await test.store.shutdown()
+        try await withStore { test in
+            _ = try await finish(test, 1, context())
+            #expect(try await finish(test, 2, context(data: 2)) == .keyReused)
+            #expect(try await test.store.begin(in: context(data: 2)) == .keyReused)
+        }
     }
 
     @Test func aRefusedCommitKeepsNoAnswer() async throws {
-        let test = try TestStore()
-        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]), precondition: .exists(true))
-        let failed = await refusal { _ = try await test.store.commit([write], completing: [1], in: context()) }
-        #expect(failed?.code == .notFound)
-        #expect(isCommitted(try await finish(test, 2, context())))
-        await test.store.shutdown()
+        try await withStore { test in
+            let write = Write(path: try DocumentPath("a/b"), operation: .set([:]), precondition: .exists(true))
+            let failed = await refusal { _ = try await test.store.commit([write], completing: [1], in: context()) }
+            #expect(failed?.code == .notFound)
+            #expect(isCommitted(try await finish(test, 2, context())))
+        }
     }
 
     @Test func anExpiredAnswerIsGone() async throws {
-        let test = try TestStore()
-        _ = try await finish(test, 1, context())
-        test.clock.advance(seconds: 7 * 86_400 + 1)
-        #expect(isCommitted(try await finish(test, 2, context())))
-        #expect(try await finish(test, 3, context()) == .completed([2]))
-        await test.store.shutdown()
+        try await withStore { test in
+            _ = try await finish(test, 1, context())
+            test.clock.advance(seconds: 7 * 86_400 + 1)
+            #expect(isCommitted(try await finish(test, 2, context())))
+            #expect(try await finish(test, 3, context()) == .completed([2]))
+        }
     }
 
     @Test func aDamagedRecordHarmsNobodyElse() async throws {
         let engine = MemoryEngine()
-        let test = try TestStore(engine: engine)
-        _ = try await finish(test, 1, context())
-        test.clock.advance(seconds: 2)
-        try engine.write { storage in
-            var keys: [[UInt8]] = []
-            try storage.scanKeys(.completions, KeyRange(lower: [1], upper: [2]), reverse: false) { key in
-                keys.append(key)
-                return true
+        try await withStore(engine: engine) { test in
+            _ = try await finish(test, 1, context())
+            test.clock.advance(seconds: 2)
+            try engine.write { storage in
+                var keys: [[UInt8]] = []
+                try storage.scanKeys(.completions, KeyRange(lower: [1], upper: [2]), reverse: false) { key in
+                    keys.append(key)
+                    return true
+                }
+                #expect(keys.count == 1)
+                for key in keys { try storage.put(.completions, key, [0xFF]) }
+                try storage.put(.completions, [2, 0], [])
             }
-            #expect(keys.count == 1)
-            for key in keys { try storage.put(.completions, key, [0xFF]) }
-            try storage.put(.completions, [2, 0], [])
+            // Nobody knows whether its work was done, so it isn't done again.
+            async let refused = refusal { _ = try await finish(test, 2, context()) }
+            async let done = finish(test, 3, context("other"))
+            #expect(await refused?.code == .dataLoss)
+            #expect(isCommitted(try await done))
         }
-        // Nobody knows whether its work was done, so it isn't done again.
-        async let refused = refusal { _ = try await finish(test, 2, context()) }
-        async let done = finish(test, 3, context("other"))
-        #expect(await refused?.code == .dataLoss)
-        #expect(isCommitted(try await done))
-        await test.store.shutdown()
     }
 
     @Test func expiredAnswersAreRemoved() async throws {
         let engine = MemoryEngine()
-        let test = try TestStore(engine: engine)
-        for i in 0..<5 { _ = try await finish(test, 1, context("k\(i)")) }
-        test.clock.advance(seconds: 8 * 86_400)
-        try await test.set("a/c", [:])
-        try engine.makeReadSession().read { reader in
-            try reader.scan(.completions, .all, reverse: false) { key, _ in
-                Issue.record("still there: \(key)")
-                return true
+        try await withStore(engine: engine) { test in
+            for i in 0..<5 { _ = try await finish(test, 1, context("k\(i)")) }
+            test.clock.advance(seconds: 8 * 86_400)
+            try await test.set("a/c", [:])
+            try engine.makeReadSession().read { reader in
+                try reader.scan(.completions, .all, reverse: false) { key, _ in
+                    Issue.record("still there: \(key)")
+                    return true
+                }
             }
         }
-        await test.store.shutdown()
     }
 }

@@ -10,42 +10,42 @@ import Testing
 struct FailingEngineTests {
     @Test func aFailedBatchFailsItsMembersAndLeavesNoTrace() async throws {
         let engine = FailingEngine()
-        let test = try TestStore(engine: engine)
-        try await test.set("a/b", ["n": .integer(1)])
-        let listener = try test.store.listen(to: .documents([DocumentPath("a/b")]))
-        _ = try await listener.next()
-        let reader = try await test.begin()
-        _ = try await test.get("a/b", in: reader)
-        engine.fails.withLock { $0 = true }
-        #expect(await refusal { try await test.set("a/b", ["n": .integer(2)]) }?.code == .unavailable)
-        engine.fails.withLock { $0 = false }
-        #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
-        // A write that wasn't kept doesn't conflict either.
-        try await test.set("a/b", ["n": .integer(3)], in: reader)
-        let document = try #require(await test.get("a/b"))
-        #expect(document.fields == ["n": .integer(3)])
-        // No listener is notified of it, and the log doesn't count it.
-        #expect(try await listener.next() == .changes([.modified(document)], at: document.updateTime))
-        try engine.makeReadSession().read { storage in
-            var bytes = 0
-            try storage.scan(.changes, .all, reverse: false) { key, value in
-                bytes += key.count + value.count
-                return true
+        try await withStore(engine: engine) { test in
+            try await test.set("a/b", ["n": .integer(1)])
+            let listener = try test.store.listen(to: .documents([DocumentPath("a/b")]))
+            _ = try await listener.next()
+            let reader = try await test.begin()
+            _ = try await test.get("a/b", in: reader)
+            engine.fails.withLock { $0 = true }
+            #expect(await refusal { try await test.set("a/b", ["n": .integer(2)]) }?.code == .unavailable)
+            engine.fails.withLock { $0 = false }
+            #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])
+            // A write that wasn't kept doesn't conflict either.
+            try await test.set("a/b", ["n": .integer(3)], in: reader)
+            let document = try #require(await test.get("a/b"))
+            #expect(document.fields == ["n": .integer(3)])
+            // No listener is notified of it, and the log doesn't count it.
+            #expect(try await listener.next() == .changes([.modified(document)], at: document.updateTime))
+            try engine.makeReadSession().read { storage in
+                var bytes = 0
+                try storage.scan(.changes, .all, reverse: false) { key, value in
+                    bytes += key.count + value.count
+                    return true
+                }
+                #expect(try HistoryBounds.read(storage)?.bytes == bytes)
             }
-            #expect(try HistoryBounds.read(storage)?.bytes == bytes)
         }
-        await test.store.shutdown()
     }
 
     /// A rollback is done even if its batch fails.
     @Test func aRollbackIsToldAsItIs() async throws {
         let engine = FailingEngine()
-        let test = try TestStore(engine: engine)
-        let id = try await test.begin()
-        engine.fails.withLock { $0 = true }
-        #expect(try await test.store.rollback(id) == .rolledBack)
-        #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
-        await test.store.shutdown()
+        try await withStore(engine: engine) { test in
+            let id = try await test.begin()
+            engine.fails.withLock { $0 = true }
+            #expect(try await test.store.rollback(id) == .rolledBack)
+            #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
+        }
     }
 
     @Test func waitingCommitsShareOneBatch() async throws {

@@ -61,30 +61,30 @@ struct FieldNameTests {
         [kelvin: Value.null], ["m": .map([kelvin: .null])], ["l": .array([.map([kelvin: .null])])],
     ])
     func namesThatAreNotNormalizedAreRefused(fields: [String: Value]) async throws {
-        let test = try TestStore()
-        #expect(await refusal { try await test.set("a/b", fields) }?.message.contains("NFC") == true)
-        var query = Query(collectionID: "a")
-        query.filter = .field(try FieldPath("f"), .equal, .map(fields))
-        #expect(await refusal { _ = try await test.query(query) }?.message.contains("NFC") == true)
-        query.filter = nil
-        query.orderBy = [Query.Order(try FieldPath("f"))]
-        query.start = Query.Cursor(values: [.map(fields)], before: true)
-        #expect(await refusal { _ = try await test.query(query) }?.message.contains("NFC") == true)
-        await test.store.shutdown()
+        try await withStore { test in
+            #expect(await refusal { try await test.set("a/b", fields) }?.message.contains("NFC") == true)
+            var query = Query(collectionID: "a")
+            query.filter = .field(try FieldPath("f"), .equal, .map(fields))
+            #expect(await refusal { _ = try await test.query(query) }?.message.contains("NFC") == true)
+            query.filter = nil
+            query.orderBy = [Query.Order(try FieldPath("f"))]
+            query.start = Query.Cursor(values: [.map(fields)], before: true)
+            #expect(await refusal { _ = try await test.query(query) }?.message.contains("NFC") == true)
+        }
     }
 
     @Test func queriesThatSwiftTakesForEqualAreValidatedEachByItself() async throws {
-        let test = try TestStore()
-        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
-        #expect(Query(collectionID: composed) != Query(collectionID: decomposed))
-        #expect(FieldPath(segments: [composed]) != FieldPath(segments: [decomposed]))
-        for (first, second) in [(composed, decomposed), (decomposed, composed)] {
-            let transaction = try await test.begin()
-            _ = try await test.query(Query(collectionID: first), in: transaction)
-            _ = try await test.query(Query(collectionID: second), in: transaction)
-            try await test.set("\(second)/phantom", ["first": .string(first)])
-            #expect(await refusal { try await test.set("other/x", [:], in: transaction) }?.code == .aborted)
+        try await withStore { test in
+            let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+            #expect(Query(collectionID: composed) != Query(collectionID: decomposed))
+            #expect(FieldPath(segments: [composed]) != FieldPath(segments: [decomposed]))
+            for (first, second) in [(composed, decomposed), (decomposed, composed)] {
+                let transaction = try await test.begin()
+                _ = try await test.query(Query(collectionID: first), in: transaction)
+                _ = try await test.query(Query(collectionID: second), in: transaction)
+                try await test.set("\(second)/phantom", ["first": .string(first)])
+                #expect(await refusal { try await test.set("other/x", [:], in: transaction) }?.code == .aborted)
+            }
         }
-        await test.store.shutdown()
     }
 }

@@ -8,21 +8,21 @@ struct ImportTests {
     private static let long: [String: Value] = ["l": .array(Array(repeating: .null, count: 40_001))]
 
     @Test func whatTheStoreTookIsImported() async throws {
-        let test = try TestStore()
-        let path = try DocumentPath("a/b")
-        var refused = StoreImport(test.store)
-        try await refused.add(path, Self.long)
-        let error = await #expect(throws: DocumentError.self) { try await refused.finish() }
-        #expect(error?.message.contains("40,000") == true)
-        try await test.store.configureIndexes(
-            IndexConfiguration(exemptions: [
-                FieldExemption(collectionID: "a", field: try FieldPath("l"), isOrdered: false, hasElements: false)
-            ]))
-        try await test.set("a/b", Self.long)
-        var taken = StoreImport(test.store)
-        try await taken.add(path, Self.long)
-        try await taken.finish()
-        #expect(taken.imported == 1)
-        await test.store.shutdown()
+        try await withStore { test in
+            let path = try DocumentPath("a/b")
+            var refused = StoreImport(test.store)
+            try await refused.add(path, Self.long)
+            let error = await #expect(throws: DocumentError.self) { try await refused.finish() }
+            #expect(error?.message.contains("40,000") == true)
+            try await test.store.configureIndexes(
+                IndexConfiguration(exemptions: [
+                    FieldExemption(collectionID: "a", field: try FieldPath("l"), isOrdered: false, hasElements: false)
+                ]))
+            try await test.set("a/b", Self.long)
+            var taken = StoreImport(test.store)
+            try await taken.add(path, Self.long)
+            try await taken.finish()
+            #expect(taken.imported == 1)
+        }
     }
 }

@@ -119,27 +119,27 @@ struct IndexBuildTests {
         let events = EventLog()
         var configuration = StoreConfiguration()
         configuration.onIndexEvent = { events.append($0) }
-        let test = try TestStore(kind, configuration: configuration)
-        try await test.set("c/1", ["a": .integer(1), "b": .integer(2)])
-        let wanted = IndexConfiguration(indexes: [Self.definitions[0]], exemptions: [Self.exemptions[0]])
-        try await test.store.configureIndexes(wanted)
-        try await test.store.indexesAreDone()
-        #expect(
-            events.take() == [
-                .building(Self.definitions[0]), .changingFields(collectionID: "c"), .ready(Self.definitions[0]),
-                .changedFields(collectionID: "c"),
-            ])
-        #expect(try await test.store.indexes() == [IndexStatus(definition: Self.definitions[0], state: .ready)])
-        // The same again is nothing.
-        try await test.store.configureIndexes(wanted)
-        try await test.store.indexesAreDone()
-        #expect(events.take().isEmpty)
-        try await test.store.configureIndexes(IndexConfiguration(exemptions: wanted.exemptions))
-        try await test.store.indexesAreDone()
-        #expect(events.take() == [.dropping(Self.definitions[0]), .dropped(Self.definitions[0])])
-        try await test.store.rebuildIndexes()
-        #expect(events.take() == [.rebuilding, .rebuilt])
-        await test.store.shutdown()
+        try await withStore(kind, configuration: configuration) { test in
+            try await test.set("c/1", ["a": .integer(1), "b": .integer(2)])
+            let wanted = IndexConfiguration(indexes: [Self.definitions[0]], exemptions: [Self.exemptions[0]])
+            try await test.store.configureIndexes(wanted)
+            try await test.store.indexesAreDone()
+            #expect(
+                events.take() == [
+                    .building(Self.definitions[0]), .changingFields(collectionID: "c"), .ready(Self.definitions[0]),
+                    .changedFields(collectionID: "c"),
+                ])
+            #expect(try await test.store.indexes() == [IndexStatus(definition: Self.definitions[0], state: .ready)])
+            // The same again is nothing.
+            try await test.store.configureIndexes(wanted)
+            try await test.store.indexesAreDone()
+            #expect(events.take().isEmpty)
+            try await test.store.configureIndexes(IndexConfiguration(exemptions: wanted.exemptions))
+            try await test.store.indexesAreDone()
+            #expect(events.take() == [.dropping(Self.definitions[0]), .dropped(Self.definitions[0])])
+            try await test.store.rebuildIndexes()
+            #expect(events.take() == [.rebuilding, .rebuilt])
+        }
     }
 
     @Test(arguments: EngineKind.allCases)
@@ -221,25 +221,25 @@ struct IndexBuildTests {
     }
 
     @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {
-        let test = try TestStore()
-        let many = (0..<201).map {
-            IndexDefinition(
-                collectionID: "c\($0)", fields: [Self.field("a", .ascending), Self.field("b", .ascending)])
-        }
-        let twoArrays = IndexDefinition(
-            collectionID: "c", fields: [Self.field("a", .contains), Self.field("b", .contains)])
-        let twice = IndexDefinition(
-            collectionID: "c", fields: [Self.field("a", .ascending), Self.field("a", .descending)])
-        let empty = IndexDefinition(collectionID: "c", fields: [])
-        for (indexes, word) in [(many, "200"), ([twoArrays], "array"), ([twice], "twice"), ([empty], "0 fields")] {
-            let error = await refusal {
-                try await test.store.configureIndexes(IndexConfiguration(indexes: indexes))
+        try await withStore { test in
+            let many = (0..<201).map {
+                IndexDefinition(
+                    collectionID: "c\($0)", fields: [Self.field("a", .ascending), Self.field("b", .ascending)])
             }
-            #expect(error?.code == .invalidArgument)
-            #expect(error?.message.contains(word) == true)
+            let twoArrays = IndexDefinition(
+                collectionID: "c", fields: [Self.field("a", .contains), Self.field("b", .contains)])
+            let twice = IndexDefinition(
+                collectionID: "c", fields: [Self.field("a", .ascending), Self.field("a", .descending)])
+            let empty = IndexDefinition(collectionID: "c", fields: [])
+            for (indexes, word) in [(many, "200"), ([twoArrays], "array"), ([twice], "twice"), ([empty], "0 fields")] {
+                let error = await refusal {
+                    try await test.store.configureIndexes(IndexConfiguration(indexes: indexes))
+                }
+                #expect(error?.code == .invalidArgument)
+                #expect(error?.message.contains(word) == true)
+            }
+            #expect(try await test.store.indexes().isEmpty)
         }
-        #expect(try await test.store.indexes().isEmpty)
-        await test.store.shutdown()
     }
 }
 

@@ -109,14 +109,14 @@ struct StoredCatalogTests {
         fields: [.init(FieldPath(segments: ["a"]), .ascending), .init(FieldPath(segments: ["b"]), .descending)])
 
     private func filled(_ engine: any StorageEngine) async throws {
-        let test = try TestStore(engine: engine)
-        for i in 0..<20 {
-            try await test.set("c/\(i)", ["a": .integer(Int64(i)), "b": .double(1)])
-            try await test.set("c/\(i)/c/x", ["a": .array([.integer(Int64(i))])])
+        try await withStore(engine: engine) { test in
+            for i in 0..<20 {
+                try await test.set("c/\(i)", ["a": .integer(Int64(i)), "b": .double(1)])
+                try await test.set("c/\(i)/c/x", ["a": .array([.integer(Int64(i))])])
+            }
+            try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definition]))
+            try await test.store.indexesAreDone()
         }
-        try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definition]))
-        try await test.store.indexesAreDone()
-        await test.store.shutdown()
     }
 
     private func opening(_ engine: any StorageEngine) -> StorageError? {
@@ -164,13 +164,13 @@ struct StoredCatalogTests {
         }
         #expect(try DocumentStore.replaceDamagedCatalog(in: engine))
         #expect(try !DocumentStore.replaceDamagedCatalog(in: engine))
-        let test = try TestStore(engine: engine)
-        try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definition]))
-        try await test.store.indexesAreDone()
-        let inspection = try IndexInspection(engine)
-        #expect(inspection.isExact())
-        #expect(inspection.catalog.ready(.collection, collectionID: "c").count == 1)
-        await test.store.shutdown()
+        try await withStore(engine: engine) { test in
+            try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definition]))
+            try await test.store.indexesAreDone()
+            let inspection = try IndexInspection(engine)
+            #expect(inspection.isExact())
+            #expect(inspection.catalog.ready(.collection, collectionID: "c").count == 1)
+        }
         try engine.close()
     }
 
@@ -182,13 +182,13 @@ struct StoredCatalogTests {
         try await filled(engine)
         try engine.write { try $0.delete(.meta, Array("version".utf8)) }
         #expect(try DocumentStore.replaceDamagedCatalog(in: engine))
-        let test = try TestStore(engine: engine)
-        try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definition]))
-        try await test.store.indexesAreDone()
-        let inspection = try IndexInspection(engine)
-        #expect(inspection.isExact())
-        #expect(inspection.documents.count == 40)
-        await test.store.shutdown()
+        try await withStore(engine: engine) { test in
+            try await test.store.configureIndexes(IndexConfiguration(indexes: [Self.definition]))
+            try await test.store.indexesAreDone()
+            let inspection = try IndexInspection(engine)
+            #expect(inspection.isExact())
+            #expect(inspection.documents.count == 40)
+        }
         try engine.close()
     }
 
@@ -209,13 +209,13 @@ struct StoredCatalogTests {
             }
         }
         #expect(try !IndexInspection(engine).isExact())
-        let test = try TestStore(engine: engine)
-        var query = Query(collectionID: "c")
-        query.filter = .field(FieldPath(segments: ["a"]), .greaterThanOrEqual, .integer(10))
-        #expect(try await test.query(query).count == 10)
-        try await test.store.indexesAreDone()
-        #expect(try IndexInspection(engine).isExact())
-        await test.store.shutdown()
+        try await withStore(engine: engine) { test in
+            var query = Query(collectionID: "c")
+            query.filter = .field(FieldPath(segments: ["a"]), .greaterThanOrEqual, .integer(10))
+            #expect(try await test.query(query).count == 10)
+            try await test.store.indexesAreDone()
+            #expect(try IndexInspection(engine).isExact())
+        }
         try engine.close()
     }
 }

@@ -85,44 +85,44 @@ struct IndexEntryTests {
 
     @Test(arguments: EngineKind.allCases)
     func anIntegerThatBecomesADoubleIsRewritten(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        try await test.store.configureIndexes(
-            IndexConfiguration(indexes: [index([("a", .ascending), ("b", .ascending)]).indexes[0].definition]))
-        for value in [Value.integer(1), .double(1), .integer(1)] {
-            try await test.set("c/d", ["a": .integer(1), "b": value, "t": .array([value])])
-            try await test.store.indexesAreDone()
-            #expect(try IndexInspection(test.store.engine).isExact())
+        try await withStore(kind) { test in
+            try await test.store.configureIndexes(
+                IndexConfiguration(indexes: [index([("a", .ascending), ("b", .ascending)]).indexes[0].definition]))
+            for value in [Value.integer(1), .double(1), .integer(1)] {
+                try await test.set("c/d", ["a": .integer(1), "b": value, "t": .array([value])])
+                try await test.store.indexesAreDone()
+                #expect(try IndexInspection(test.store.engine).isExact())
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test func compositeEntriesCountTowardsTheLimits() async throws {
-        let test = try TestStore()
-        let two = IndexConfiguration(indexes: [index([("t", .contains), ("a", .ascending)]).indexes[0].definition])
-        let elements = (0..<25_000).map { Value.integer(Int64($0)) }
-        try await test.set("c/d", ["t": .array(elements), "a": .null])
-        try await test.store.configureIndexes(two)
-        let error = await refusal {
-            try await test.set("c/e", ["t": .array(elements), "a": .null])
+        try await withStore { test in
+            let two = IndexConfiguration(indexes: [index([("t", .contains), ("a", .ascending)]).indexes[0].definition])
+            let elements = (0..<25_000).map { Value.integer(Int64($0)) }
+            try await test.set("c/d", ["t": .array(elements), "a": .null])
+            try await test.store.configureIndexes(two)
+            let error = await refusal {
+                try await test.set("c/e", ["t": .array(elements), "a": .null])
+            }
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.message.contains("50,004 index entries") == true || error?.message.contains("50004") == true)
+            #expect(error?.message.contains("40,000, the limit") == true)
+            try await test.set("c/e", ["t": .array(elements)])
         }
-        #expect(error?.code == .invalidArgument)
-        #expect(error?.message.contains("50,004 index entries") == true || error?.message.contains("50004") == true)
-        #expect(error?.message.contains("40,000, the limit") == true)
-        try await test.set("c/e", ["t": .array(elements)])
-        await test.store.shutdown()
     }
 
     @Test func whatIsExemptDoesNotCountTowardsTheLimits() async throws {
-        let test = try TestStore()
-        let elements = Value.array((0..<45_000).map { .integer(Int64($0)) })
-        #expect(await refusal { try await test.set("c/d", ["t": elements]) }?.code == .invalidArgument)
-        try await test.store.configureIndexes(
-            IndexConfiguration(exemptions: [
-                FieldExemption(
-                    collectionID: "c", field: FieldPath(segments: ["t"]), isOrdered: false, hasElements: false)
-            ]))
-        try await test.set("c/d", ["t": elements])
-        #expect(try IndexInspection(test.store.engine).entries.isEmpty)
-        await test.store.shutdown()
+        try await withStore { test in
+            let elements = Value.array((0..<45_000).map { .integer(Int64($0)) })
+            #expect(await refusal { try await test.set("c/d", ["t": elements]) }?.code == .invalidArgument)
+            try await test.store.configureIndexes(
+                IndexConfiguration(exemptions: [
+                    FieldExemption(
+                        collectionID: "c", field: FieldPath(segments: ["t"]), isOrdered: false, hasElements: false)
+                ]))
+            try await test.set("c/d", ["t": elements])
+            #expect(try IndexInspection(test.store.engine).entries.isEmpty)
+        }
     }
 }

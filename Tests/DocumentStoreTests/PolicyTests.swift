@@ -19,51 +19,51 @@ struct PolicyTests {
     }
 
     @Test func readsAndListsAreAskedFor() async throws {
-        let test = try TestStore()
-        try await test.set("a/b", [:])
-        let policy = Recorder { _, _ in false }
-        let user = OperationContext(policy: policy)
-        #expect(await refusal { _ = try await test.get("a/b", context: user) }?.code == .permissionDenied)
-        let list = Query(collectionID: "a")
-        #expect(await refusal { _ = try await test.query(list, context: user) }?.code == .permissionDenied)
-        #expect(policy.seen.withLock { $0.count } == 2)
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set("a/b", [:])
+            let policy = Recorder { _, _ in false }
+            let user = OperationContext(policy: policy)
+            #expect(await refusal { _ = try await test.get("a/b", context: user) }?.code == .permissionDenied)
+            let list = Query(collectionID: "a")
+            #expect(await refusal { _ = try await test.query(list, context: user) }?.code == .permissionDenied)
+            #expect(policy.seen.withLock { $0.count } == 2)
+        }
     }
 
     @Test func writesAreAskedForWithTheirAfterImage() async throws {
-        let test = try TestStore()
-        try await test.set("a/old", ["n": .integer(1)])
-        let policy = Recorder { _, _ in true }
-        let increment = FieldTransform(try FieldPath("n"), .increment(.integer(4)))
-        try await test.commit(
-            [
-                Write(
-                    path: try DocumentPath("a/old"), operation: .update([:], mask: []), transforms: [increment]),
-                Write(path: try DocumentPath("a/new"), operation: .set([:])),
-                Write(path: try DocumentPath("a/gone"), operation: .delete),
-            ], context: OperationContext(policy: policy))
-        let seen = policy.seen.withLock { $0 }
-        guard case .update(let before, let after) = seen[0], case .create = seen[1] else {
-            throw DocumentError(.unknown, "\(seen)")
+        try await withStore { test in
+            try await test.set("a/old", ["n": .integer(1)])
+            let policy = Recorder { _, _ in true }
+            let increment = FieldTransform(try FieldPath("n"), .increment(.integer(4)))
+            try await test.commit(
+                [
+                    Write(
+                        path: try DocumentPath("a/old"), operation: .update([:], mask: []), transforms: [increment]),
+                    Write(path: try DocumentPath("a/new"), operation: .set([:])),
+                    Write(path: try DocumentPath("a/gone"), operation: .delete),
+                ], context: OperationContext(policy: policy))
+            let seen = policy.seen.withLock { $0 }
+            guard case .update(let before, let after) = seen[0], case .create = seen[1] else {
+                throw DocumentError(.unknown, "\(seen)")
+            }
+            #expect(before.fields == ["n": .integer(1)])
+            #expect(after.fields == ["n": .integer(5)])
+            #expect(seen[2] == .delete(try DocumentPath("a/gone"), nil))
         }
-        #expect(before.fields == ["n": .integer(1)])
-        #expect(after.fields == ["n": .integer(5)])
-        #expect(seen[2] == .delete(try DocumentPath("a/gone"), nil))
-        await test.store.shutdown()
     }
 
     @Test func aPolicySeesOtherDocumentsBeforeAndAfter() async throws {
-        let test = try TestStore()
-        let other = try DocumentPath("a/other")
-        let policy = Recorder { _, view in
-            try view.document(other) == nil && view.documentAfter(other) != nil
+        try await withStore { test in
+            let other = try DocumentPath("a/other")
+            let policy = Recorder { _, view in
+                try view.document(other) == nil && view.documentAfter(other) != nil
+            }
+            let user = OperationContext(policy: policy)
+            let alone = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+            #expect(await refusal { try await test.commit([alone], context: user) }?.code == .permissionDenied)
+            #expect(try await test.get("a/b") == nil)
+            try await test.commit([alone, Write(path: other, operation: .set([:]))], context: user)
+            #expect(try await test.get("a/b") != nil)
         }
-        let user = OperationContext(policy: policy)
-        let alone = Write(path: try DocumentPath("a/b"), operation: .set([:]))
-        #expect(await refusal { try await test.commit([alone], context: user) }?.code == .permissionDenied)
-        #expect(try await test.get("a/b") == nil)
-        try await test.commit([alone, Write(path: other, operation: .set([:]))], context: user)
-        #expect(try await test.get("a/b") != nil)
-        await test.store.shutdown()
     }
 }

@@ -23,50 +23,56 @@ struct QueryPartitionTests {
     @Test(arguments: [(4000, 7), (4000, 1), (100, 9)])
     func partsAreAboutEqual(count: Int, points: Int) async throws {
         let (test, paths) = try await filled(count)
-        let places = try await test.partition(group, points: points)
-        #expect(places.count == points)
-        let indexes = try places.map { place in try #require(paths.firstIndex(of: place.string)) }
-        for (start, end) in zip([0] + indexes, indexes + [count]) {
-            #expect(abs(end - start - count / (points + 1)) <= count / (points + 1) / 8 + 1)
+        try await withStore(test) { _ in
+            let places = try await test.partition(group, points: points)
+            #expect(places.count == points)
+            let indexes = try places.map { place in try #require(paths.firstIndex(of: place.string)) }
+            for (start, end) in zip([0] + indexes, indexes + [count]) {
+                #expect(abs(end - start - count / (points + 1)) <= count / (points + 1) / 8 + 1)
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test func fewDocumentsMakeFewParts() async throws {
         let (test, paths) = try await filled(5)
-        #expect(try await test.partition(group, points: 50).map(\.string) == Array(paths[1...]))
-        #expect(try await test.partition(Query(collectionID: "none", allDescendants: true), points: 3).isEmpty)
-        var below = group
-        below.parent = try DocumentPath("c/p1")
-        #expect(try await test.partition(below, points: 3).isEmpty)
-        await test.store.shutdown()
+        try await withStore(test) { _ in
+            #expect(try await test.partition(group, points: 50).map(\.string) == Array(paths[1...]))
+            #expect(try await test.partition(Query(collectionID: "none", allDescendants: true), points: 3).isEmpty)
+            var below = group
+            below.parent = try DocumentPath("c/p1")
+            #expect(try await test.partition(below, points: 3).isEmpty)
+        }
     }
 
     @Test func anEarlierStateIsSplitAsItWas() async throws {
         let (test, paths) = try await filled(20)
-        let time = try await test.set("other/x", ["a": .integer(1)]).commitTime
-        try await test.commit(try paths[..<10].map { Write(path: try DocumentPath($0), operation: .delete) })
-        let now = try await test.partition(group, points: 1)
-        #expect(now.map(\.string) == [paths[15]])
-        #expect(try await test.partition(group, points: 1, .at(time)).map(\.string) == [paths[10]])
-        await test.store.shutdown()
+        try await withStore(test) { _ in
+            let time = try await test.set("other/x", ["a": .integer(1)]).commitTime
+            try await test.commit(try paths[..<10].map { Write(path: try DocumentPath($0), operation: .delete) })
+            let now = try await test.partition(group, points: 1)
+            #expect(now.map(\.string) == [paths[15]])
+            #expect(try await test.partition(group, points: 1, .at(time)).map(\.string) == [paths[10]])
+        }
     }
 
     @Test func whatCannotBeSplitIsRefused() async throws {
-        let test = try TestStore()
-        func reason(_ points: Int = 2, _ change: (inout Query) -> Void) async -> String? {
-            var query = group
-            change(&query)
-            let asked = query
-            return await refusal { _ = try await test.partition(asked, points: points) }?.message
+        try await withStore { test in
+            func reason(_ points: Int = 2, _ change: (inout Query) -> Void) async -> String? {
+                var query = group
+                change(&query)
+                let asked = query
+                return await refusal { _ = try await test.partition(asked, points: points) }?.message
+            }
+            #expect(await reason { $0.allDescendants = false }?.contains("collection group") == true)
+            #expect(await reason { $0.limit = 3 }?.contains("limit") == true)
+            #expect(
+                await reason { $0.filter = .unary(FieldPath(segments: ["a"]), .isNull) }?.contains("filter") == true)
+            #expect(
+                await reason { $0.orderBy = [Query.Order(.documentID, descending: true)] }?.contains("ascending")
+                    == true)
+            #expect(
+                await reason { $0.orderBy = [Query.Order(FieldPath(segments: ["a"]))] }?.contains("__name__") == true)
+            #expect(await reason(0) { _ in }?.contains("points") == true)
         }
-        #expect(await reason { $0.allDescendants = false }?.contains("collection group") == true)
-        #expect(await reason { $0.limit = 3 }?.contains("limit") == true)
-        #expect(await reason { $0.filter = .unary(FieldPath(segments: ["a"]), .isNull) }?.contains("filter") == true)
-        #expect(
-            await reason { $0.orderBy = [Query.Order(.documentID, descending: true)] }?.contains("ascending") == true)
-        #expect(await reason { $0.orderBy = [Query.Order(FieldPath(segments: ["a"]))] }?.contains("__name__") == true)
-        #expect(await reason(0) { _ in }?.contains("points") == true)
-        await test.store.shutdown()
     }
 }

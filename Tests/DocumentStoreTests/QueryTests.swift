@@ -55,59 +55,59 @@ struct QueryTests {
         Example(.isNotNull, ["false", "nan", "one", "onePointFive", "two", "twoD", "text", "list", "map"]),
     ])
     func filtersFind(example: Example) async throws {
-        let test = try await filled()
-        var query = Query(collectionID: "c")
-        query.filter = example.filter
-        #expect(ids(try await test.query(query)) == example.expected)
-        await test.store.shutdown()
+        try await withStore(filled()) { test in
+            var query = Query(collectionID: "c")
+            query.filter = example.filter
+            #expect(ids(try await test.query(query)) == example.expected)
+        }
     }
 
     @Test func collectionGroupsReachAllDepths() async throws {
-        let test = try TestStore(.sqlite)
-        for path in ["sub/root", "a/x/sub/one", "a/y/sub/two", "b/x/sub/three", "a/x/other/no"] {
-            try await test.set(path, ["n": .integer(1)])
+        try await withStore(.sqlite) { test in
+            for path in ["sub/root", "a/x/sub/one", "a/y/sub/two", "b/x/sub/three", "a/x/other/no"] {
+                try await test.set(path, ["n": .integer(1)])
+            }
+            var query = Query(collectionID: "sub", allDescendants: true)
+            let byName = ["a/x/sub/one", "a/y/sub/two", "b/x/sub/three", "sub/root"]
+            #expect(try await test.query(query).map(\.path.string) == byName)
+            query.filter = .field(try FieldPath("n"), .equal, .integer(1))
+            #expect(try await test.query(query).map(\.path.string) == byName)
+            query.parent = try DocumentPath("a/x")
+            #expect(try await test.query(query).map(\.path.string) == ["a/x/sub/one"])
+            query.filter = nil
+            #expect(try await test.query(query).map(\.path.string) == ["a/x/sub/one"])
+            try await test.commit([Write(path: try DocumentPath("a/x/sub/one"), operation: .delete)])
+            #expect(try await test.query(query).isEmpty)
         }
-        var query = Query(collectionID: "sub", allDescendants: true)
-        let byName = ["a/x/sub/one", "a/y/sub/two", "b/x/sub/three", "sub/root"]
-        #expect(try await test.query(query).map(\.path.string) == byName)
-        query.filter = .field(try FieldPath("n"), .equal, .integer(1))
-        #expect(try await test.query(query).map(\.path.string) == byName)
-        query.parent = try DocumentPath("a/x")
-        #expect(try await test.query(query).map(\.path.string) == ["a/x/sub/one"])
-        query.filter = nil
-        #expect(try await test.query(query).map(\.path.string) == ["a/x/sub/one"])
-        try await test.commit([Write(path: try DocumentPath("a/x/sub/one"), operation: .delete)])
-        #expect(try await test.query(query).isEmpty)
-        await test.store.shutdown()
     }
 
     @Test func longValuesAreComparedInFull() async throws {
-        let test = try TestStore()
-        let long = String(repeating: "x", count: 1600)
-        for (id, end) in [("c", "a"), ("b", "b"), ("a", "c")] {
-            try await test.set("l/" + id, ["f": .string(long + end)])
+        try await withStore { test in
+            let long = String(repeating: "x", count: 1600)
+            for (id, end) in [("c", "a"), ("b", "b"), ("a", "c")] {
+                try await test.set("l/" + id, ["f": .string(long + end)])
+            }
+            var query = Query(collectionID: "l")
+            query.orderBy = [Query.Order(try FieldPath("f"))]
+            query.limit = 2
+            #expect(ids(try await test.query(query)) == ["c", "b"])
+            query.filter = .field(try FieldPath("f"), .greaterThan, .string(long + "a"))
+            #expect(ids(try await test.query(query)) == ["b", "a"])
+            query.orderBy = []
+            query.filter = .field(try FieldPath("f"), .equal, .string(long + "c"))
+            #expect(ids(try await test.query(query)) == ["a"])
         }
-        var query = Query(collectionID: "l")
-        query.orderBy = [Query.Order(try FieldPath("f"))]
-        query.limit = 2
-        #expect(ids(try await test.query(query)) == ["c", "b"])
-        query.filter = .field(try FieldPath("f"), .greaterThan, .string(long + "a"))
-        #expect(ids(try await test.query(query)) == ["b", "a"])
-        query.orderBy = []
-        query.filter = .field(try FieldPath("f"), .equal, .string(long + "c"))
-        #expect(ids(try await test.query(query)) == ["a"])
-        await test.store.shutdown()
     }
 
     @Test func projectionAnswersNamedFieldsOnly() async throws {
-        let test = try TestStore()
-        try await test.set("c/a", ["m": .map(["x": .integer(1), "y": .integer(2)]), "z": .null])
-        var query = Query(collectionID: "c")
-        query.projection = [try FieldPath("m.x"), try FieldPath("none")]
-        #expect(try await test.query(query).first?.fields == ["m": .map(["x": .integer(1)])])
-        query.projection = [.documentID]
-        #expect(try await test.query(query).first?.fields == [:])
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set("c/a", ["m": .map(["x": .integer(1), "y": .integer(2)]), "z": .null])
+            var query = Query(collectionID: "c")
+            query.projection = [try FieldPath("m.x"), try FieldPath("none")]
+            #expect(try await test.query(query).first?.fields == ["m": .map(["x": .integer(1)])])
+            query.projection = [.documentID]
+            #expect(try await test.query(query).first?.fields == [:])
+        }
     }
 
     @Test func whatIsNoQueryIsRefused() throws {
@@ -162,16 +162,16 @@ struct QueryTests {
     }
 
     @Test func collectionsAreFoundBelowEachDocument() async throws {
-        let test = try await filled(.sqlite)
-        let ids = try await withCheckedThrowingContinuation { continuation in
-            test.store.listCollectionIDs { continuation.resume(with: $0) }
+        try await withStore(filled(.sqlite)) { test in
+            let ids = try await withCheckedThrowingContinuation { continuation in
+                test.store.listCollectionIDs { continuation.resume(with: $0) }
+            }
+            #expect(ids == ["c"])
+            let parent = try DocumentPath("c/one")
+            let below = try await withCheckedThrowingContinuation { continuation in
+                test.store.listCollectionIDs(parent: parent) { continuation.resume(with: $0) }
+            }
+            #expect(below == ["sub"])
         }
-        #expect(ids == ["c"])
-        let parent = try DocumentPath("c/one")
-        let below = try await withCheckedThrowingContinuation { continuation in
-            test.store.listCollectionIDs(parent: parent) { continuation.resume(with: $0) }
-        }
-        #expect(below == ["sub"])
-        await test.store.shutdown()
     }
 }

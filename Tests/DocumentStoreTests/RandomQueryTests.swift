@@ -32,46 +32,46 @@ struct RandomQueryTests {
 
     @Test(arguments: EngineKind.allCases, [1 as UInt64, 99])
     func storeAndModelAgree(kind: EngineKind, seed: UInt64) async throws {
-        let test = try TestStore(kind)
-        var random = RandomQueries(generator: SeededGenerator(seed: seed))
-        var states: [(model: NaiveStore, time: Timestamp)] = []
-        var model = NaiveStore()
-        for round in 0..<Self.rounds {
-            let indexes = round == 0 ? IndexConfiguration() : random.indexes()
-            try await test.store.configureIndexes(indexes)
-            let time = try await test.commit(try writes(&random, &model)).commitTime
-            states.append((model, time))
-            // Queries are answered while indexes are being built, too.
-            if round % 2 == 0 { try await test.store.indexesAreDone() }
-            for _ in 0..<Self.queries {
-                let query = random.query()
-                guard let normalized = try? NormalizedQuery(query) else { continue }
-                var (seen, consistency) = (model, ReadConsistency.strong)
-                if Int.random(in: 0..<4, using: &random.generator) == 0,
-                    let state = states.randomElement(using: &random.generator)
-                {
-                    (seen, consistency) = (state.model, .at(state.time))
-                }
-                let hint = Comment("round \(round), \(consistency): \(query) with \(indexes)")
-                let found = try await test.query(query, consistency).map(\.path)
-                #expect(found == seen.query(normalized).map(\.path), hint)
-                let fields = random.aggregation()
-                let numbers = try await test.aggregate(query, fields, consistency)
-                #expect(numbers == (try seen.aggregate(query, fields)), "\(fields) of \(hint)")
-            }
-        }
-        try await test.store.configureIndexes(IndexConfiguration())
-        try await test.store.indexesAreDone()
-        try await test.commit(model.documents.keys.map { Write(path: $0, operation: .delete) })
-        try test.store.engine.makeReadSession().read { reader in
-            for table in [StorageTable.documents, .index] {
-                try reader.scan(table, .all, reverse: false) { key, _ in
-                    Issue.record("left over in \(table): \(key)")
-                    return false
+        try await withStore(kind) { test in
+            var random = RandomQueries(generator: SeededGenerator(seed: seed))
+            var states: [(model: NaiveStore, time: Timestamp)] = []
+            var model = NaiveStore()
+            for round in 0..<Self.rounds {
+                let indexes = round == 0 ? IndexConfiguration() : random.indexes()
+                try await test.store.configureIndexes(indexes)
+                let time = try await test.commit(try writes(&random, &model)).commitTime
+                states.append((model, time))
+                // Queries are answered while indexes are being built, too.
+                if round % 2 == 0 { try await test.store.indexesAreDone() }
+                for _ in 0..<Self.queries {
+                    let query = random.query()
+                    guard let normalized = try? NormalizedQuery(query) else { continue }
+                    var (seen, consistency) = (model, ReadConsistency.strong)
+                    if Int.random(in: 0..<4, using: &random.generator) == 0,
+                        let state = states.randomElement(using: &random.generator)
+                    {
+                        (seen, consistency) = (state.model, .at(state.time))
+                    }
+                    let hint = Comment("round \(round), \(consistency): \(query) with \(indexes)")
+                    let found = try await test.query(query, consistency).map(\.path)
+                    #expect(found == seen.query(normalized).map(\.path), hint)
+                    let fields = random.aggregation()
+                    let numbers = try await test.aggregate(query, fields, consistency)
+                    #expect(numbers == (try seen.aggregate(query, fields)), "\(fields) of \(hint)")
                 }
             }
+            try await test.store.configureIndexes(IndexConfiguration())
+            try await test.store.indexesAreDone()
+            try await test.commit(model.documents.keys.map { Write(path: $0, operation: .delete) })
+            try test.store.engine.makeReadSession().read { reader in
+                for table in [StorageTable.documents, .index] {
+                    try reader.scan(table, .all, reverse: false) { key, _ in
+                        Issue.record("left over in \(table): \(key)")
+                        return false
+                    }
+                }
+            }
         }
-        await test.store.shutdown()
     }
 }
 

@@ -55,106 +55,106 @@ struct RetryTests {
 
     @Test(arguments: EngineKind.allCases)
     func sixtyFourClientsOnOneCounterAllProgress(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        try await test.set(path.string, ["n": .integer(0)])
-        let (clients, rounds) = (64, 10)
-        var attempts: [Int] = []
-        try await withThrowingTaskGroup(of: [Int].self) { group in
-            for _ in 0..<clients {
-                group.addTask {
-                    var attempts: [Int] = []
-                    for _ in 0..<rounds { attempts.append(try await increment(test)) }
-                    return attempts
+        try await withStore(kind) { test in
+            try await test.set(path.string, ["n": .integer(0)])
+            let (clients, rounds) = (64, 10)
+            var attempts: [Int] = []
+            try await withThrowingTaskGroup(of: [Int].self) { group in
+                for _ in 0..<clients {
+                    group.addTask {
+                        var attempts: [Int] = []
+                        for _ in 0..<rounds { attempts.append(try await increment(test)) }
+                        return attempts
+                    }
                 }
+                for try await clientAttempts in group { attempts += clientAttempts }
             }
-            for try await clientAttempts in group { attempts += clientAttempts }
+            #expect(try await test.get(path.string)?.fields["n"] == .integer(Int64(clients * rounds)))
+            #expect(attempts.reduce(0, +) <= clients * rounds * 3)
+            #expect(try #require(attempts.max()) <= 3)
         }
-        #expect(try await test.get(path.string)?.fields["n"] == .integer(Int64(clients * rounds)))
-        #expect(attempts.reduce(0, +) <= clients * rounds * 3)
-        #expect(try #require(attempts.max()) <= 3)
-        await test.store.shutdown()
     }
 
     @Test func aSecondTryGetsWhatItReadAndOthersWait() async throws {
-        let test = try TestStore()
-        try await test.set(path.string, ["n": .integer(0)])
-        let first = try await loser(test)
-        let second = try await loser(test)
-        let (turn, reads) = try await again(test, first)
-        guard case .document(path, let document?)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
-        #expect(document.fields["n"] == .integer(2))
-        // Another transaction that read it may not take it away.
-        let third = try await test.begin()
-        _ = try await test.get(path.string, in: third)
-        #expect(await refusal { try await test.commit([write(50)], in: third) }?.code == .aborted)
-        async let waiting = again(test, second)
-        try await test.commit([write(3)], in: turn)
-        let (next, _) = try await waiting
-        try await test.commit([write(4)], in: next)
-        #expect(try await test.get(path.string)?.fields["n"] == .integer(4))
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set(path.string, ["n": .integer(0)])
+            let first = try await loser(test)
+            let second = try await loser(test)
+            let (turn, reads) = try await again(test, first)
+            guard case .document(path, let document?)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
+            #expect(document.fields["n"] == .integer(2))
+            // Another transaction that read it may not take it away.
+            let third = try await test.begin()
+            _ = try await test.get(path.string, in: third)
+            #expect(await refusal { try await test.commit([write(50)], in: third) }?.code == .aborted)
+            async let waiting = again(test, second)
+            try await test.commit([write(3)], in: turn)
+            let (next, _) = try await waiting
+            try await test.commit([write(4)], in: next)
+            #expect(try await test.get(path.string)?.fields["n"] == .integer(4))
+        }
     }
 
     @Test func blindWritesPassAndTheHolderKeepsItsPlace() async throws {
-        let test = try TestStore()
-        try await test.set(path.string, ["n": .integer(0)])
-        let first = try await loser(test)
-        let second = try await loser(test)
-        let (turn, _) = try await again(test, first)
-        try await test.commit([write(10)])
-        #expect(await refusal { try await test.commit([write(3)], in: turn) }?.code == .aborted)
-        async let waiting = again(test, second)
-        let (turnAgain, reads) = try await again(test, turn)
-        guard case .document(_, let document?)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
-        #expect(document.fields["n"] == .integer(10))
-        try await test.commit([write(11)], in: turnAgain)
-        let (next, _) = try await waiting
-        #expect(try await test.store.rollback(next) == .rolledBack)
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set(path.string, ["n": .integer(0)])
+            let first = try await loser(test)
+            let second = try await loser(test)
+            let (turn, _) = try await again(test, first)
+            try await test.commit([write(10)])
+            #expect(await refusal { try await test.commit([write(3)], in: turn) }?.code == .aborted)
+            async let waiting = again(test, second)
+            let (turnAgain, reads) = try await again(test, turn)
+            guard case .document(_, let document?)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
+            #expect(document.fields["n"] == .integer(10))
+            try await test.commit([write(11)], in: turnAgain)
+            let (next, _) = try await waiting
+            #expect(try await test.store.rollback(next) == .rolledBack)
+        }
     }
 
     @Test func aTurnEndsWithItsOwner() async throws {
-        let test = try TestStore()
-        try await test.set(path.string, ["n": .integer(0)])
-        let dying = OperationContext(owner: 7)
-        let first = try await loser(test, dying)
-        let second = try await loser(test)
-        _ = try await again(test, first, dying)
-        async let waiting = again(test, second)
-        test.store.release(owner: 7)
-        let (next, _) = try await waiting
-        try await test.commit([write(9)], in: next)
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set(path.string, ["n": .integer(0)])
+            let dying = OperationContext(owner: 7)
+            let first = try await loser(test, dying)
+            let second = try await loser(test)
+            _ = try await again(test, first, dying)
+            async let waiting = again(test, second)
+            test.store.release(owner: 7)
+            let (next, _) = try await waiting
+            try await test.commit([write(9)], in: next)
+        }
     }
 
     @Test func aTurnEndsWithItsTime() async throws {
-        let test = try TestStore()
-        try await test.set(path.string, ["n": .integer(0)])
-        let first = try await loser(test)
-        let second = try await loser(test)
-        let (slow, _) = try await again(test, first)
-        test.clock.advance(seconds: 3)
-        let (next, _) = try await again(test, second)
-        try await test.commit([write(9)], in: next)
-        #expect(await refusal { try await test.commit([write(3)], in: slow) }?.code == .aborted)
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set(path.string, ["n": .integer(0)])
+            let first = try await loser(test)
+            let second = try await loser(test)
+            let (slow, _) = try await again(test, first)
+            test.clock.advance(seconds: 3)
+            let (next, _) = try await again(test, second)
+            try await test.commit([write(9)], in: next)
+            #expect(await refusal { try await test.commit([write(3)], in: slow) }?.code == .aborted)
+        }
     }
 
     @Test func aQueryIsUnderATurnToo() async throws {
-        let test = try TestStore()
-        let query = Query(collectionID: "hot")
-        let id = try await test.begin()
-        _ = try await test.query(query, in: id)
-        try await test.set("hot/a", [:])
-        #expect(await refusal { try await test.set("x/y", [:], in: id) }?.code == .aborted)
-        let (turn, reads) = try await again(test, id)
-        guard case .query(query, let found)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
-        #expect(found.map(\.path.id) == ["a"])
-        let other = try await test.begin()
-        _ = try await test.query(query, in: other)
-        #expect(await refusal { try await test.set("hot/b", [:], in: other) }?.code == .aborted)
-        try await test.set("x/y", [:], in: turn)
-        await test.store.shutdown()
+        try await withStore { test in
+            let query = Query(collectionID: "hot")
+            let id = try await test.begin()
+            _ = try await test.query(query, in: id)
+            try await test.set("hot/a", [:])
+            #expect(await refusal { try await test.set("x/y", [:], in: id) }?.code == .aborted)
+            let (turn, reads) = try await again(test, id)
+            guard case .query(query, let found)? = reads.first else { throw DocumentError(.unknown, "\(reads)") }
+            #expect(found.map(\.path.id) == ["a"])
+            let other = try await test.begin()
+            _ = try await test.query(query, in: other)
+            #expect(await refusal { try await test.set("hot/b", [:], in: other) }?.code == .aborted)
+            try await test.set("x/y", [:], in: turn)
+        }
     }
 
     @Test func waitersAreRefusedAtShutdown() async throws {

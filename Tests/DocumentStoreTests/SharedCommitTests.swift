@@ -19,34 +19,34 @@ struct SharedCommitTests {
             if value == nil { throw DocumentError(.failedPrecondition, "the row is refused") }
         }
 
-        func apply(version: Int64, to batch: CommitBatch) throws {
-            try batch.storage.put(.meta, [1], [value ?? 0])
+        func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
+            try storage.put(.meta, [1], [value ?? 0])
             batch.versions.claim(version)
         }
     }
 
     @Test func aDocumentAndARowAreOneCommitOrNone() async throws {
         let engine = FailingEngine()
-        let test = try TestStore(engine: engine)
-        let store = test.store
-        store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
-        func row() throws -> [UInt8]? { try engine.makeReadSession().read { try $0.get(.meta, [1]) } }
-        func commit(_ n: Int64, _ value: UInt8?) async throws -> CommitOutcome {
-            let write = Write(path: try DocumentPath("a/b"), operation: .set(["n": .integer(n)]))
-            return await store.pipeline.commit { Commit([store.part([write]), Row(value)]) }
+        try await withStore(engine: engine) { test in
+            let store = test.store
+            store.routeEvents(documents: [try .init("f", .written, "a/{id}")])
+            func row() throws -> [UInt8]? { try engine.makeReadSession().read { try $0.get(.meta, [1]) } }
+            func commit(_ n: Int64, _ value: UInt8?) async throws -> CommitOutcome {
+                let write = Write(path: try DocumentPath("a/b"), operation: .set(["n": .integer(n)]))
+                return await store.pipeline.commit { Commit([store.part([write]), Row(value)]) }
+            }
+            guard case .applied(let version) = try await commit(1, 1) else { throw DocumentError(.internal, "refused") }
+            #expect(try await test.get("a/b")?.updateTime.microseconds == version)
+            #expect(try row() == [1])
+            // Refused by the other part, and lost with its batch.
+            guard case .refused = try await commit(2, nil) else { throw DocumentError(.internal, "applied") }
+            engine.fails.withLock { $0 = true }
+            guard case .refused = try await commit(3, 3) else { throw DocumentError(.internal, "applied") }
+            engine.fails.withLock { $0 = false }
+            #expect(try await test.get("a/b")?.fields["n"] == .integer(1))
+            #expect(try row() == [1])
+            #expect(try await store.outbox.counts().map(\.pending) == [1])
         }
-        guard case .applied(let version) = try await commit(1, 1) else { throw DocumentError(.internal, "refused") }
-        #expect(try await test.get("a/b")?.updateTime.microseconds == version)
-        #expect(try row() == [1])
-        // Refused by the other part, and lost with its batch.
-        guard case .refused = try await commit(2, nil) else { throw DocumentError(.internal, "applied") }
-        engine.fails.withLock { $0 = true }
-        guard case .refused = try await commit(3, 3) else { throw DocumentError(.internal, "applied") }
-        engine.fails.withLock { $0 = false }
-        #expect(try await test.get("a/b")?.fields["n"] == .integer(1))
-        #expect(try row() == [1])
-        #expect(try await store.outbox.counts().map(\.pending) == [1])
-        await store.shutdown()
     }
 
     private struct DenyingPolicy: AccessPolicy {
@@ -56,32 +56,32 @@ struct SharedCommitTests {
     }
 
     @Test func aPartIsAllowedNoMoreThanItsCommit() async throws {
-        let test = try TestStore()
-        let store = test.store
-        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
-        let user = OperationContext(policy: DenyingPolicy())
-        let outcome = await store.pipeline.commit { Commit([Row(1), store.part([write])], in: user) }
-        guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
-        #expect(error.code == .permissionDenied)
-        #expect(try await test.get("a/b") == nil)
-        await store.shutdown()
+        try await withStore { test in
+            let store = test.store
+            let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+            let user = OperationContext(policy: DenyingPolicy())
+            let outcome = await store.pipeline.commit { Commit([Row(1), store.part([write])], in: user) }
+            guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
+            #expect(error.code == .permissionDenied)
+            #expect(try await test.get("a/b") == nil)
+        }
     }
 
     @Test func twoPartsOfACommitCannotWriteTheSameDocument() async throws {
-        let test = try TestStore()
-        let store = test.store
-        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
-        let other = Write(path: try DocumentPath("a/c"), operation: .set([:]))
-        let outcome = await store.pipeline.commit { Commit([store.part([write]), store.part([other, write])]) }
-        guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
-        #expect(error.code == .invalidArgument)
-        #expect(error.message.contains("a/b"))
-        #expect(try await test.get("a/c") == nil)
-        guard case .applied = await store.pipeline.commit({ Commit([store.part([write]), store.part([other])]) })
-        else { throw DocumentError(.internal, "refused") }
-        #expect(try await test.get("a/b") != nil)
-        #expect(try await test.get("a/c") != nil)
-        await store.shutdown()
+        try await withStore { test in
+            let store = test.store
+            let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+            let other = Write(path: try DocumentPath("a/c"), operation: .set([:]))
+            let outcome = await store.pipeline.commit { Commit([store.part([write]), store.part([other, write])]) }
+            guard case .refused(let error) = outcome else { throw DocumentError(.internal, "\(outcome)") }
+            #expect(error.code == .invalidArgument)
+            #expect(error.message.contains("a/b"))
+            #expect(try await test.get("a/c") == nil)
+            guard case .applied = await store.pipeline.commit({ Commit([store.part([write]), store.part([other])]) })
+            else { throw DocumentError(.internal, "refused") }
+            #expect(try await test.get("a/b") != nil)
+            #expect(try await test.get("a/c") != nil)
+        }
     }
 
     /// Switches the routes after the documents' events were determined and before the others are.
@@ -91,7 +91,7 @@ struct SharedCommitTests {
         init(_ routes: @escaping () -> Void) { self.routes = routes }
 
         func prepare(_ commit: Commit, version: Int64, in batch: CommitBatch) {}
-        func apply(version: Int64, to batch: CommitBatch) {}
+        func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) {}
 
         func events(by routes: EventRoutes) -> [CausedEvent] {
             self.routes()
@@ -100,22 +100,22 @@ struct SharedCommitTests {
     }
 
     @Test func aCommitIsDeliveredByOneSetOfRoutes() async throws {
-        let test = try TestStore()
-        let store = test.store
-        let pattern = try DocumentPattern("a/{id}")
-        @Sendable func route(to release: String) {
-            store.routeEvents(
-                by: EventRoutes(events: [.init(function: release + "-paid", type: "paid")]),
-                documents: [DocumentTrigger(function: release + "-written", kind: .written, pattern: pattern)])
+        try await withStore { test in
+            let store = test.store
+            let pattern = try DocumentPattern("a/{id}")
+            @Sendable func route(to release: String) {
+                store.routeEvents(
+                    by: EventRoutes(events: [.init(function: release + "-paid", type: "paid")]),
+                    documents: [DocumentTrigger(function: release + "-written", kind: .written, pattern: pattern)])
+            }
+            route(to: "old")
+            let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
+            let paid = Effect.publish(CloudEvent(type: "paid", source: "/shop"))
+            _ = await store.pipeline.commit {
+                Commit([store.part([write]), Switching { route(to: "new") }], effects: [paid])
+            }
+            #expect(try await store.outbox.counts().map(\.function) == ["old-paid", "old-written"])
         }
-        route(to: "old")
-        let write = Write(path: try DocumentPath("a/b"), operation: .set([:]))
-        let paid = Effect.publish(CloudEvent(type: "paid", source: "/shop"))
-        _ = await store.pipeline.commit {
-            Commit([store.part([write]), Switching { route(to: "new") }], effects: [paid])
-        }
-        #expect(try await store.outbox.counts().map(\.function) == ["old-paid", "old-written"])
-        await store.shutdown()
     }
 
     /// Who has the answer of a commit can rely on its listeners having been notified: the change is with their thread.

@@ -77,6 +77,33 @@ struct TestStore {
     }
 }
 
+/// Runs the body with a started store, which is shut down however the body ends.
+func withStore(_ test: TestStore, _ body: (TestStore) async throws -> Void) async throws {
+    do {
+        try await body(test)
+    } catch {
+        await test.store.shutdown()
+        throw error
+    }
+    await test.store.shutdown()
+}
+
+/// Runs the body with a new store of its own.
+func withStore(
+    _ kind: EngineKind = .memory, configuration: StoreConfiguration = StoreConfiguration(),
+    commits: CommitConfiguration = CommitConfiguration(), _ body: (TestStore) async throws -> Void
+) async throws {
+    try await withStore(try TestStore(kind, configuration: configuration, commits: commits), body)
+}
+
+/// Runs the body with a new store on an engine.
+func withStore(
+    engine: any StorageEngine, configuration: StoreConfiguration = StoreConfiguration(),
+    commits: CommitConfiguration = CommitConfiguration(), _ body: (TestStore) async throws -> Void
+) async throws {
+    try await withStore(try TestStore(engine: engine, configuration: configuration, commits: commits), body)
+}
+
 extension DocumentStore {
     /// Commits without waiting.
     func submit(

@@ -11,23 +11,24 @@ struct WriteTests {
 
     @Test(arguments: EngineKind.allCases)
     func updateChangesWhatTheMaskNames(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        try await test.set("a/b", ["x": .integer(1), "m": .map(["p": .integer(1), "q": .integer(2)]), "gone": .null])
-        let mask = try [FieldPath("m.p"), FieldPath("gone"), FieldPath("n.deep.er"), FieldPath("missing.inner")]
-        try await test.commit([
-            Write(
-                path: try DocumentPath("a/b"),
-                operation: .update(
-                    ["m": .map(["p": .integer(9)]), "n": .map(["deep": .map(["er": .boolean(true)])]), "x": .null],
-                    mask: mask))
-        ])
-        let fields = try await test.get("a/b")?.fields
-        #expect(
-            fields == [
-                "x": .integer(1), "m": .map(["p": .integer(9), "q": .integer(2)]),
-                "n": .map(["deep": .map(["er": .boolean(true)])]),
+        try await withStore(kind) { test in
+            try await test.set(
+                "a/b", ["x": .integer(1), "m": .map(["p": .integer(1), "q": .integer(2)]), "gone": .null])
+            let mask = try [FieldPath("m.p"), FieldPath("gone"), FieldPath("n.deep.er"), FieldPath("missing.inner")]
+            try await test.commit([
+                Write(
+                    path: try DocumentPath("a/b"),
+                    operation: .update(
+                        ["m": .map(["p": .integer(9)]), "n": .map(["deep": .map(["er": .boolean(true)])]), "x": .null],
+                        mask: mask))
             ])
-        await test.store.shutdown()
+            let fields = try await test.get("a/b")?.fields
+            #expect(
+                fields == [
+                    "x": .integer(1), "m": .map(["p": .integer(9), "q": .integer(2)]),
+                    "n": .map(["deep": .map(["er": .boolean(true)])]),
+                ])
+        }
     }
 
     struct TransformCase: Sendable {
@@ -58,149 +59,152 @@ struct WriteTests {
             after: .array([.null])),
     ])
     func transforms(test example: TransformCase) async throws {
-        let test = try TestStore()
-        try await test.set("a/b", example.before.map { ["f": $0] } ?? [:])
-        let result = try await test.commit([
-            Write(
-                path: try DocumentPath("a/b"), operation: .update([:], mask: []),
-                transforms: [FieldTransform(field, example.operation)])
-        ])
-        #expect(try await test.get("a/b")?.fields["f"] == example.after)
-        switch example.operation {
-        case .arrayUnion, .arrayRemove: #expect(result.writeResults[0].transformResults == [.null])
-        default: #expect(result.writeResults[0].transformResults == [example.after])
+        try await withStore { test in
+            try await test.set("a/b", example.before.map { ["f": $0] } ?? [:])
+            let result = try await test.commit([
+                Write(
+                    path: try DocumentPath("a/b"), operation: .update([:], mask: []),
+                    transforms: [FieldTransform(field, example.operation)])
+            ])
+            #expect(try await test.get("a/b")?.fields["f"] == example.after)
+            switch example.operation {
+            case .arrayUnion, .arrayRemove: #expect(result.writeResults[0].transformResults == [.null])
+            default: #expect(result.writeResults[0].transformResults == [example.after])
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test func serverTimestampIsTheCommitTime() async throws {
-        let test = try TestStore()
-        let result = try await test.commit([
-            Write(
-                path: try DocumentPath("a/b"), operation: .set([:]),
-                transforms: [FieldTransform(field, .serverTimestamp)])
-        ])
-        #expect(try await test.get("a/b")?.fields["f"] == .timestamp(result.commitTime))
-        #expect(try await test.get("a/b")?.updateTime == result.commitTime)
-        await test.store.shutdown()
+        try await withStore { test in
+            let result = try await test.commit([
+                Write(
+                    path: try DocumentPath("a/b"), operation: .set([:]),
+                    transforms: [FieldTransform(field, .serverTimestamp)])
+            ])
+            #expect(try await test.get("a/b")?.fields["f"] == .timestamp(result.commitTime))
+            #expect(try await test.get("a/b")?.updateTime == result.commitTime)
+        }
     }
 
     @Test func commitTimesGrowThoughTheClockStands() async throws {
-        let test = try TestStore()
-        var last = test.clock.timestamp()
-        for i in 0..<5 {
-            let time = try await test.set("a/b", ["n": .integer(Int64(i))]).commitTime
-            #expect(time > last)
-            last = time
+        try await withStore { test in
+            var last = test.clock.timestamp()
+            for i in 0..<5 {
+                let time = try await test.set("a/b", ["n": .integer(Int64(i))]).commitTime
+                #expect(time > last)
+                last = time
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test func aWriteThatChangesNothingKeepsTheUpdateTime() async throws {
-        let test = try TestStore()
-        let first = try await test.set("a/b", ["n": .integer(1)])
-        let second = try await test.set("a/b", ["n": .integer(1)])
-        #expect(second.writeResults[0].updateTime == first.commitTime)
-        let third = try await test.set("a/b", ["n": .double(1)])
-        #expect(third.commitTime > first.commitTime)
-        #expect(try await test.get("a/b")?.createTime == first.commitTime)
-        await test.store.shutdown()
+        try await withStore { test in
+            let first = try await test.set("a/b", ["n": .integer(1)])
+            let second = try await test.set("a/b", ["n": .integer(1)])
+            #expect(second.writeResults[0].updateTime == first.commitTime)
+            let third = try await test.set("a/b", ["n": .double(1)])
+            #expect(third.commitTime > first.commitTime)
+            #expect(try await test.get("a/b")?.createTime == first.commitTime)
+        }
     }
 
     @Test func preconditionsNameTheDocument() async throws {
-        let test = try TestStore()
-        let time = try await test.set("a/there", [:]).commitTime
-        func code(_ path: String, _ precondition: Write.Precondition) async throws -> StatusCode? {
-            let write = Write(path: try DocumentPath(path), operation: .verify, precondition: precondition)
-            let error = await refusal { try await test.commit([write]) }
-            if let error { #expect(error.message.contains(path)) }
-            return error?.code
+        try await withStore { test in
+            let time = try await test.set("a/there", [:]).commitTime
+            func code(_ path: String, _ precondition: Write.Precondition) async throws -> StatusCode? {
+                let write = Write(path: try DocumentPath(path), operation: .verify, precondition: precondition)
+                let error = await refusal { try await test.commit([write]) }
+                if let error { #expect(error.message.contains(path)) }
+                return error?.code
+            }
+            #expect(try await code("a/there", .exists(true)) == nil)
+            #expect(try await code("a/there", .exists(false)) == .alreadyExists)
+            #expect(try await code("a/gone", .exists(true)) == .notFound)
+            #expect(try await code("a/gone", .exists(false)) == nil)
+            #expect(try await code("a/there", .updateTime(time)) == nil)
+            #expect(try await code("a/there", .updateTime(Timestamp(microseconds: 1))) == .failedPrecondition)
+            #expect(try await code("a/gone", .updateTime(time)) == .failedPrecondition)
         }
-        #expect(try await code("a/there", .exists(true)) == nil)
-        #expect(try await code("a/there", .exists(false)) == .alreadyExists)
-        #expect(try await code("a/gone", .exists(true)) == .notFound)
-        #expect(try await code("a/gone", .exists(false)) == nil)
-        #expect(try await code("a/there", .updateTime(time)) == nil)
-        #expect(try await code("a/there", .updateTime(Timestamp(microseconds: 1))) == .failedPrecondition)
-        #expect(try await code("a/gone", .updateTime(time)) == .failedPrecondition)
-        await test.store.shutdown()
     }
 
     @Test func aRefusedWriteTakesTheWholeCommitWithIt() async throws {
-        let test = try TestStore()
-        let writes = try [
-            Write(path: DocumentPath("a/one"), operation: .set([:])),
-            Write(path: DocumentPath("a/two"), operation: .set([:]), precondition: .exists(true)),
-        ]
-        #expect(await refusal { try await test.commit(writes) }?.code == .notFound)
-        #expect(try await test.get("a/one") == nil)
-        await test.store.shutdown()
+        try await withStore { test in
+            let writes = try [
+                Write(path: DocumentPath("a/one"), operation: .set([:])),
+                Write(path: DocumentPath("a/two"), operation: .set([:]), precondition: .exists(true)),
+            ]
+            #expect(await refusal { try await test.commit(writes) }?.code == .notFound)
+            #expect(try await test.get("a/one") == nil)
+        }
     }
 
     @Test func severalWritesToOneDocumentApplyInOrder() async throws {
-        let test = try TestStore()
-        let path = try DocumentPath("a/b")
-        let result = try await test.commit([
-            Write(path: path, operation: .set(["n": .integer(1)]), precondition: .exists(false)),
-            Write(
-                path: path, operation: .update([:], mask: []),
-                transforms: [FieldTransform(try FieldPath("n"), .increment(.integer(1)))],
-                precondition: .exists(true)),
-            Write(path: try DocumentPath("a/c"), operation: .set([:])),
-            Write(path: try DocumentPath("a/c"), operation: .delete),
-        ])
-        #expect(result.writeResults.count == 4)
-        #expect(try await test.get("a/b")?.fields == ["n": .integer(2)])
-        #expect(try await test.get("a/c") == nil)
-        await test.store.shutdown()
+        try await withStore { test in
+            let path = try DocumentPath("a/b")
+            let result = try await test.commit([
+                Write(path: path, operation: .set(["n": .integer(1)]), precondition: .exists(false)),
+                Write(
+                    path: path, operation: .update([:], mask: []),
+                    transforms: [FieldTransform(try FieldPath("n"), .increment(.integer(1)))],
+                    precondition: .exists(true)),
+                Write(path: try DocumentPath("a/c"), operation: .set([:])),
+                Write(path: try DocumentPath("a/c"), operation: .delete),
+            ])
+            #expect(result.writeResults.count == 4)
+            #expect(try await test.get("a/b")?.fields == ["n": .integer(2)])
+            #expect(try await test.get("a/c") == nil)
+        }
     }
 
     @Test func limitsAreRefused() async throws {
-        let test = try TestStore()
-        let path = try DocumentPath("a/b")
-        let many = Array(repeating: FieldTransform(field, .increment(.integer(1))), count: 251)
-        let write = Write(path: path, operation: .set([:]), transforms: many)
-        #expect(await refusal { try await test.commit([write, write]) }?.message.contains("500") == true)
-        #expect(await refusal { try await test.set("a/b", ["": .null]) }?.code == .invalidArgument)
-        let bare = Write(path: path, operation: .verify)
-        #expect(await refusal { try await test.commit([bare]) }?.message.contains("precondition") == true)
-        let verify = Write(path: path, operation: .verify, precondition: .exists(false))
-        #expect(await refusal { try await test.commit([verify, .init(path: path, operation: .delete)]) } != nil)
-        let word = FieldTransform(field, .increment(.string("x")))
-        let wordWrite = Write(path: path, operation: .set([:]), transforms: [word])
-        #expect(await refusal { try await test.commit([wordWrite]) }?.code == .invalidArgument)
-        let half = String(repeating: "x", count: 1_000_000)
-        let big = try (0..<11).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set(["f": .string(half)])) }
-        #expect(await refusal { try await test.commit(big) }?.message.contains("10 MiB") == true)
-        await test.store.shutdown()
+        try await withStore { test in
+            let path = try DocumentPath("a/b")
+            let many = Array(repeating: FieldTransform(field, .increment(.integer(1))), count: 251)
+            let write = Write(path: path, operation: .set([:]), transforms: many)
+            #expect(await refusal { try await test.commit([write, write]) }?.message.contains("500") == true)
+            #expect(await refusal { try await test.set("a/b", ["": .null]) }?.code == .invalidArgument)
+            let bare = Write(path: path, operation: .verify)
+            #expect(await refusal { try await test.commit([bare]) }?.message.contains("precondition") == true)
+            let verify = Write(path: path, operation: .verify, precondition: .exists(false))
+            #expect(await refusal { try await test.commit([verify, .init(path: path, operation: .delete)]) } != nil)
+            let word = FieldTransform(field, .increment(.string("x")))
+            let wordWrite = Write(path: path, operation: .set([:]), transforms: [word])
+            #expect(await refusal { try await test.commit([wordWrite]) }?.code == .invalidArgument)
+            let half = String(repeating: "x", count: 1_000_000)
+            let big = try (0..<11).map {
+                Write(path: try DocumentPath("a/d\($0)"), operation: .set(["f": .string(half)]))
+            }
+            #expect(await refusal { try await test.commit(big) }?.message.contains("10 MiB") == true)
+        }
     }
 
     @Test func aMaskMayNameAFieldAndOneInsideIt() async throws {
-        let test = try TestStore()
-        try await test.set("a/b", ["m": .map(["x": .integer(1), "y": .integer(2)]), "n": .map(["z": .null])])
-        let fields: [String: Value] = ["m": .map(["x": .integer(5)])]
-        let mask = try ["m.x", "m", "n.z", "n", "n"].map { try FieldPath($0) }
-        try await test.commit([Write(path: try DocumentPath("a/b"), operation: .update(fields, mask: mask))])
-        #expect(try await test.get("a/b")?.fields == fields)
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set("a/b", ["m": .map(["x": .integer(1), "y": .integer(2)]), "n": .map(["z": .null])])
+            let fields: [String: Value] = ["m": .map(["x": .integer(5)])]
+            let mask = try ["m.x", "m", "n.z", "n", "n"].map { try FieldPath($0) }
+            try await test.commit([Write(path: try DocumentPath("a/b"), operation: .update(fields, mask: mask))])
+            #expect(try await test.get("a/b")?.fields == fields)
+        }
     }
 
     @Test func timesAreCutToTheMicrosecond() async throws {
-        let test = try TestStore()
-        try await test.set("a/b", ["t": .array([.timestamp(Timestamp(seconds: 1, nanoseconds: 1_999))])])
-        #expect(
-            try await test.get("a/b")?.fields["t"] == .array([.timestamp(Timestamp(seconds: 1, nanoseconds: 1_000))]))
-        await test.store.shutdown()
+        try await withStore { test in
+            try await test.set("a/b", ["t": .array([.timestamp(Timestamp(seconds: 1, nanoseconds: 1_999))])])
+            #expect(
+                try await test.get("a/b")?.fields["t"]
+                    == .array([.timestamp(Timestamp(seconds: 1, nanoseconds: 1_000))]))
+        }
     }
 
     @Test(arguments: [20, 21]) func arraysAndMapsInTurnNestTwentyDeep(depth: Int) async throws {
-        let test = try TestStore()
-        func nested(_ depth: Int) -> Value {
-            if depth == 0 { return .integer(1) }
-            return depth % 2 == 0 ? .array([nested(depth - 1)]) : .map(["m": nested(depth - 1)])
+        try await withStore { test in
+            func nested(_ depth: Int) -> Value {
+                if depth == 0 { return .integer(1) }
+                return depth % 2 == 0 ? .array([nested(depth - 1)]) : .map(["m": nested(depth - 1)])
+            }
+            let error = await refusal { try await test.set("a/b", ["v": nested(depth)]) }
+            #expect(error?.code == (depth > 20 ? .invalidArgument : nil))
         }
-        let error = await refusal { try await test.set("a/b", ["v": nested(depth)]) }
-        #expect(error?.code == (depth > 20 ? .invalidArgument : nil))
-        await test.store.shutdown()
     }
 }

@@ -80,8 +80,8 @@ package final class CountUp: CommitPart {
         guard next <= 3 else { throw DocumentError(.failedPrecondition, "\(name) is full") }
     }
 
-    package func apply(version: Int64, to batch: CommitBatch) throws {
-        try batch.storage.put(.meta, Counters.key(name), [next])
+    package func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
+        try storage.put(.meta, Counters.key(name), [next])
         try batch.log(
             Array(name.utf8), of: Counters.self, before: counters.value(name).map { [$0] }, after: [next],
             version: version)

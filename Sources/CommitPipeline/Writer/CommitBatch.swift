@@ -5,7 +5,8 @@ package import StorageEngine
 ///
 /// Used on the writer's thread, and only while the batch is open.
 package final class CommitBatch {
-    package let storage: any StorageWriter
+    /// Passed to the parts of commits and to the kinds when they may write.
+    let writer: any StorageWriter
     package let versions: VersionCounter
     let outbox: OutboxBatch
     private let clock: @Sendable () -> Timestamp
@@ -26,7 +27,7 @@ package final class CommitBatch {
         maxBytes: Int, routes: @escaping () -> EventRoutes, now: @escaping @Sendable () -> Timestamp,
         hasWaitingJobs: @escaping @Sendable () -> Bool
     ) {
-        self.storage = storage
+        writer = storage
         self.versions = versions
         self.history = history
         self.maxBytes = maxBytes
@@ -35,6 +36,9 @@ package final class CommitBatch {
         self.routes = routes
         outbox = OutboxBatch(storage, versions: versions, leases: leases)
     }
+
+    /// The state in the open batch.
+    package var storage: any StorageReader { writer }
 
     package func now() -> Timestamp { clock() }
 
@@ -52,7 +56,7 @@ package final class CommitBatch {
     ) throws {
         history.bytes += try ChangeLog.append(
             version: version, recordKey: ChangeLog.recordKey(key, of: kind), before: before, after: after,
-            to: storage)
+            to: writer)
         loggedRows += 1
         lastLogged = version
     }
@@ -98,9 +102,9 @@ package final class CommitBatch {
         for part in commit.parts { try part.prepare(commit, version: version, in: self) }
         try outbox.check(commit.effects, by: routes, commit.context, at: now)
         do {
-            for part in commit.parts { try part.apply(version: version, to: self) }
+            for part in commit.parts { try part.apply(version: version, in: self, to: writer) }
             if let key, let answer = commit.answer {
-                try CompletionRecord.store(answer, for: key, in: storage, at: now)
+                try CompletionRecord.store(answer, for: key, in: writer, at: now)
             }
             if let delivery { try outbox.complete(delivery, under: commit.context.delivery, at: now) }
             let caused = commit.context.firesEvents ? commit.parts.flatMap { $0.events(by: routes) } : []
@@ -122,8 +126,8 @@ package final class CommitBatch {
     ) throws -> Bool {
         let isBehind = try history.trim(
             upTo: old, oldestActiveRead: oldestActiveRead, maxBytes: maxBytes, atMost: 2 * loggedRows + 64,
-            orBytes: 2 * (history.bytes - durable.bytes), in: storage)
-        if history != durable { try history.write(to: storage) }
+            orBytes: 2 * (history.bytes - durable.bytes), in: writer)
+        if history != durable { try history.write(to: writer) }
         return isBehind
     }
 

@@ -1,4 +1,5 @@
 package import DocumentModel
+package import StorageEngine
 
 /// One commit: parts of one or more kinds of data, and their consequences. All of it is kept, or nothing.
 package struct Commit {
@@ -39,8 +40,9 @@ package protocol CommitPart: AnyObject {
 
     /// Stores the changes. A part that has changed anything claims the version.
     ///
+    /// - Parameter storage: for the kind's own rows, during the call only.
     /// - Throws: if the batch must not be kept.
-    func apply(version: Int64, to batch: CommitBatch) throws
+    func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws
 
     /// The events of the changes, in order. Called once the changes are applied, if the commit may cause events.
     ///

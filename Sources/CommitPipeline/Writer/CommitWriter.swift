@@ -63,7 +63,7 @@ final class CommitWriter: @unchecked Sendable {
                         try waiting[next].run(in: batch)
                         next += 1
                     }
-                    for kind in kinds { try kind.finishRound(in: batch) }
+                    for kind in kinds { try kind.finishRound(in: batch, to: batch.writer) }
                     // Callers that return at once can share this sync.
                     guard !batch.isFull, kinds.contains(where: { $0.expectsMoreJobs }),
                         ContinuousClock.now - start < pipeline.configuration.groupLimit,
@@ -71,7 +71,7 @@ final class CommitWriter: @unchecked Sendable {
                     else { break }
                     waiting += more
                 }
-                for kind in kinds { try kind.work(in: batch, isIdle: waiting.isEmpty) }
+                for kind in kinds { try kind.work(in: batch, to: batch.writer, isIdle: waiting.isEmpty) }
                 try finish(batch)
                 return batch
             }
@@ -96,7 +96,7 @@ final class CommitWriter: @unchecked Sendable {
     private func finish(_ batch: CommitBatch) throws {
         let generations = generations.updated(by: kinds)
         if versions.applied != versions.durable || generations != self.generations {
-            try StoreVersion.write(versions.applied, generations, to: batch.storage)
+            try StoreVersion.write(versions.applied, generations, to: batch.writer)
         }
         try sweep(batch)
         let configuration = pipeline.configuration
@@ -136,8 +136,8 @@ final class CommitWriter: @unchecked Sendable {
         if let sweptAt, time - sweptAt < .seconds(1) { return }
         sweptAt = time
         oldestActiveRead = kinds.compactMap { $0.expire() }.min() ?? versions.durable
-        try CompletionRecord.sweep(batch.storage, at: pipeline.now())
+        try CompletionRecord.sweep(batch.writer, at: pipeline.now())
         // The next batch continues.
-        if try batch.storage.sweepTaskNames(at: pipeline.now()) { sweptAt = nil }
+        if try batch.writer.sweepTaskNames(at: pipeline.now()) { sweptAt = nil }
     }
 }

@@ -1,5 +1,5 @@
 package import DocumentModel
-import StorageEngine
+package import StorageEngine
 
 /// A kind of durable data, such as documents, and its work in each batch apart from its jobs.
 ///
@@ -29,7 +29,7 @@ package protocol DataKind: AnyObject, Sendable {
     /// Called when all waiting jobs have run; does the work that they made possible.
     ///
     /// - Throws: if the batch must not be kept.
-    func finishRound(in batch: CommitBatch) throws
+    func finishRound(in batch: CommitBatch, to storage: any StorageWriter) throws
 
     /// Whether a caller that was answered in the open batch is likely to return at once, and can share its sync.
     var expectsMoreJobs: Bool { get }
@@ -38,7 +38,7 @@ package protocol DataKind: AnyObject, Sendable {
     ///
     /// - Parameter isIdle: whether the batch has no jobs.
     /// - Throws: if the batch must not be kept.
-    func work(in batch: CommitBatch, isIdle: Bool) throws
+    func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws
 
     /// Forgets what has expired. Called about once a second.
     ///
@@ -79,9 +79,9 @@ extension DataKind {
     package func shutDown() async {}
     package func refuseAll(_ error: DocumentError) {}
     package func beginBatch() {}
-    package func finishRound(in batch: CommitBatch) throws {}
+    package func finishRound(in batch: CommitBatch, to storage: any StorageWriter) throws {}
     package var expectsMoreJobs: Bool { false }
-    package func work(in batch: CommitBatch, isIdle: Bool) throws {}
+    package func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {}
     package func expire() -> Int64? { nil }
     package var generation: Int64? { nil }
     package func check(_ run: CheckRun) throws -> (any Sendable)? { nil }

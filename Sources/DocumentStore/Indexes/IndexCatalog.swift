@@ -33,7 +33,7 @@ struct IndexCatalog: Sendable {
     }
 
     /// Incremented by each change of the catalog.
-    var generation: Int64
+    private(set) var generation: Int64
     var nextID: UInt32
     private(set) var indexes: [Index]
     private(set) var fields: [Fields]

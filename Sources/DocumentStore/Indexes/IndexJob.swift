@@ -16,7 +16,7 @@ struct IndexJob: CommitJob {
     let work: Work
     let writer: DocumentWriter
 
-    func run(in batch: CommitBatch) throws { try writer.run(work, in: batch) }
+    func run(in batch: CommitBatch) { writer.run(work) }
 
     func fail(_ error: DocumentError) {
         switch work {

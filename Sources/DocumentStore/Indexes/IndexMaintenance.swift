@@ -17,6 +17,7 @@ struct IndexMaintenance {
     /// Called once the batch is durable, and once no work is left.
     private var answers: [IndexJob.Completion] = []
     private var waiters: [IndexJob.Completion] = []
+    private var isConfigured = false
     private var isStuck = false
     private var lastFailure: DocumentError?
     private let onEvent: (@Sendable (IndexEvent) -> Void)?
@@ -65,21 +66,28 @@ struct IndexMaintenance {
 
 extension IndexMaintenance {
     /// Applies a configuration; later batches do the work that it causes.
-    mutating func configure(_ configuration: IndexConfiguration, _ storage: any StorageWriter) throws {
+    mutating func configure(_ configuration: IndexConfiguration) {
         let changes = state.catalog.configure(configuration)
         state.pass = state.pass?.without(changes)
         events += changes.added.map { .building($0.definition) }
         events += changes.dropped.map { .dropping($0.definition) }
         events += changes.collections.map { .changingFields(collectionID: $0) }
-        if isChanged { try store(storage) }
+        isConfigured = true
     }
 
     /// Begins to recreate all entries.
-    mutating func rebuild(_ storage: any StorageWriter) throws {
+    mutating func rebuild() {
         state.catalog.beginRebuilding()
         state.pass = nil
         events.append(.rebuilding)
-        try store(storage)
+        isConfigured = true
+    }
+
+    /// Stores what was configured in the open batch, which may end before any of the work that it causes.
+    mutating func storeConfiguration(_ storage: any StorageWriter) throws {
+        guard isConfigured else { return }
+        isConfigured = false
+        if isChanged { try store(storage) }
     }
 
     mutating func whenDurable(_ completion: @escaping IndexJob.Completion) { answers.append(completion) }
@@ -130,6 +138,7 @@ extension IndexMaintenance {
     /// Called when nothing of the batch was kept.
     mutating func rollBack(_ error: DocumentError) {
         state = durable
+        isConfigured = false
         events = []
         refuseAll(error)
         guard hasWork else { return }

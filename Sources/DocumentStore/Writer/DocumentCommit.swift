@@ -76,14 +76,14 @@ final class DocumentCommit: CommitPart {
         }
     }
 
-    func apply(version: Int64, to batch: CommitBatch) throws {
+    func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
         guard let (computation, documents) = prepared else { return }
         var applied: [RecentChanges.Entry] = []
         for change in computation.changes {
             // Encoded once, for both the table and the log.
             let (key, before) = documents.stored(change.path)
             let after = change.after.map(StoredDocument.encode)
-            try batch.storage.apply(change, key: key, stored: after, writer.catalog)
+            try storage.apply(change, key: key, stored: after, writer.catalog)
             try batch.log(key, of: DocumentWriter.self, before: before, after: after, version: version)
             applied.append(
                 RecentChanges.Entry(

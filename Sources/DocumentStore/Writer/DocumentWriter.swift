@@ -27,14 +27,13 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     // MARK: Work
 
-    /// - Throws: if the batch can't go on.
-    func run(_ work: IndexJob.Work, in batch: CommitBatch) throws {
+    func run(_ work: IndexJob.Work) {
         switch work {
         case .configure(let configuration, let completion):
-            try indexes.configure(configuration, batch.storage)
+            indexes.configure(configuration)
             indexes.whenDurable(completion)
         case .rebuild(let completion):
-            try indexes.rebuild(batch.storage)
+            indexes.rebuild()
             indexes.whenDone(completion)
         case .done(let completion): indexes.whenDone(completion)
         }
@@ -51,19 +50,22 @@ final class DocumentWriter: DataKind, @unchecked Sendable {
 
     func beginBatch() { turns.beginBatch() }
 
-    func finishRound(in batch: CommitBatch) throws { try turns.startGranted(in: batch, catalog) }
+    func finishRound(in batch: CommitBatch, to storage: any StorageWriter) throws {
+        try indexes.storeConfiguration(storage)
+        try turns.startGranted(in: batch, catalog)
+    }
 
     var expectsMoreJobs: Bool { turns.expectsMoreJobs }
 
     /// Builds and drops indexes within their time limit, which is longer if the batch has no jobs.
-    func work(in batch: CommitBatch, isIdle: Bool) throws {
+    func work(in batch: CommitBatch, to storage: any StorageWriter, isIdle: Bool) throws {
         guard indexes.pause == .zero || (isIdle && indexes.hasWork) else { return }
         let configuration = parts.configuration
         let share = configuration.indexShareLimit
         let limit = isIdle ? configuration.indexBatchLimit : share
         let start = ContinuousClock.now
         var documents = 0
-        try indexes.step(batch.storage) {
+        try indexes.step(storage) {
             documents += 1
             let time = ContinuousClock.now - start
             return documents >= configuration.indexBatch || time >= limit || (time >= share && batch.hasWaitingJobs)

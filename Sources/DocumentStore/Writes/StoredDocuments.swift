@@ -3,13 +3,13 @@ import DocumentModel
 
 /// The documents that a commit has read, with their stored bytes, which are reused for the change log.
 final class StoredDocuments {
-    private let storage: any StorageWriter
+    private let storage: any StorageReader
     private let maxBytes: Int
     private var bytes = 0
     private var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
 
     /// - Parameter maxBytes: the limit on their total size, because all are held until the commit is stored.
-    init(_ storage: any StorageWriter, maxBytes: Int) {
+    init(_ storage: any StorageReader, maxBytes: Int) {
         self.storage = storage
         self.maxBytes = maxBytes
     }

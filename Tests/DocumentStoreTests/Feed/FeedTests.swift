@@ -8,55 +8,55 @@ import Testing
 struct FeedTests {
     @Test(arguments: EngineKind.allCases)
     func commitsComeInOrderWithBeforeAndAfter(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        let start = try await test.store.newestPosition()
-        let first = try await test.set("a/b", ["n": .integer(1)]).commitTime
-        let was = try await test.get("a/b")
-        let writes = [
-            Write(path: try DocumentPath("a/c"), operation: .set([:])),
-            Write(path: try DocumentPath("a/b"), operation: .delete),
-        ]
-        let second = try await test.commit(writes).commitTime
-        let made = try await test.get("a/c")
-        // What changes nothing isn't told.
-        try await test.set("a/c", [:])
-        let page = try await test.store.commits(after: start)
-        #expect(page.isLast)
-        #expect(
-            page.commits == [
-                FeedCommit(
-                    time: first, changes: [DocumentChange(path: try DocumentPath("a/b"), before: nil, after: was)]),
-                FeedCommit(
-                    time: second,
-                    changes: [
-                        DocumentChange(path: try DocumentPath("a/b"), before: was, after: nil),
-                        DocumentChange(path: try DocumentPath("a/c"), before: nil, after: made),
-                    ]),
-            ])
-        #expect(try await test.store.commits(after: page.position).commits.isEmpty)
-        await test.store.shutdown()
+        try await withStore(kind) { test in
+            let start = try await test.store.newestPosition()
+            let first = try await test.set("a/b", ["n": .integer(1)]).commitTime
+            let was = try await test.get("a/b")
+            let writes = [
+                Write(path: try DocumentPath("a/c"), operation: .set([:])),
+                Write(path: try DocumentPath("a/b"), operation: .delete),
+            ]
+            let second = try await test.commit(writes).commitTime
+            let made = try await test.get("a/c")
+            // What changes nothing isn't told.
+            try await test.set("a/c", [:])
+            let page = try await test.store.commits(after: start)
+            #expect(page.isLast)
+            #expect(
+                page.commits == [
+                    FeedCommit(
+                        time: first, changes: [DocumentChange(path: try DocumentPath("a/b"), before: nil, after: was)]),
+                    FeedCommit(
+                        time: second,
+                        changes: [
+                            DocumentChange(path: try DocumentPath("a/b"), before: was, after: nil),
+                            DocumentChange(path: try DocumentPath("a/c"), before: nil, after: made),
+                        ]),
+                ])
+            #expect(try await test.store.commits(after: page.position).commits.isEmpty)
+        }
     }
 
     @Test(arguments: EngineKind.allCases)
     func pagesAreBoundedAndLoseNothing(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        var position = try await test.store.newestPosition()
-        var times: [Timestamp] = []
-        for n in 0..<20 {
-            let writes = try (0..<3).map { Write(path: try DocumentPath("a/\(n)-\($0)"), operation: .set([:])) }
-            times.append(try await test.commit(writes).commitTime)
+        try await withStore(kind) { test in
+            var position = try await test.store.newestPosition()
+            var times: [Timestamp] = []
+            for n in 0..<20 {
+                let writes = try (0..<3).map { Write(path: try DocumentPath("a/\(n)-\($0)"), operation: .set([:])) }
+                times.append(try await test.commit(writes).commitTime)
+            }
+            var found: [Timestamp] = []
+            while true {
+                let page = try await test.store.commits(after: position, atMostBytes: 300)
+                #expect(page.commits.allSatisfy { $0.changes.count == 3 })
+                #expect(page.commits.count <= 4)
+                found += page.commits.map(\.time)
+                position = page.position
+                if page.isLast { break }
+            }
+            #expect(found == times)
         }
-        var found: [Timestamp] = []
-        while true {
-            let page = try await test.store.commits(after: position, atMostBytes: 300)
-            #expect(page.commits.allSatisfy { $0.changes.count == 3 })
-            #expect(page.commits.count <= 4)
-            found += page.commits.map(\.time)
-            position = page.position
-            if page.isLast { break }
-        }
-        #expect(found == times)
-        await test.store.shutdown()
     }
 
     @Test func aFeedGoesOnWithWhatHappens() async throws {
@@ -80,12 +80,12 @@ struct FeedTests {
     }
 
     @Test func aFeedEndsWithItsTask() async throws {
-        let test = try TestStore()
-        let start = try await test.store.newestPosition()
-        let task = Task { try await Self.take(1, of: test.store.feed(after: start)) }
-        task.cancel()
-        #expect(try await task.value.isEmpty)
-        await test.store.shutdown()
+        try await withStore { test in
+            let start = try await test.store.newestPosition()
+            let task = Task { try await Self.take(1, of: test.store.feed(after: start)) }
+            task.cancel()
+            #expect(try await task.value.isEmpty)
+        }
     }
 
     @Test(arguments: EngineKind.allCases)

@@ -16,46 +16,47 @@ struct ListenerBoundsTests {
     @Test func aClientHasItsShareOfListeners() async throws {
         var configuration = StoreConfiguration()
         configuration.maxListenersPerClient = 2
-        let test = try TestStore(configuration: configuration)
-        let target = ListenTarget.query(Query(collectionID: "c"))
-        let client = OperationContext(owner: 1, policy: Everything())
-        let first = try test.store.listen(to: target, in: client)
-        let second = try test.store.listen(to: target, in: client)
-        let error = await refusal { _ = try test.store.listen(to: target, in: client) }
-        #expect(error?.code == .resourceExhausted)
-        #expect(error?.message.contains("2 listeners") == true)
-        // Each client has its own bound, and functions don't count as clients.
-        let others = try [
-            OperationContext(owner: 2, policy: Everything()), OperationContext(owner: 1), OperationContext(owner: 1),
-        ].map { try test.store.listen(to: target, in: $0) }
-        for listener in [first, second] + others { listener.cancel() }
-        #expect(throws: Never.self) { try test.store.listen(to: target, in: client) }
-        await test.store.shutdown()
+        try await withStore(configuration: configuration) { test in
+            let target = ListenTarget.query(Query(collectionID: "c"))
+            let client = OperationContext(owner: 1, policy: Everything())
+            let first = try test.store.listen(to: target, in: client)
+            let second = try test.store.listen(to: target, in: client)
+            let error = await refusal { _ = try test.store.listen(to: target, in: client) }
+            #expect(error?.code == .resourceExhausted)
+            #expect(error?.message.contains("2 listeners") == true)
+            // Each client has its own bound, and functions don't count as clients.
+            let others = try [
+                OperationContext(owner: 2, policy: Everything()), OperationContext(owner: 1),
+                OperationContext(owner: 1),
+            ].map { try test.store.listen(to: target, in: $0) }
+            for listener in [first, second] + others { listener.cancel() }
+            #expect(throws: Never.self) { try test.store.listen(to: target, in: client) }
+        }
     }
 
     @Test func theListenerWithMostUnreadStartsOverWhereAllTogetherHoldTooMuch() async throws {
         var configuration = StoreConfiguration()
         configuration.maxUnreadBytes = 20_000
-        let test = try TestStore(configuration: configuration)
-        let quiet = try test.store.listen(to: .query(Query(collectionID: "quiet")))
-        let slow = try test.store.listen(to: .query(Query(collectionID: "c")))
-        var n: Int64 = 0
-        while test.store.listeners.count > 1 {
-            n += 1
-            try await test.set("c/d", ["s": .string(String(repeating: "x", count: 2000)), "n": .integer(n)])
+        try await withStore(configuration: configuration) { test in
+            let quiet = try test.store.listen(to: .query(Query(collectionID: "quiet")))
+            let slow = try test.store.listen(to: .query(Query(collectionID: "c")))
+            var n: Int64 = 0
+            while test.store.listeners.count > 1 {
+                n += 1
+                try await test.set("c/d", ["s": .string(String(repeating: "x", count: 2000)), "n": .integer(n)])
+            }
+            guard case .startOver(let reason)? = try await slow.next() else { throw DocumentError(.unknown, "") }
+            #expect(reason.contains("all listeners"))
+            guard case .initial? = try await quiet.next() else { throw DocumentError(.unknown, "") }
+            // What was dropped and what was read no longer counts.
+            let again = try test.store.listen(to: .query(Query(collectionID: "c")))
+            guard case .initial? = try await again.next() else { throw DocumentError(.unknown, "") }
+            for n in 0..<50 {
+                let fields = ["s": Value.string(String(repeating: "y", count: 2000)), "n": .integer(Int64(n))]
+                let time = try await test.set("c/d", fields).commitTime
+                guard case .changes(_, at: time)? = try await again.next() else { throw DocumentError(.unknown, "") }
+            }
         }
-        guard case .startOver(let reason)? = try await slow.next() else { throw DocumentError(.unknown, "") }
-        #expect(reason.contains("all listeners"))
-        guard case .initial? = try await quiet.next() else { throw DocumentError(.unknown, "") }
-        // What was dropped and what was read no longer counts.
-        let again = try test.store.listen(to: .query(Query(collectionID: "c")))
-        guard case .initial? = try await again.next() else { throw DocumentError(.unknown, "") }
-        for n in 0..<50 {
-            let fields = ["s": Value.string(String(repeating: "y", count: 2000)), "n": .integer(Int64(n))]
-            let time = try await test.set("c/d", fields).commitTime
-            guard case .changes(_, at: time)? = try await again.next() else { throw DocumentError(.unknown, "") }
-        }
-        await test.store.shutdown()
     }
 
     private func event(_ listener: DocumentListener) async throws -> ListenEvent {
@@ -67,101 +68,101 @@ struct ListenerBoundsTests {
         var configuration = StoreConfiguration()
         configuration.maxWindowBytes = 10_000
         configuration.maxWindowBytesPerClient = 5_000
-        let test = try TestStore(configuration: configuration)
-        for n in 0..<6 { try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1800))]) }
-        func listen(_ limit: Int, _ owner: UInt64?) throws -> DocumentListener {
-            var query = Query(collectionID: "c")
-            query.limit = limit
-            let policy: (any AccessPolicy)? = owner == nil ? nil : Everything()
-            return try test.store.listen(
-                to: .query(query), in: OperationContext(owner: owner, policy: policy))
+        try await withStore(configuration: configuration) { test in
+            for n in 0..<6 { try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1800))]) }
+            func listen(_ limit: Int, _ owner: UInt64?) throws -> DocumentListener {
+                var query = Query(collectionID: "c")
+                query.limit = limit
+                let policy: (any AccessPolicy)? = owner == nil ? nil : Everything()
+                return try test.store.listen(
+                    to: .query(query), in: OperationContext(owner: owner, policy: policy))
+            }
+            func refused(_ listener: DocumentListener) async -> DocumentError? {
+                await refusal { _ = try await event(listener) }
+            }
+            let first = try listen(2, 1)
+            guard case .initial? = try? await event(first) else { throw DocumentError(.unknown, "") }
+            let own = await refused(try listen(1, 1))
+            #expect(own?.code == .resourceExhausted && own?.message.contains("a client") == true)
+            // Functions and other clients have the rest.
+            let second = try listen(2, 2)
+            guard case .initial? = try? await event(second) else { throw DocumentError(.unknown, "") }
+            let all = await refused(try listen(2, nil))
+            #expect(all?.code == .resourceExhausted && all?.message.contains("the limit") == true)
+            let third = try listen(1, nil)
+            guard case .initial? = try? await event(third) else { throw DocumentError(.unknown, "") }
+            // What has ended counts no more.
+            second.cancel()
+            let fourth = try listen(2, nil)
+            guard case .initial? = try? await event(fourth) else { throw DocumentError(.unknown, "") }
         }
-        func refused(_ listener: DocumentListener) async -> DocumentError? {
-            await refusal { _ = try await event(listener) }
-        }
-        let first = try listen(2, 1)
-        guard case .initial? = try? await event(first) else { throw DocumentError(.unknown, "") }
-        let own = await refused(try listen(1, 1))
-        #expect(own?.code == .resourceExhausted && own?.message.contains("a client") == true)
-        // Functions and other clients have the rest.
-        let second = try listen(2, 2)
-        guard case .initial? = try? await event(second) else { throw DocumentError(.unknown, "") }
-        let all = await refused(try listen(2, nil))
-        #expect(all?.code == .resourceExhausted && all?.message.contains("the limit") == true)
-        let third = try listen(1, nil)
-        guard case .initial? = try? await event(third) else { throw DocumentError(.unknown, "") }
-        // What has ended counts no more.
-        second.cancel()
-        let fourth = try listen(2, nil)
-        guard case .initial? = try? await event(fourth) else { throw DocumentError(.unknown, "") }
-        await test.store.shutdown()
     }
 
     @Test func aWindowThatGrowsBeyondTheBoundEnds() async throws {
         var configuration = StoreConfiguration()
         configuration.maxWindowBytes = 6_000
-        let test = try TestStore(configuration: configuration)
-        var query = Query(collectionID: "c")
-        query.limit = 10
-        let listener = try test.store.listen(to: .query(query))
-        guard case .initial? = try? await event(listener) else { throw DocumentError(.unknown, "") }
-        func set(_ path: String, _ count: Int) async throws {
-            try await test.set(path, ["s": .string(String(repeating: "x", count: count))])
-        }
-        // What shrinks makes room again.
-        for _ in 0..<5 {
-            for count in [4000, 10] {
-                try await set("c/a", count)
+        try await withStore(configuration: configuration) { test in
+            var query = Query(collectionID: "c")
+            query.limit = 10
+            let listener = try test.store.listen(to: .query(query))
+            guard case .initial? = try? await event(listener) else { throw DocumentError(.unknown, "") }
+            func set(_ path: String, _ count: Int) async throws {
+                try await test.set(path, ["s": .string(String(repeating: "x", count: count))])
+            }
+            // What shrinks makes room again.
+            for _ in 0..<5 {
+                for count in [4000, 10] {
+                    try await set("c/a", count)
+                    guard case .changes? = try? await event(listener) else { throw DocumentError(.unknown, "") }
+                }
+            }
+            // One after the other: two that come in one round are one event.
+            for path in ["c/a", "c/b"] {
+                try await set(path, 2500)
                 guard case .changes? = try? await event(listener) else { throw DocumentError(.unknown, "") }
             }
+            try await set("c/c", 2500)
+            let error = await refusal { _ = try await event(listener) }
+            #expect(error?.code == .resourceExhausted && error?.message.contains("the limit") == true)
+            guard case .initial? = try? await event(test.store.listen(to: .query(Query(collectionID: "c")))) else {
+                throw DocumentError(.unknown, "")
+            }
         }
-        // One after the other: two that come in one round are one event.
-        for path in ["c/a", "c/b"] {
-            try await set(path, 2500)
-            guard case .changes? = try? await event(listener) else { throw DocumentError(.unknown, "") }
-        }
-        try await set("c/c", 2500)
-        let error = await refusal { _ = try await event(listener) }
-        #expect(error?.code == .resourceExhausted && error?.message.contains("the limit") == true)
-        guard case .initial? = try? await event(test.store.listen(to: .query(Query(collectionID: "c")))) else {
-            throw DocumentError(.unknown, "")
-        }
-        await test.store.shutdown()
     }
 
     /// The thread of a store that isn't started takes nothing.
     @Test func whatHasEndedCountsWithItsWindowUntilTheThreadHasTakenIt() async throws {
         let engine = MemoryEngine()
-        let test = try TestStore(engine: engine)
-        var last = Timestamp(microseconds: 0)
-        for n in 0..<4 {
-            last = try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1000))]).commitTime
-        }
-        var configuration = StoreConfiguration()
-        configuration.maxUnreadBytes = 6000
-        let store = try DocumentStore(engine: engine, now: test.clock.timestamp, configuration: configuration)
-        let session = SnapshotSession(try engine.makeReadSession())
-        var query = Query(collectionID: "c")
-        query.limit = 4
-        /// Its first event is small: nothing has changed.
-        func listenAndEnd() throws -> ListenerCore {
-            let mailbox = try store.listeners.register(OperationContext())
-            defer { store.listeners.end(mailbox.id, .cancelled) }
-            let core = try session.read { snapshot in
-                try ListenerCore(
-                    ListenerTarget(.query(query)), from: last, mailbox, OperationContext(), store.parts,
-                    store.parts.view(of: snapshot), version: snapshot.version)
+        try await withStore(engine: engine) { test in
+            var last = Timestamp(microseconds: 0)
+            for n in 0..<4 {
+                last = try await test.set("c/d\(n)", ["s": .string(String(repeating: "x", count: 1000))]).commitTime
             }
-            try store.listeners.add(core)
-            return core
+            var configuration = StoreConfiguration()
+            configuration.maxUnreadBytes = 6000
+            let store = try DocumentStore(engine: engine, now: test.clock.timestamp, configuration: configuration)
+            let session = SnapshotSession(try engine.makeReadSession())
+            var query = Query(collectionID: "c")
+            query.limit = 4
+            /// Its first event is small: nothing has changed.
+            func listenAndEnd() throws -> ListenerCore {
+                let mailbox = try store.listeners.register(OperationContext())
+                defer { store.listeners.end(mailbox.id, .cancelled) }
+                let core = try session.read { snapshot in
+                    try ListenerCore(
+                        ListenerTarget(.query(query)), from: last, mailbox, OperationContext(), store.parts,
+                        store.parts.view(of: snapshot), version: snapshot.version)
+                }
+                try store.listeners.add(core)
+                return core
+            }
+            let first = try listenAndEnd()
+            let error = await refusal { _ = try listenAndEnd() }
+            #expect(error?.code == .resourceExhausted && error?.message.contains("wait for listeners") == true)
+            // Taken, it counts no more.
+            store.listeners.took(first)
+            #expect(throws: Never.self) { try listenAndEnd() }
         }
-        let first = try listenAndEnd()
-        let error = await refusal { _ = try listenAndEnd() }
-        #expect(error?.code == .resourceExhausted && error?.message.contains("wait for listeners") == true)
-        // Taken, it counts no more.
-        store.listeners.took(first)
-        #expect(throws: Never.self) { try listenAndEnd() }
-        await test.store.shutdown()
     }
 
     @Test func whatComesAboutAtOnceIsNotTooMuch() throws {
@@ -244,49 +245,49 @@ struct ListenerBoundsTests {
     /// The thread of a store that isn't started follows what another one left in the log.
     @Test func catchingUpIsOneRoundAndWhoIsReadAgainComesLast() async throws {
         let engine = MemoryEngine()
-        let test = try TestStore(engine: engine)
-        for n in 0..<5 { try await test.set("c/d\(n)", [:]) }
-        let plain = Mutex<[ListenerMailbox]>([])
-        let told = Mutex<[Int]>([])
-        let store = try DocumentStore(
-            engine: engine, now: test.clock.timestamp,
-            elapsed: {
-                told.withLock { $0.append(plain.withLock { $0.count { $0.unreadBytes > 1600 } }) }
-                return .zero
-            })
-        let session = SnapshotSession(try engine.makeReadSession())
-        var query = Query(collectionID: "c")
-        func listen(limit: Int?) throws -> ListenerMailbox {
-            query.limit = limit
-            let mailbox = try store.listeners.register(OperationContext())
-            let core = try session.read { snapshot in
-                try ListenerCore(
-                    ListenerTarget(.query(query)), from: nil, mailbox, OperationContext(), store.parts,
-                    store.parts.view(of: snapshot), version: snapshot.version)
+        try await withStore(engine: engine) { test in
+            for n in 0..<5 { try await test.set("c/d\(n)", [:]) }
+            let plain = Mutex<[ListenerMailbox]>([])
+            let told = Mutex<[Int]>([])
+            let store = try DocumentStore(
+                engine: engine, now: test.clock.timestamp,
+                elapsed: {
+                    told.withLock { $0.append(plain.withLock { $0.count { $0.unreadBytes > 1600 } }) }
+                    return .zero
+                })
+            let session = SnapshotSession(try engine.makeReadSession())
+            var query = Query(collectionID: "c")
+            func listen(limit: Int?) throws -> ListenerMailbox {
+                query.limit = limit
+                let mailbox = try store.listeners.register(OperationContext())
+                let core = try session.read { snapshot in
+                    try ListenerCore(
+                        ListenerTarget(.query(query)), from: nil, mailbox, OperationContext(), store.parts,
+                        store.parts.view(of: snapshot), version: snapshot.version)
+                }
+                try store.listeners.add(core)
+                return mailbox
             }
-            try store.listeners.add(core)
-            return mailbox
-        }
-        let window = try listen(limit: 2)
-        let others = try (0..<20).map { _ in try listen(limit: nil) }
-        plain.withLock { $0 = others }
-        var last = Timestamp(microseconds: 0)
-        for n in 0..<5 {
-            try await test.commit([Write(path: DocumentPath("c/d\(n)"), operation: .delete)])
-            last = try await test.set("c/e\(n)", ["s": .string(String(repeating: "x", count: 200))]).commitTime
-        }
-        #expect(store.listeners.jobs.put(.behind))
-        store.listeners.jobs.close()
-        ListenerThread(store.parts, session).run()
-        // The refill's beginning and its end.
-        #expect(told.withLock { $0 } == [20, 20])
-        for mailbox in others + [window] {
-            guard case .initial? = try await mailbox.next() else { throw DocumentError(.unknown, "") }
-            guard case .changes(let changes, at: last)? = try await mailbox.next() else {
-                throw DocumentError(.unknown, "")
+            let window = try listen(limit: 2)
+            let others = try (0..<20).map { _ in try listen(limit: nil) }
+            plain.withLock { $0 = others }
+            var last = Timestamp(microseconds: 0)
+            for n in 0..<5 {
+                try await test.commit([Write(path: DocumentPath("c/d\(n)"), operation: .delete)])
+                last = try await test.set("c/e\(n)", ["s": .string(String(repeating: "x", count: 200))]).commitTime
             }
-            #expect(changes.count == (mailbox === window ? 4 : 10))
+            #expect(store.listeners.jobs.put(.behind))
+            store.listeners.jobs.close()
+            ListenerThread(store.parts, session).run()
+            // The refill's beginning and its end.
+            #expect(told.withLock { $0 } == [20, 20])
+            for mailbox in others + [window] {
+                guard case .initial? = try await mailbox.next() else { throw DocumentError(.unknown, "") }
+                guard case .changes(let changes, at: last)? = try await mailbox.next() else {
+                    throw DocumentError(.unknown, "")
+                }
+                #expect(changes.count == (mailbox === window ? 4 : 10))
+            }
         }
-        await test.store.shutdown()
     }
 }

@@ -30,66 +30,68 @@ struct ListenerTests {
     }
 
     @Test func aWindowIsFilledAgainFromBehind() async throws {
-        let test = try TestStore()
-        for n in 1...5 { try await test.set("c/d\(n)", ["n": .integer(Int64(n))]) }
-        var query = Query(collectionID: "c")
-        query.orderBy = [Query.Order(try FieldPath("n"), descending: true)]
-        query.limit = 2
-        query.offset = 1
-        let listener = try test.store.listen(to: .query(query))
-        guard case .initial(let documents, _)? = try await listener.next() else { throw DocumentError(.unknown, "") }
-        #expect(documents.map(\.path.id) == ["d4", "d3"])
-        let fifth = try await test.get("c/d5")
-        let time = try await test.commit([delete("c/d4"), delete("c/d2")]).commitTime
-        let first = try #require(await test.get("c/d1"))
-        #expect(
-            try await listener.next()
-                == .changes([.removed(documents[0], deleted: true), .added(first)], at: time))
-        #expect(fifth != nil)
-        await test.store.shutdown()
+        try await withStore { test in
+            for n in 1...5 { try await test.set("c/d\(n)", ["n": .integer(Int64(n))]) }
+            var query = Query(collectionID: "c")
+            query.orderBy = [Query.Order(try FieldPath("n"), descending: true)]
+            query.limit = 2
+            query.offset = 1
+            let listener = try test.store.listen(to: .query(query))
+            guard case .initial(let documents, _)? = try await listener.next() else {
+                throw DocumentError(.unknown, "")
+            }
+            #expect(documents.map(\.path.id) == ["d4", "d3"])
+            let fifth = try await test.get("c/d5")
+            let time = try await test.commit([delete("c/d4"), delete("c/d2")]).commitTime
+            let first = try #require(await test.get("c/d1"))
+            #expect(
+                try await listener.next()
+                    == .changes([.removed(documents[0], deleted: true), .added(first)], at: time))
+            #expect(fifth != nil)
+        }
     }
 
     @Test func timeMovesOnWhereNothingConcernsTheListener() async throws {
-        let test = try TestStore()
-        let listener = try test.store.listen(to: .documents([path("a/b")]))
-        #expect(listener.currentTime == nil)
-        _ = try await listener.next()
-        let time = try await test.set("x/y", [:]).commitTime
-        while listener.currentTime ?? time != time { await Task.yield() }
-        await test.store.shutdown()
+        try await withStore { test in
+            let listener = try test.store.listen(to: .documents([path("a/b")]))
+            #expect(listener.currentTime == nil)
+            _ = try await listener.next()
+            let time = try await test.set("x/y", [:]).commitTime
+            while listener.currentTime ?? time != time { await Task.yield() }
+        }
     }
 
     @Test func aListenerThatIsNotReadIsToldToStartOver() async throws {
         var configuration = StoreConfiguration()
         configuration.maxListenerEvents = 3
-        let test = try TestStore(configuration: configuration)
-        let listener = try test.store.listen(to: .query(Query(collectionID: "c")))
-        _ = try await listener.next()
-        while test.store.listeners.count > 0 { try await test.set("c/d", ["n": .integer(.random(in: 0...(.max)))]) }
-        guard case .startOver(let reason)? = try await listener.next() else { throw DocumentError(.unknown, "") }
-        #expect(reason.contains("too slowly"))
-        #expect(try await listener.next() == nil)
-        await test.store.shutdown()
+        try await withStore(configuration: configuration) { test in
+            let listener = try test.store.listen(to: .query(Query(collectionID: "c")))
+            _ = try await listener.next()
+            while test.store.listeners.count > 0 { try await test.set("c/d", ["n": .integer(.random(in: 0...(.max)))]) }
+            guard case .startOver(let reason)? = try await listener.next() else { throw DocumentError(.unknown, "") }
+            #expect(reason.contains("too slowly"))
+            #expect(try await listener.next() == nil)
+        }
     }
 
     @Test func aListenerEndsWithItsOwnerOrItsLastHolder() async throws {
-        let test = try TestStore()
-        let target = ListenTarget.documents([try path("a/b")])
-        let owned = try test.store.listen(to: target, in: OperationContext(owner: 1))
-        var held: DocumentListener? = try test.store.listen(to: target, in: OperationContext(owner: 2))
-        let cancelled = try test.store.listen(to: target, in: OperationContext(owner: 2))
-        #expect(test.store.listeners.count == 3)
-        _ = try await owned.next()
-        test.store.release(owner: 1)
-        #expect(await refusal { _ = try await owned.next() }?.code == .cancelled)
-        async let end = cancelled.next()
-        cancelled.cancel()
-        guard case nil = try await end else { return #expect(try await cancelled.next() == nil) }
-        _ = try await held?.next()
-        #expect(test.store.listeners.count == 1)
-        held = nil
-        #expect(test.store.listeners.count == 0)
-        await test.store.shutdown()
+        try await withStore { test in
+            let target = ListenTarget.documents([try path("a/b")])
+            let owned = try test.store.listen(to: target, in: OperationContext(owner: 1))
+            var held: DocumentListener? = try test.store.listen(to: target, in: OperationContext(owner: 2))
+            let cancelled = try test.store.listen(to: target, in: OperationContext(owner: 2))
+            #expect(test.store.listeners.count == 3)
+            _ = try await owned.next()
+            test.store.release(owner: 1)
+            #expect(await refusal { _ = try await owned.next() }?.code == .cancelled)
+            async let end = cancelled.next()
+            cancelled.cancel()
+            guard case nil = try await end else { return #expect(try await cancelled.next() == nil) }
+            _ = try await held?.next()
+            #expect(test.store.listeners.count == 1)
+            held = nil
+            #expect(test.store.listeners.count == 0)
+        }
     }
 
     @Test func tooManyListenersAreRefusedAndSoAreWrongQueries() async throws {
@@ -121,30 +123,32 @@ struct ListenerTests {
     }
 
     @Test func thePolicyIsAskedFirstAndAtEachChange() async throws {
-        let test = try TestStore()
-        let context = OperationContext(policy: Secrets())
-        try await test.set("a/b", [:])
-        let listener = try test.store.listen(to: .documents([path("a/b")]), in: context)
-        _ = try await listener.next()
-        try await test.set("a/b", ["secret": .boolean(true)])
-        #expect(await refusal { _ = try await listener.next() }?.code == .permissionDenied)
-        let again = try test.store.listen(to: .documents([path("a/b")]), in: context)
-        #expect(await refusal { _ = try await again.next() }?.code == .permissionDenied)
-        let list = try test.store.listen(to: .query(Query(collectionID: "a")), in: context)
-        #expect(await refusal { _ = try await list.next() }?.code == .permissionDenied)
-        #expect(test.store.listeners.count == 0)
-        await test.store.shutdown()
+        try await withStore { test in
+            let context = OperationContext(policy: Secrets())
+            try await test.set("a/b", [:])
+            let listener = try test.store.listen(to: .documents([path("a/b")]), in: context)
+            _ = try await listener.next()
+            try await test.set("a/b", ["secret": .boolean(true)])
+            #expect(await refusal { _ = try await listener.next() }?.code == .permissionDenied)
+            let again = try test.store.listen(to: .documents([path("a/b")]), in: context)
+            #expect(await refusal { _ = try await again.next() }?.code == .permissionDenied)
+            let list = try test.store.listen(to: .query(Query(collectionID: "a")), in: context)
+            #expect(await refusal { _ = try await list.next() }?.code == .permissionDenied)
+            #expect(test.store.listeners.count == 0)
+        }
     }
 
     @Test func aPositionThatCantBeGoneOnFromMeansToStartOver() async throws {
-        let test = try TestStore()
-        let time = try await test.set("a/b", [:]).commitTime
-        for offset in [-1_000_000_000, 1_000_000_000] as [Int64] {
-            let position = Timestamp(microseconds: time.microseconds + offset)
-            let listener = try test.store.listen(to: .query(Query(collectionID: "a")), from: position)
-            guard case .startOver(let reason)? = try await listener.next() else { throw DocumentError(.unknown, "") }
-            #expect(reason.contains("start over"))
+        try await withStore { test in
+            let time = try await test.set("a/b", [:]).commitTime
+            for offset in [-1_000_000_000, 1_000_000_000] as [Int64] {
+                let position = Timestamp(microseconds: time.microseconds + offset)
+                let listener = try test.store.listen(to: .query(Query(collectionID: "a")), from: position)
+                guard case .startOver(let reason)? = try await listener.next() else {
+                    throw DocumentError(.unknown, "")
+                }
+                #expect(reason.contains("start over"))
+            }
         }
-        await test.store.shutdown()
     }
 }

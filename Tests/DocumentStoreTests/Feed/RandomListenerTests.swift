@@ -23,35 +23,37 @@ struct RandomListenerTests {
     private func resultsAreThoseOfTheirTimes(run: Case) async throws {
         var configuration = StoreConfiguration()
         configuration.maxListenerBacklog = run.backlog
-        let test = try TestStore(run.kind, configuration: configuration)
-        var generator = SeededGenerator(seed: run.seed)
-        let targets = try Self.targets()
-        var followers: [Int: Follower] = [:]
-        var dropped: [Int: (time: Timestamp, documents: [DocumentPath: Document])] = [:]
-        for _ in 0..<150 {
-            let which = Int.random(in: 0..<targets.count, using: &generator)
-            switch Int.random(in: 0..<12, using: &generator) {
-            case 0..<2 where followers[which] == nil:
-                let earlier = dropped.removeValue(forKey: which)
-                followers[which] = Follower(
-                    try test.store.listen(to: targets[which], from: earlier?.time),
-                    documents: earlier?.documents ?? [:])
-            case 2:
-                guard let follower = followers.removeValue(forKey: which), let time = follower.time else { continue }
-                dropped[which] = (follower.listener.currentTime ?? time, follower.documents)
-            default:
-                let time = try await Self.commit(test, &generator)
-                guard Int.random(in: 0..<3, using: &generator) == 0, followers[which] != nil else { continue }
+        try await withStore(run.kind, configuration: configuration) { test in
+            var generator = SeededGenerator(seed: run.seed)
+            let targets = try Self.targets()
+            var followers: [Int: Follower] = [:]
+            var dropped: [Int: (time: Timestamp, documents: [DocumentPath: Document])] = [:]
+            for _ in 0..<150 {
+                let which = Int.random(in: 0..<targets.count, using: &generator)
+                switch Int.random(in: 0..<12, using: &generator) {
+                case 0..<2 where followers[which] == nil:
+                    let earlier = dropped.removeValue(forKey: which)
+                    followers[which] = Follower(
+                        try test.store.listen(to: targets[which], from: earlier?.time),
+                        documents: earlier?.documents ?? [:])
+                case 2:
+                    guard let follower = followers.removeValue(forKey: which), let time = follower.time else {
+                        continue
+                    }
+                    dropped[which] = (follower.listener.currentTime ?? time, follower.documents)
+                default:
+                    let time = try await Self.commit(test, &generator)
+                    guard Int.random(in: 0..<3, using: &generator) == 0, followers[which] != nil else { continue }
+                    try await followers[which]?.catchUp(to: time, of: test.store)
+                    try await Self.compare(try #require(followers[which]), targets[which], test)
+                }
+            }
+            let time = try await Self.commit(test, &generator)
+            for which in followers.keys {
                 try await followers[which]?.catchUp(to: time, of: test.store)
                 try await Self.compare(try #require(followers[which]), targets[which], test)
             }
         }
-        let time = try await Self.commit(test, &generator)
-        for which in followers.keys {
-            try await followers[which]?.catchUp(to: time, of: test.store)
-            try await Self.compare(try #require(followers[which]), targets[which], test)
-        }
-        await test.store.shutdown()
     }
 
     private static func compare(_ follower: Follower, _ target: ListenTarget, _ test: TestStore) async throws {

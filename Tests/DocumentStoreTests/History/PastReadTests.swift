@@ -20,21 +20,21 @@ struct PastReadTests {
     }
 
     @Test func aChangedUpdateTimeIsDamageAndNotAnotherState() async throws {
-        let test = try TestStore()
-        try await test.set("c/d", ["n": .integer(1)])
-        let time = try await test.set("c/e", ["n": .integer(2)]).commitTime
-        let key = DocumentKeys.key(of: try DocumentPath("c/d"))
-        try test.store.engine.write { storage in
-            var bytes = try #require(try storage.get(.documents, key))
-            // The high end of the update time: as if it had changed long after.
-            bytes[10] ^= 0x40
-            try storage.put(.documents, key, bytes)
+        try await withStore { test in
+            try await test.set("c/d", ["n": .integer(1)])
+            let time = try await test.set("c/e", ["n": .integer(2)]).commitTime
+            let key = DocumentKeys.key(of: try DocumentPath("c/d"))
+            try test.store.engine.write { storage in
+                var bytes = try #require(try storage.get(.documents, key))
+                // The high end of the update time: as if it had changed long after.
+                bytes[10] ^= 0x40
+                try storage.put(.documents, key, bytes)
+            }
+            await #expect(throws: DocumentError.self) { try await query(test, Query(collectionID: "c"), at: time) }
+            let error = await #expect(throws: DocumentError.self) { try await get(test, "c/d", at: time) }
+            #expect(error?.code == .dataLoss)
+            #expect(error?.message.contains("checksum") == true)
         }
-        await #expect(throws: DocumentError.self) { try await query(test, Query(collectionID: "c"), at: time) }
-        let error = await #expect(throws: DocumentError.self) { try await get(test, "c/d", at: time) }
-        #expect(error?.code == .dataLoss)
-        #expect(error?.message.contains("checksum") == true)
-        await test.store.shutdown()
     }
 
     /// However much of what was changed is remembered.
@@ -42,43 +42,43 @@ struct PastReadTests {
     func everyEarlierStateIsReadExactly(kind: EngineKind, remembered: Int) async throws {
         var configuration = StoreConfiguration()
         configuration.maxRecentChanges = remembered
-        let test = try TestStore(kind, configuration: configuration)
-        var generator = SeededGenerator(seed: 11)
-        var states: [(time: Timestamp, documents: [DocumentPath: Document])] = []
-        var documents: [DocumentPath: Document] = [:]
-        let paths = try (0..<6).map { try DocumentPath($0 < 4 ? "c/d\($0)" : "c/d0/c/e\($0)") }
-        for _ in 0..<120 {
-            var writes: [Write] = []
-            for path in paths where Int.random(in: 0..<4, using: &generator) == 0 {
-                let fields = ["n": Value.integer(.random(in: 0..<5, using: &generator))]
-                let operation: Write.Operation =
-                    Bool.random(using: &generator) ? .set(fields) : .delete
-                writes.append(Write(path: path, operation: operation))
+        try await withStore(kind, configuration: configuration) { test in
+            var generator = SeededGenerator(seed: 11)
+            var states: [(time: Timestamp, documents: [DocumentPath: Document])] = []
+            var documents: [DocumentPath: Document] = [:]
+            let paths = try (0..<6).map { try DocumentPath($0 < 4 ? "c/d\($0)" : "c/d0/c/e\($0)") }
+            for _ in 0..<120 {
+                var writes: [Write] = []
+                for path in paths where Int.random(in: 0..<4, using: &generator) == 0 {
+                    let fields = ["n": Value.integer(.random(in: 0..<5, using: &generator))]
+                    let operation: Write.Operation =
+                        Bool.random(using: &generator) ? .set(fields) : .delete
+                    writes.append(Write(path: path, operation: operation))
+                }
+                guard !writes.isEmpty else { continue }
+                let time = try await test.commit(writes).commitTime
+                for write in writes { documents[write.path] = try await test.get(write.path.string) }
+                states.append((time, documents))
             }
-            guard !writes.isEmpty else { continue }
-            let time = try await test.commit(writes).commitTime
-            for write in writes { documents[write.path] = try await test.get(write.path.string) }
-            states.append((time, documents))
-        }
-        var ordered = Query(collectionID: "c")
-        ordered.orderBy = [Query.Order(try FieldPath("n"), descending: true)]
-        ordered.limit = 2
-        var group = Query(collectionID: "c", allDescendants: true)
-        group.filter = .field(try FieldPath("n"), .lessThan, .integer(3))
-        for (time, documents) in states {
-            for path in paths { #expect(try await get(test, path.string, at: time) == documents[path]) }
-            #expect(
-                try await test.store.get(paths, .at(time))
-                    == DocumentsAnswer(documents: paths.map { documents[$0] }, readTime: time))
-            for query in [ordered, group] {
-                let normalized = try NormalizedQuery(query)
-                let expected = documents.values.compactMap(normalized.resultPlace)
-                    .sorted { normalized.compare($0, $1) == .ascending }
-                    .prefix(query.limit ?? .max).map(\.document)
-                #expect(try await self.query(test, query, at: time) == Array(expected))
+            var ordered = Query(collectionID: "c")
+            ordered.orderBy = [Query.Order(try FieldPath("n"), descending: true)]
+            ordered.limit = 2
+            var group = Query(collectionID: "c", allDescendants: true)
+            group.filter = .field(try FieldPath("n"), .lessThan, .integer(3))
+            for (time, documents) in states {
+                for path in paths { #expect(try await get(test, path.string, at: time) == documents[path]) }
+                #expect(
+                    try await test.store.get(paths, .at(time))
+                        == DocumentsAnswer(documents: paths.map { documents[$0] }, readTime: time))
+                for query in [ordered, group] {
+                    let normalized = try NormalizedQuery(query)
+                    let expected = documents.values.compactMap(normalized.resultPlace)
+                        .sorted { normalized.compare($0, $1) == .ascending }
+                        .prefix(query.limit ?? .max).map(\.document)
+                    #expect(try await self.query(test, query, at: time) == Array(expected))
+                }
             }
         }
-        await test.store.shutdown()
     }
 
     /// Counts the scans of the log.
@@ -115,17 +115,17 @@ struct PastReadTests {
         var configuration = StoreConfiguration()
         configuration.maxRecentChanges = remembering
         let engine = MemoryEngine()
-        let test = try TestStore(engine: engine, configuration: configuration)
-        let paths = try (0..<10).map { try DocumentPath("gone/\($0)") }
-        let time = try await test.commit(paths.map { Write(path: $0, operation: .set([:])) }).commitTime
-        try await test.commit(paths.map { Write(path: $0, operation: .delete) })
-        for n in 0..<100 { try await test.set("other/\(n)", [:]) }
-        try engine.makeReadSession().read { storage in
-            let reader = CountingReader(storage)
-            let lookup = PastLookup(test.store.parts, Set(paths))
-            try body(DocumentView(reader, at: time.microseconds, lookup), paths, reader)
+        try await withStore(engine: engine, configuration: configuration) { test in
+            let paths = try (0..<10).map { try DocumentPath("gone/\($0)") }
+            let time = try await test.commit(paths.map { Write(path: $0, operation: .set([:])) }).commitTime
+            try await test.commit(paths.map { Write(path: $0, operation: .delete) })
+            for n in 0..<100 { try await test.set("other/\(n)", [:]) }
+            try engine.makeReadSession().read { storage in
+                let reader = CountingReader(storage)
+                let lookup = PastLookup(test.store.parts, Set(paths))
+                try body(DocumentView(reader, at: time.microseconds, lookup), paths, reader)
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test func whatIsRememberedIsNotLookedForInTheLog() async throws {
@@ -154,31 +154,31 @@ struct PastReadTests {
     }
 
     @Test func aDocumentThatChangedOftenIsFoundInTheLog() async throws {
-        let test = try TestStore()
-        let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
-        for n in 1...50 { try await test.set("a/b", ["n": .integer(Int64(n))]) }
-        try await test.commit([Write(path: try DocumentPath("a/b"), operation: .delete)])
-        for n in 51...53 { try await test.set("a/b", ["n": .integer(Int64(n))]) }
-        #expect(try await get(test, "a/b", at: time)?.fields["n"] == .integer(0))
-        #expect(try await get(test, "a/b", at: Timestamp(microseconds: time.microseconds - 1)) == nil)
-        #expect(try await get(test, "a/c", at: time) == nil)
-        await test.store.shutdown()
+        try await withStore { test in
+            let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
+            for n in 1...50 { try await test.set("a/b", ["n": .integer(Int64(n))]) }
+            try await test.commit([Write(path: try DocumentPath("a/b"), operation: .delete)])
+            for n in 51...53 { try await test.set("a/b", ["n": .integer(Int64(n))]) }
+            #expect(try await get(test, "a/b", at: time)?.fields["n"] == .integer(0))
+            #expect(try await get(test, "a/b", at: Timestamp(microseconds: time.microseconds - 1)) == nil)
+            #expect(try await get(test, "a/c", at: time) == nil)
+        }
     }
 
     @Test func timesThatCantBeReadAreRefused() async throws {
-        let test = try TestStore()
-        let first = try await test.set("a/b", [:]).commitTime
-        let future = Timestamp(microseconds: test.clock.timestamp().microseconds + 60_000_000)
-        #expect(await refusal { _ = try await get(test, "a/b", at: future) }?.code == .invalidArgument)
-        let fine = Timestamp(seconds: first.seconds, nanoseconds: first.nanoseconds + 1)
-        let error = await refusal { _ = try await get(test, "a/b", at: fine) }
-        #expect(error?.message.contains("whole microseconds") == true)
-        let old = Timestamp(microseconds: first.microseconds - 10_000_000)
-        let tooOld = await refusal { _ = try await get(test, "a/b", at: old) }
-        #expect(tooOld?.code == .failedPrecondition)
-        #expect(tooOld?.message.contains("it can be read back to 20") == true)
-        #expect(await refusal { _ = try await test.begin(.readOnly(at: future)) }?.code == .invalidArgument)
-        await test.store.shutdown()
+        try await withStore { test in
+            let first = try await test.set("a/b", [:]).commitTime
+            let future = Timestamp(microseconds: test.clock.timestamp().microseconds + 60_000_000)
+            #expect(await refusal { _ = try await get(test, "a/b", at: future) }?.code == .invalidArgument)
+            let fine = Timestamp(seconds: first.seconds, nanoseconds: first.nanoseconds + 1)
+            let error = await refusal { _ = try await get(test, "a/b", at: fine) }
+            #expect(error?.message.contains("whole microseconds") == true)
+            let old = Timestamp(microseconds: first.microseconds - 10_000_000)
+            let tooOld = await refusal { _ = try await get(test, "a/b", at: old) }
+            #expect(tooOld?.code == .failedPrecondition)
+            #expect(tooOld?.message.contains("it can be read back to 20") == true)
+            #expect(await refusal { _ = try await test.begin(.readOnly(at: future)) }?.code == .invalidArgument)
+        }
     }
 
     /// A state that was read is final, though the clock goes back and the store is opened again.
@@ -205,14 +205,14 @@ struct PastReadTests {
 
     @Test(arguments: EngineKind.allCases)
     func aReadOnlyTransactionSeesItsTime(kind: EngineKind) async throws {
-        let test = try TestStore(kind)
-        let time = try await test.set("c/a", ["n": .integer(1)]).commitTime
-        try await test.set("c/a", ["n": .integer(2)])
-        try await test.set("c/b", ["n": .integer(2)])
-        let id = try await test.begin(.readOnly(at: time))
-        #expect(try await test.get("c/a", in: id)?.fields["n"] == .integer(1))
-        #expect(try await test.query(Query(collectionID: "c"), in: id).map(\.path.id) == ["a"])
-        await test.store.shutdown()
+        try await withStore(kind) { test in
+            let time = try await test.set("c/a", ["n": .integer(1)]).commitTime
+            try await test.set("c/a", ["n": .integer(2)])
+            try await test.set("c/b", ["n": .integer(2)])
+            let id = try await test.begin(.readOnly(at: time))
+            #expect(try await test.get("c/a", in: id)?.fields["n"] == .integer(1))
+            #expect(try await test.query(Query(collectionID: "c"), in: id).map(\.path.id) == ["a"])
+        }
     }
 
     /// More happens than is kept for validation, and the log is deleted only once nothing reads it.
@@ -221,21 +221,21 @@ struct PastReadTests {
         configuration.maxRecentChanges = 3
         var commits = CommitConfiguration()
         commits.historyRetention = .seconds(1)
-        let test = try TestStore(configuration: configuration, commits: commits)
-        let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
-        let id = try await test.begin(.readOnly(at: nil))
-        _ = try await test.get("a/other", in: id)
-        for n in 1...20 {
-            test.clock.advance(seconds: 2)
-            try await test.set("a/b", ["n": .integer(Int64(n))])
+        try await withStore(configuration: configuration, commits: commits) { test in
+            let time = try await test.set("a/b", ["n": .integer(0)]).commitTime
+            let id = try await test.begin(.readOnly(at: nil))
+            _ = try await test.get("a/other", in: id)
+            for n in 1...20 {
+                test.clock.advance(seconds: 2)
+                try await test.set("a/b", ["n": .integer(Int64(n))])
+            }
+            #expect(try await test.get("a/b", in: id)?.fields["n"] == .integer(0))
+            try await test.commit([], in: id)
+            for n in 21...22 {
+                test.clock.advance(seconds: 2)
+                try await test.set("a/b", ["n": .integer(Int64(n))])
+            }
+            #expect(await refusal { _ = try await get(test, "a/b", at: time) }?.code == .failedPrecondition)
         }
-        #expect(try await test.get("a/b", in: id)?.fields["n"] == .integer(0))
-        try await test.commit([], in: id)
-        for n in 21...22 {
-            test.clock.advance(seconds: 2)
-            try await test.set("a/b", ["n": .integer(Int64(n))])
-        }
-        #expect(await refusal { _ = try await get(test, "a/b", at: time) }?.code == .failedPrecondition)
-        await test.store.shutdown()
     }
 }

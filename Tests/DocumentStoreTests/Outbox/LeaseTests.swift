@@ -34,81 +34,82 @@ struct LeaseTests {
     }
 
     @Test func oneAtATimeHasADelivery() async throws {
-        let test = try await started(MemoryEngine())
-        let lease = try await test.take("f")
-        #expect(test.store.outbox.lease(lease.id) == nil)
-        test.store.outbox.release(lease)
-        let second = try #require(test.store.outbox.lease(lease.id))
-        // What was let go of ends nothing of its successor's.
-        test.store.outbox.release(lease)
-        #expect(try await test.end(lease) == 0)
-        #expect(test.store.outbox.lease(lease.id) == nil)
-        #expect(try await test.end(second) == 1)
-        #expect(try await test.due("f").isEmpty)
-        await test.store.shutdown()
+        try await withStore(await started(MemoryEngine())) { test in
+            let lease = try await test.take("f")
+            #expect(test.store.outbox.lease(lease.id) == nil)
+            test.store.outbox.release(lease)
+            let second = try #require(test.store.outbox.lease(lease.id))
+            // What was let go of ends nothing of its successor's.
+            test.store.outbox.release(lease)
+            #expect(try await test.end(lease) == 0)
+            #expect(test.store.outbox.lease(lease.id) == nil)
+            #expect(try await test.end(second) == 1)
+            #expect(try await test.due("f").isEmpty)
+        }
     }
 
     @Test func nothingCountsUnderALeaseThatWasTakenBack() async throws {
-        let test = try await started(MemoryEngine())
-        let lease = try await test.take("f")
-        let context = OperationContext(delivery: lease)
-        try await test.commit([try increment], context: context)
-        test.store.outbox.revoke(lease)
-        for answer in [nil, [UInt8(1)]] {
-            let error = await refusal {
-                try await test.commit([try increment], effects: [], completing: answer, context: context)
+        try await withStore(await started(MemoryEngine())) { test in
+            let lease = try await test.take("f")
+            let context = OperationContext(delivery: lease)
+            try await test.commit([try increment], context: context)
+            test.store.outbox.revoke(lease)
+            for answer in [nil, [UInt8(1)]] {
+                let error = await refusal {
+                    try await test.commit([try increment], effects: [], completing: answer, context: context)
+                }
+                #expect(error?.code == .failedPrecondition)
             }
-            #expect(error?.code == .failedPrecondition)
+            // It stays taken until it is ended.
+            #expect(test.store.outbox.lease(lease.id) == nil)
+            try await test.end(lease, .retry(at: test.clock.timestamp(), DeliveryFailure("too slow")))
+            #expect(try await count(test) == .integer(1))
+            #expect(try await test.due("f").map(\.delivery.failedAttempts) == [1])
         }
-        // It stays taken until it is ended.
-        #expect(test.store.outbox.lease(lease.id) == nil)
-        try await test.end(lease, .retry(at: test.clock.timestamp(), DeliveryFailure("too slow")))
-        #expect(try await count(test) == .integer(1))
-        #expect(try await test.due("f").map(\.delivery.failedAttempts) == [1])
-        await test.store.shutdown()
     }
 
     @Test(arguments: EngineKind.allCases) func aCommitWithAnAnswerEndsTheDelivery(kind: EngineKind) async throws {
-        let test = try await started(kind)
-        let lease = try await test.take("f")
-        let context = OperationContext(delivery: lease)
-        try await test.commit([try increment], effects: [], completing: [1], context: context)
-        #expect(try test.outboxRows() == 0)
-        #expect(try await test.end(lease, .dead(DeliveryFailure("late"))) == 0)
-        #expect(try await test.dead().isEmpty)
-        let again = await refusal {
+        try await withStore(await started(kind)) { test in
+            let lease = try await test.take("f")
+            let context = OperationContext(delivery: lease)
             try await test.commit([try increment], effects: [], completing: [1], context: context)
+            #expect(try test.outboxRows() == 0)
+            #expect(try await test.end(lease, .dead(DeliveryFailure("late"))) == 0)
+            #expect(try await test.dead().isEmpty)
+            let again = await refusal {
+                try await test.commit([try increment], effects: [], completing: [1], context: context)
+            }
+            #expect(again?.code == .failedPrecondition)
+            #expect(try await count(test) == .integer(1))
         }
-        #expect(again?.code == .failedPrecondition)
-        #expect(try await count(test) == .integer(1))
-        await test.store.shutdown()
     }
 
     /// One that wrote nothing ends it as well.
     @Test func anAnswerAloneEndsTheDelivery() async throws {
-        let test = try await started(MemoryEngine())
-        let lease = try await test.take("f")
-        try await test.commit([], effects: [], completing: [], context: OperationContext(delivery: lease))
-        #expect(try test.outboxRows() == 0)
-        #expect(test.store.outbox.lease(lease.id) != nil)
-        await test.store.shutdown()
+        try await withStore(await started(MemoryEngine())) { test in
+            let lease = try await test.take("f")
+            try await test.commit([], effects: [], completing: [], context: OperationContext(delivery: lease))
+            #expect(try test.outboxRows() == 0)
+            #expect(test.store.outbox.lease(lease.id) != nil)
+        }
     }
 
     /// A page of what is due that was read before may still name a delivery that has ended since.
     @Test func aDeliveryThatIsGoneIsNotDoneAgain() async throws {
-        let test = try await started(MemoryEngine())
-        let lease = try await test.take("f")
-        try await test.commit([try increment], effects: [], completing: [1], context: OperationContext(delivery: lease))
-        let late = try #require(test.store.outbox.lease(lease.id))
-        let error = await refusal {
+        try await withStore(await started(MemoryEngine())) { test in
+            let lease = try await test.take("f")
             try await test.commit(
-                [try increment], effects: [], completing: [1], context: OperationContext(delivery: late))
+                [try increment], effects: [], completing: [1], context: OperationContext(delivery: lease))
+            let late = try #require(test.store.outbox.lease(lease.id))
+            let error = await refusal {
+                try await test.commit(
+                    [try increment], effects: [], completing: [1], context: OperationContext(delivery: late))
+            }
+            #expect(error?.code == .failedPrecondition)
+            #expect(try await count(test) == .integer(1))
+            #expect(try await test.end(late) == 0)
+            #expect(test.store.outbox.lease(lease.id) != nil)
         }
-        #expect(error?.code == .failedPrecondition)
-        #expect(try await count(test) == .integer(1))
-        #expect(try await test.end(late) == 0)
-        #expect(test.store.outbox.lease(lease.id) != nil)
-        await test.store.shutdown()
     }
 
     /// What ends a lease ends it for those behind it in the same batch.
@@ -151,38 +152,38 @@ struct LeaseTests {
 
     @Test func aFailedBatchLeavesTheLease() async throws {
         let engine = FailingEngine()
-        let test = try await started(engine, 2)
-        let other = try #require(try await test.due("f").last).delivery.id
-        let lease = try await test.take("f")
-        let context = OperationContext(delivery: lease)
-        engine.fails.withLock { $0 = true }
-        #expect(await refusal { try await test.end(lease) }?.code == .unavailable)
-        let error = await refusal {
+        try await withStore(await started(engine, 2)) { test in
+            let other = try #require(try await test.due("f").last).delivery.id
+            let lease = try await test.take("f")
+            let context = OperationContext(delivery: lease)
+            engine.fails.withLock { $0 = true }
+            #expect(await refusal { try await test.end(lease) }?.code == .unavailable)
+            let error = await refusal {
+                try await test.commit([try increment], effects: [], completing: [1], context: context)
+            }
+            #expect(error?.code == .unavailable)
+            #expect(await refusal { _ = try await test.store.outbox.drop([lease.id, other]) }?.code == .unavailable)
+            engine.fails.withLock { $0 = false }
+            #expect(test.store.outbox.lease(lease.id) == nil)
+            // The delivery that was to be dropped has no lease again.
+            #expect(test.store.outbox.lease(other) != nil)
             try await test.commit([try increment], effects: [], completing: [1], context: context)
+            #expect(try await count(test) == .integer(1))
+            #expect(try await test.due("f").map(\.delivery.id) == [other])
         }
-        #expect(error?.code == .unavailable)
-        #expect(await refusal { _ = try await test.store.outbox.drop([lease.id, other]) }?.code == .unavailable)
-        engine.fails.withLock { $0 = false }
-        #expect(test.store.outbox.lease(lease.id) == nil)
-        // The delivery that was to be dropped has no lease again.
-        #expect(test.store.outbox.lease(other) != nil)
-        try await test.commit([try increment], effects: [], completing: [1], context: context)
-        #expect(try await count(test) == .integer(1))
-        #expect(try await test.due("f").map(\.delivery.id) == [other])
-        await test.store.shutdown()
     }
 
     @Test func aRefusedCommitLeavesTheDelivery() async throws {
-        let test = try await started(MemoryEngine())
-        let lease = try await test.take("f")
-        let write = Write(path: try DocumentPath("x/y"), operation: .set([:]), precondition: .exists(true))
-        let error = await refusal {
-            try await test.commit([write], effects: [], completing: [1], context: OperationContext(delivery: lease))
+        try await withStore(await started(MemoryEngine())) { test in
+            let lease = try await test.take("f")
+            let write = Write(path: try DocumentPath("x/y"), operation: .set([:]), precondition: .exists(true))
+            let error = await refusal {
+                try await test.commit([write], effects: [], completing: [1], context: OperationContext(delivery: lease))
+            }
+            #expect(error?.code == .notFound)
+            #expect(try await test.due("f").count == 1)
+            #expect(test.store.outbox.lease(lease.id) == nil)
         }
-        #expect(error?.code == .notFound)
-        #expect(try await test.due("f").count == 1)
-        #expect(test.store.outbox.lease(lease.id) == nil)
-        await test.store.shutdown()
     }
 
     @Test func endsThatWaitShareOneBatch() async throws {

@@ -31,21 +31,21 @@ struct OrderTests {
     private let failure = DeliveryFailure("no")
 
     @Test(arguments: EngineKind.allCases) func oneDocumentsChangesComeOneAtATime(kind: EngineKind) async throws {
-        let test = try await started(kind)
-        try await test.set("a/y", ["n": .integer(9)])
-        #expect(try await test.told("free").count == 5)
-        #expect(try await test.told("f") == ["a/x >1", "a/y >9"])
-        let news = NewsLog(test.store)
-        for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-            #expect(try await test.told("f").contains(expected))
-            let lease = try await lease(expected, test)
-            #expect(try await test.told("f").count == 2)
-            try await test.end(lease)
+        try await withStore(started(kind)) { test in
+            try await test.set("a/y", ["n": .integer(9)])
+            #expect(try await test.told("free").count == 5)
+            #expect(try await test.told("f") == ["a/x >1", "a/y >9"])
+            let news = NewsLog(test.store)
+            for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
+                #expect(try await test.told("f").contains(expected))
+                let lease = try await lease(expected, test)
+                #expect(try await test.told("f").count == 2)
+                try await test.end(lease)
+            }
+            #expect(news.take().flatMap(\.due).map(\.delivery.id.function) == ["f", "f", "f"])
+            #expect(try await test.told("f") == ["a/y >9"])
+            #expect(try test.problems().isEmpty)
         }
-        #expect(news.take().flatMap(\.due).map(\.delivery.id.function) == ["f", "f", "f"])
-        #expect(try await test.told("f") == ["a/y >9"])
-        #expect(try test.problems().isEmpty)
-        await test.store.shutdown()
     }
 
     private func lease(_ told: String, _ test: TestStore) async throws -> DeliveryLease {
@@ -56,79 +56,79 @@ struct OrderTests {
     @Test(arguments: EngineKind.allCases) func theOthersWaitThroughRetriesAndGoOnAfterDeath(
         kind: EngineKind
     ) async throws {
-        let test = try await started(kind)
-        try await test.end(test.take("f"), .retry(at: test.clock.timestamp().adding(seconds: 60), failure))
-        #expect(try await test.told("f").isEmpty)
-        test.clock.advance(seconds: 61)
-        #expect(try await test.told("f") == ["a/x >1"])
-        try await test.end(test.take("f"), .dead(failure))
-        #expect(try await test.told("f") == ["a/x 1>2"])
-        try await test.end(test.take("f"), .dropped(DeliveryFailure("it broke")))
-        #expect(try await test.told("f") == ["a/x 2>3"])
-        #expect(try test.problems().isEmpty)
-        await test.store.shutdown()
+        try await withStore(started(kind)) { test in
+            try await test.end(test.take("f"), .retry(at: test.clock.timestamp().adding(seconds: 60), failure))
+            #expect(try await test.told("f").isEmpty)
+            test.clock.advance(seconds: 61)
+            #expect(try await test.told("f") == ["a/x >1"])
+            try await test.end(test.take("f"), .dead(failure))
+            #expect(try await test.told("f") == ["a/x 1>2"])
+            try await test.end(test.take("f"), .dropped(DeliveryFailure("it broke")))
+            #expect(try await test.told("f") == ["a/x 2>3"])
+            #expect(try test.problems().isEmpty)
+        }
     }
 
     @Test(arguments: EngineKind.allCases) func aDeadLetterThatIsRetriedComesFirst(kind: EngineKind) async throws {
-        let test = try await started(kind)
-        for _ in 1...2 { try await test.end(test.take("f"), .dead(failure)) }
-        #expect(try await test.told("f") == ["a/x 2>3"])
-        let letters = try await test.dead().map(\.id)
-        let news = NewsLog(test.store)
-        #expect(try await test.store.outbox.requeue([letters[1]]) == 1)
-        #expect(try await test.told("f") == ["a/x 1>2"])
-        // Who knew of the third from before hears that it waits again.
-        #expect(news.take().flatMap(\.withdrawn).count == 1)
-        #expect(try await test.store.outbox.requeue([letters[0]]) == 1)
-        for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-            #expect(try await test.told("f") == [expected])
-            #expect(try test.problems().isEmpty)
-            try await test.end(test.take("f"))
+        try await withStore(started(kind)) { test in
+            for _ in 1...2 { try await test.end(test.take("f"), .dead(failure)) }
+            #expect(try await test.told("f") == ["a/x 2>3"])
+            let letters = try await test.dead().map(\.id)
+            let news = NewsLog(test.store)
+            #expect(try await test.store.outbox.requeue([letters[1]]) == 1)
+            #expect(try await test.told("f") == ["a/x 1>2"])
+            // Who knew of the third from before hears that it waits again.
+            #expect(news.take().flatMap(\.withdrawn).count == 1)
+            #expect(try await test.store.outbox.requeue([letters[0]]) == 1)
+            for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
+                #expect(try await test.told("f") == [expected])
+                #expect(try test.problems().isEmpty)
+                try await test.end(test.take("f"))
+            }
+            #expect(try await test.told("f").isEmpty)
         }
-        #expect(try await test.told("f").isEmpty)
-        await test.store.shutdown()
     }
 
     @Test(arguments: EngineKind.allCases) func aDeadLetterWaitsForTheOneThatIsWorkedOn(kind: EngineKind) async throws {
-        let test = try await started(kind)
-        for _ in 1...2 { try await test.end(test.take("f"), .dead(failure)) }
-        let lease = try await test.take("f")
-        for letter in try await test.dead().reversed() {
-            #expect(try await test.store.outbox.requeue([letter.id]) == 1)
-        }
-        // The third is worked on, so none of the others is due.
-        #expect(try await test.told("f") == ["a/x 2>3"])
-        #expect(try test.problems().isEmpty)
-        // It fails: those that came before it are first now.
-        try await test.end(lease, .retry(at: test.clock.timestamp(), failure))
-        for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-            #expect(try await test.told("f") == [expected])
+        try await withStore(started(kind)) { test in
+            for _ in 1...2 { try await test.end(test.take("f"), .dead(failure)) }
+            let lease = try await test.take("f")
+            for letter in try await test.dead().reversed() {
+                #expect(try await test.store.outbox.requeue([letter.id]) == 1)
+            }
+            // The third is worked on, so none of the others is due.
+            #expect(try await test.told("f") == ["a/x 2>3"])
             #expect(try test.problems().isEmpty)
-            try await test.end(test.take("f"))
+            // It fails: those that came before it are first now.
+            try await test.end(lease, .retry(at: test.clock.timestamp(), failure))
+            for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
+                #expect(try await test.told("f") == [expected])
+                #expect(try test.problems().isEmpty)
+                try await test.end(test.take("f"))
+            }
         }
-        await test.store.shutdown()
     }
 
     @Test(arguments: EngineKind.allCases) func handworkOnThoseThatWaitLeavesTheTurn(kind: EngineKind) async throws {
-        let test = try await started(kind)
-        let ids = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10).map(\.id)
-        let lease = try await test.take("f")
-        #expect(try await test.store.outbox.requeue(ids) == 3)
-        #expect(try await test.told("f") == ["a/x >1"])
-        #expect(try await test.store.outbox.drop([ids[1]]) == 1)
-        #expect(try await test.store.outbox.deadLetter([ids[2]], because: "old") == 1)
-        #expect(try await test.told("f") == ["a/x >1"])
-        #expect(try test.problems().isEmpty)
-        try await test.end(lease)
-        #expect(try await test.told("f") == ["a/x 3>4"])
-        #expect(try await test.dead().map(\.lastError) == ["old"])
-        #expect(try await test.store.outbox.drop([ids[3]]) == 1)
-        #expect(try await test.told("f").isEmpty)
-        // The ordering queue is empty, so the next delivery is its first.
-        try await test.set("a/x", ["n": .integer(5)])
-        #expect(try await test.told("f") == ["a/x 4>5"])
-        #expect(try test.problems().isEmpty)
-        await test.store.shutdown()
+        try await withStore(started(kind)) { test in
+            let ids = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10).map(\.id)
+            let lease = try await test.take("f")
+            #expect(try await test.store.outbox.requeue(ids) == 3)
+            #expect(try await test.told("f") == ["a/x >1"])
+            #expect(try await test.store.outbox.drop([ids[1]]) == 1)
+            #expect(try await test.store.outbox.deadLetter([ids[2]], because: "old") == 1)
+            #expect(try await test.told("f") == ["a/x >1"])
+            #expect(try test.problems().isEmpty)
+            try await test.end(lease)
+            #expect(try await test.told("f") == ["a/x 3>4"])
+            #expect(try await test.dead().map(\.lastError) == ["old"])
+            #expect(try await test.store.outbox.drop([ids[3]]) == 1)
+            #expect(try await test.told("f").isEmpty)
+            // The ordering queue is empty, so the next delivery is its first.
+            try await test.set("a/x", ["n": .integer(5)])
+            #expect(try await test.told("f") == ["a/x 4>5"])
+            #expect(try test.problems().isEmpty)
+        }
     }
 
     @Test(arguments: EngineKind.allCases) func theOrderSurvivesARestart(kind: EngineKind) async throws {
@@ -151,53 +151,53 @@ struct OrderTests {
 
     /// A commit that ends a delivery and changes its document again, as a transactional handler may.
     @Test func aHandlerMayChangeItsOwnDocument() async throws {
-        let test = try await started(.memory, 1...2)
-        let lease = try await test.take("f")
-        try await test.commit(
-            [test.write("a/x", 3)], effects: [], completing: [1], context: OperationContext(delivery: lease))
-        for expected in ["a/x 1>2", "a/x 2>3"] {
-            #expect(try await test.told("f") == [expected])
-            try await test.end(test.take("f"))
+        try await withStore(started(.memory, 1...2)) { test in
+            let lease = try await test.take("f")
+            try await test.commit(
+                [test.write("a/x", 3)], effects: [], completing: [1], context: OperationContext(delivery: lease))
+            for expected in ["a/x 1>2", "a/x 2>3"] {
+                #expect(try await test.told("f") == [expected])
+                try await test.end(test.take("f"))
+            }
+            #expect(try test.problems().isEmpty)
         }
-        #expect(try test.problems().isEmpty)
-        await test.store.shutdown()
     }
 
     /// Whatever is done with them, in whatever order: one document has one delivery due, and no change is lost.
     @Test(arguments: 0..<20) func anyHandworkKeepsOneAtATime(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
-        let test = try started(MemoryEngine())
-        var leases: [DeliveryLease] = []
-        for step in 0..<150 as Range<Int64> {
-            let all = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 100).map(\.id)
-            let dead = try await test.dead("f").map(\.id)
-            switch Int.random(in: 0..<9, using: &random) {
-            case 0, 1: try await test.set("a/x", ["n": .integer(step)])
-            case 2, 3:
-                if let due = try await test.due("f").first, let lease = test.store.outbox.lease(due.delivery.id) {
-                    leases.append(lease)
+        try await withStore(started(MemoryEngine())) { test in
+            var leases: [DeliveryLease] = []
+            for step in 0..<150 as Range<Int64> {
+                let all = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 100).map(\.id)
+                let dead = try await test.dead("f").map(\.id)
+                switch Int.random(in: 0..<9, using: &random) {
+                case 0, 1: try await test.set("a/x", ["n": .integer(step)])
+                case 2, 3:
+                    if let due = try await test.due("f").first, let lease = test.store.outbox.lease(due.delivery.id) {
+                        leases.append(lease)
+                    }
+                case 4, 5:
+                    guard let lease = leases.popLast() else { continue }
+                    let outcomes: [DeliveryOutcome] = [
+                        .succeeded, .retry(at: test.clock.timestamp(), failure), .dead(failure), .dead(failure),
+                    ]
+                    try await test.end(lease, outcomes[Int.random(in: 0..<4, using: &random)])
+                case 6: if let lease = leases.popLast() { test.store.outbox.release(lease) }
+                case 7: if let id = dead.randomElement(using: &random) { _ = try await test.store.outbox.requeue([id]) }
+                default:
+                    guard let id = all.randomElement(using: &random) else { continue }
+                    if Bool.random(using: &random) {
+                        _ = try await test.store.outbox.deadLetter([id], because: "by hand")
+                    } else {
+                        _ = try await test.store.outbox.requeue([id])
+                    }
                 }
-            case 4, 5:
-                guard let lease = leases.popLast() else { continue }
-                let outcomes: [DeliveryOutcome] = [
-                    .succeeded, .retry(at: test.clock.timestamp(), failure), .dead(failure), .dead(failure),
-                ]
-                try await test.end(lease, outcomes[Int.random(in: 0..<4, using: &random)])
-            case 6: if let lease = leases.popLast() { test.store.outbox.release(lease) }
-            case 7: if let id = dead.randomElement(using: &random) { _ = try await test.store.outbox.requeue([id]) }
-            default:
-                guard let id = all.randomElement(using: &random) else { continue }
-                if Bool.random(using: &random) {
-                    _ = try await test.store.outbox.deadLetter([id], because: "by hand")
-                } else {
-                    _ = try await test.store.outbox.requeue([id])
-                }
+                let left = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 100)
+                #expect(left.count { $0.due != nil } == (left.isEmpty ? 0 : 1), "step \(step)")
+                #expect(leases.count <= 1)
             }
-            let left = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 100)
-            #expect(left.count { $0.due != nil } == (left.isEmpty ? 0 : 1), "step \(step)")
-            #expect(leases.count <= 1)
+            #expect(try test.problems().isEmpty)
         }
-        #expect(try test.problems().isEmpty)
-        await test.store.shutdown()
     }
 }

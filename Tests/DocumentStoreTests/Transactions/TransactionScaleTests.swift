@@ -139,23 +139,23 @@ struct TransactionScaleTests {
 
     /// All open at once in a store, reading and committing, without a trace left.
     @Test func aStoreHoldsThousandsOpen() async throws {
-        let test = try TestStore()
-        try await test.set("a/b", ["n": .integer(0)])
-        var ids: [TransactionID] = []
-        for n in 0..<5000 {
-            let id = try await test.begin(n % 2 == 0 ? .readOnly(at: nil) : .readWrite(retrying: nil))
-            _ = try await test.get("a/b", in: id)
-            ids.append(id)
+        try await withStore { test in
+            try await test.set("a/b", ["n": .integer(0)])
+            var ids: [TransactionID] = []
+            for n in 0..<5000 {
+                let id = try await test.begin(n % 2 == 0 ? .readOnly(at: nil) : .readWrite(retrying: nil))
+                _ = try await test.get("a/b", in: id)
+                ids.append(id)
+            }
+            try await test.set("a/b", ["n": .integer(1)])
+            for (n, id) in ids.enumerated() where n % 2 == 0 {
+                #expect(try await test.get("a/b", in: id)?.fields["n"] == .integer(0))
+                try await test.commit([], in: id)
+            }
+            for (n, id) in ids.enumerated() where n % 2 == 1 {
+                #expect(await refusal { try await test.set("x/\(n)", [:], in: id) }?.code == .aborted)
+            }
+            #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
         }
-        try await test.set("a/b", ["n": .integer(1)])
-        for (n, id) in ids.enumerated() where n % 2 == 0 {
-            #expect(try await test.get("a/b", in: id)?.fields["n"] == .integer(0))
-            try await test.commit([], in: id)
-        }
-        for (n, id) in ids.enumerated() where n % 2 == 1 {
-            #expect(await refusal { try await test.set("x/\(n)", [:], in: id) }?.code == .aborted)
-        }
-        #expect(test.store.parts.transactions.withLock { $0.openCount } == 0)
-        await test.store.shutdown()
     }
 }

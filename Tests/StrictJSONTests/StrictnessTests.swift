@@ -26,6 +26,11 @@ import Testing
         "[" + Array(repeating: value, count: JSONScanner.maxDepth + 1).joined(separator: ",") + "]"
     }
 
+    /// Arrays and objects in one another, three levels at a time.
+    private static func mixed(_ times: Int) -> String {
+        String(repeating: #"[[{"a":"#, count: times) + "0" + String(repeating: #","b":1},2],3]"#, count: times)
+    }
+
     private static func object(_ keys: [String]) -> String {
         "{" + keys.map { "\"\($0)\":0" }.joined(separator: ",") + "}"
     }
@@ -39,7 +44,7 @@ import Testing
             " [ 1 , [ ] , { } ] ", #"{"a":1,"b":{"a":[{"a":1},{"a":2}]}}"#, #"{"":1," ":2}"#, #"{"A":1,"a":2}"#,
             #"{"aaaaaaaa":1,"aaaaaaab":2,"aaaaaaaaa":3}"#, object((0..<500).map { "key\($0)" }),
             object((0..<500).map { String(repeating: "k", count: $0) }), object((0..<20).map { "ключ\($0)" }),
-            siblings("{}"), siblings("[]"), siblings(#"{"a":[]}"#),
+            siblings("{}"), siblings("[]"), siblings(#"{"a":[]}"#), "[{},[[],1]]", #"[[],{"a":[],"b":{}}]"#, mixed(170),
             // Half of a surrogate pair, and a byte order mark before the text.
             #""\ud800""#, #""\udc00""#, #""\udfff""#, #""\ud83d\u0041""#, #""\ud83d\ud83d\ude00""#, #""\ud83d\ud83d""#,
             #""\ud83dx""#, #""\ud83d\n""#, #"{"\ud83d":"\ude00\ud83d"}"#, "\u{feff}1", "\u{feff} {} ",
@@ -54,7 +59,8 @@ import Testing
             "[\u{feff}1]", "/**/1", "1//", "\u{a0}1", "\u{c}1",
             #"""#, #""a"#, #""a\"#, #""\x""#, #""\'""#, #""\u12""#, #""\u12g4""#, #""\u12G4""#, #""\u12:4""#,
             #""\u12/4""#, #""\u12@4""#, #""\u12`4""#, #""\u 123""#, "\"a\nb\"", "\"\\n\n\"",
-            "\"\u{0}\"", "\"\u{1f}\"", "\"a\u{1f}bcdefghijkl\"", #""\ud83d\u00""#, #""\ud83d\u00g0""#, #""\ud83d\x""#,
+            #""\n"#, #""\nabc"#, "\"\u{0}\"", "\"\u{1f}\"", "\"a\u{1f}bcdefghijkl\"", #""\ud83d\u00""#,
+            #""\ud83d\u00g0""#, #""\ud83d\x""#,
             #""\ud83d\"#, #""\ud83d\u"#, "[", "]", "[1", "[1,", "[1,]", "[,1]",
             "[1 2]", "[}", "{",
             "}", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\"}", "{a:1}", "{1:1}", "{\"a\":1,}", "{,}",

@@ -361,7 +361,7 @@ let package = Package(
         .testTarget(
             name: "FunctionsRuntimeTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "TestSupport",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -415,7 +415,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: settings),
-        .testTarget(name: "SemaphoreTests", dependencies: ["Semaphore"], swiftSettings: settings),
+        .testTarget(name: "SemaphoreTests", dependencies: ["Semaphore", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "TokenVerificationTests",
             dependencies: [
@@ -474,8 +474,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway",
-                "TestSupport", "HostTesting", "WorkerTesting",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers",
+                "Gateway", "TestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -490,7 +490,7 @@ let package = Package(
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "CommitPipeline",
                 "DocumentStore", "EventDelivery", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
-                "EventsAPI", "HostConfiguration", "TestSupport", "HostTesting", "WorkerTesting",
+                "EventsAPI", "HostConfiguration", "TestSupport", "StoreTestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -22,11 +22,16 @@ final class OpenExchanges: NSObject, URLSessionDataDelegate {
 
     init(_ clock: ExchangeClock) { self.clock = clock }
 
-    func begin(_ exchange: Exchange, for task: URLSessionTask, _ completion: @escaping @Sendable (Outcome) -> Void) {
+    /// - Returns: the watch, which ends once it has ended the exchange or isn't needed any more.
+    @discardableResult
+    func begin(
+        _ exchange: Exchange, for task: URLSessionTask, _ completion: @escaping @Sendable (Outcome) -> Void
+    ) -> Task<Void, Never> {
         open.withLock { open in
             // However soon the watch runs, it waits for this lock and finds the exchange.
             let watch = Task { await self.watch(task) }
             open[task.taskIdentifier] = Open(exchange: exchange, watch: watch, completion: completion)
+            return watch
         }
     }
 

@@ -22,7 +22,12 @@ struct DeliveryServiceTests {
             try store.start()
             store.routeEvents(
                 by: EventRoutes(queues: ["alpha", "beta"]),
-                documents: [.init(function: "audit", kind: .written, pattern: try DocumentPattern("users/{id}"))])
+                documents: [
+                    .init(function: "audit", kind: .written, pattern: try DocumentPattern("users/{id}")),
+                    .init(
+                        function: "follow", kind: .written, pattern: try DocumentPattern("carts/{id}"),
+                        isOrdered: true),
+                ])
         }
 
         func service() -> DeliveryService {
@@ -143,6 +148,28 @@ struct DeliveryServiceTests {
         #expect(try await fixture.service().perform(.drop, ids[1]).count == 1)
         #expect(try await fixture.listed(filter) == [])
         #expect(try await fixture.listed().count == 2)
+        await fixture.store.shutdown()
+    }
+
+    @Test func aDeliveryBehindAnotherOneWaitsForIt() async throws {
+        let fixture = try Fixture()
+        for number in 1...2 {
+            let write = Write(path: try DocumentPath("carts/ada"), operation: .set(["n": .integer(Int64(number))]))
+            _ = await fixture.store.perform(.commit([write], transaction: nil, completing: nil))
+        }
+        let listed = try await fixture.service().list(DeliveryFilter(), after: nil, limit: 10).deliveries
+        #expect(listed.map(\.state) == ["pending", "waiting"])
+        let ids = try listed.map { DeliveryID(event: try #require(EventID($0.event)), function: "follow") }
+        await #expect {
+            try await fixture.service().perform(.retry, ids[1])
+        } throws: {
+            ($0 as? DocumentError)?.code == .failedPrecondition
+        }
+        try await fixture.fail(ids[0]) { .dead($0) }
+        let first = try await fixture.service().show(ids[0]).delivery
+        #expect((first.state, first.died) == ("dead", fixture.clock.timestamp().rfc3339))
+        let second = try await fixture.service().show(ids[1]).delivery
+        #expect((second.state, second.died) == ("pending", nil))
         await fixture.store.shutdown()
     }
 

@@ -10,7 +10,7 @@ import ServiceLifecycle
 import Testing
 
 /// A check waits for index builds, which may take long. Cancelling the check doesn't wait for them.
-@Suite(.timeLimit(.minutes(30))) struct IndexWaitTests {
+@Suite(.endsHangs) struct IndexWaitTests {
     private struct Damaged: Error {}
 
     private let engine = HeldEngine()

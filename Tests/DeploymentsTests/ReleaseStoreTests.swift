@@ -1,6 +1,7 @@
 import ControlProtocol
 @testable import Deployments
 import Foundation
+import FunctionManifest
 import TestSupport
 import Testing
 
@@ -59,6 +60,47 @@ import Testing
         #expect(try kept == ["a", "draft"])
         try store.clean(keeping: 2, drafts: true)
         #expect(try kept == ["a"])
+    }
+
+    // MARK: Adding
+
+    /// Adds a program with a resource beside it.
+    private func add(_ program: String, resource: String = "a.txt", at time: String) async throws -> ReleaseRecord {
+        let place = try TemporaryDirectory()
+        defer { withExtendedLifetime(place) {} }
+        let resources = place.path + "/Shop.resources"
+        try FileManager.default.createDirectory(atPath: resources, withIntermediateDirectories: true)
+        for (path, text) in [(place.path + "/shop", program), ("\(resources)/\(resource)", "text")] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        }
+        return try await store.add(
+            ReleaseRecord(
+                bundle: "shop", id: "", checksum: "", size: 0, created: time, creator: "", source: "",
+                manifest: Manifest(functions: [])), from: place.path + "/shop", at: time
+        ) { _ in Manifest(functions: []) }
+    }
+
+    @Test func theSameFilesAreOneRelease() async throws {
+        let first = try await add("one", at: "2026-11-22T10:00:00Z")
+        let second = try await add("two", at: "2026-11-22T10:00:01Z")
+        #expect(first.id != second.id)
+        #expect(try await add("one", at: "2026-11-22T10:00:02Z").id == first.id)
+        // A file of another name is another file, whatever it contains.
+        let renamed = try await add("one", resource: "b.txt", at: "2026-11-22T10:00:03Z")
+        #expect(![first.id, second.id].contains(renamed.id))
+        #expect(store.releases(of: "shop").map(\.id) == [first.id, second.id, renamed.id])
+    }
+
+    @Test func aReleaseThatIsNotWholeIsNotServed() async throws {
+        let release = try await add("program", at: "2026-11-22T10:00:00Z")
+        let program = store.executable(of: "shop", release.id)
+        #expect(try store.release(of: "shop", release.id).executable == program)
+        try Data("prog".utf8).write(to: URL(fileURLWithPath: program))
+        #expect(throws: ReleaseError.self) { try store.release(of: "shop", release.id) }
+        // As long as before, and damaged all the same.
+        try Data("PROGRAM".utf8).write(to: URL(fileURLWithPath: program))
+        #expect(try store.release(of: "shop", release.id).id == release.id)
+        await #expect(throws: ReleaseError.self) { try await store.verified("shop", release.id) }
     }
 
     @Test func withoutAnIndexNothingIsRemoved() throws {

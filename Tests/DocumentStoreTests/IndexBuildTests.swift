@@ -243,7 +243,7 @@ struct IndexBuildTests {
     }
 }
 
-/// What a store told, in order.
+/// What a store reported, in order.
 final class EventLog: Sendable {
     private let events = Mutex<[IndexEvent]>([])
 

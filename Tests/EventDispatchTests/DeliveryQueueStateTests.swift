@@ -55,6 +55,16 @@ import Testing
         #expect(queue.arrived([stored(4)], later: nil, now: start) == [.start(stored(4))])
     }
 
+    /// The time that was planned would not come for long.
+    @Test func aClockThatIsPutBackEndsAPause() {
+        var queue = queue()
+        _ = queue.arrived([stored(1)], later: nil, now: start)
+        _ = queue.misstarted(event(1), now: start)
+        #expect(queue.read(Page(deliveries: [stored(1)]), now: start) == [.wake(at: start.after(seconds: 1))])
+        let before = start.after(seconds: -86_400)
+        #expect(queue.tick(for: start.after(seconds: 1), now: before) == [.start(stored(1))])
+    }
+
     @Test func whileNothingCanBeStartedOneIsTriedAtATimeAfterLongerPauses() {
         var queue = queue(concurrency: 3)
         _ = queue.arrived([stored(1), stored(2)], later: nil, now: start)

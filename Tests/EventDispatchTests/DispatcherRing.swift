@@ -23,19 +23,20 @@ final class DispatcherRing: Sendable {
 
     /// - Parameters:
     ///   - earlier: whose store it goes on with, as a host that was started again does.
+    ///   - engine: of a store of its own.
     ///   - begins: whether it works on deliveries from the start.
     ///   - startsHandlers: whether workers can be started.
     init(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:],
-        after earlier: DispatcherRing? = nil, clock: ManualClock? = nil, begins: Bool = true,
-        startsHandlers: Bool = true
+        after earlier: DispatcherRing? = nil, on engine: any StorageEngine = MemoryEngine(),
+        clock: ManualClock? = nil, begins: Bool = true, startsHandlers: Bool = true
     ) async throws {
         let clock = earlier?.clock ?? clock ?? ManualClock.at()
         self.clock = clock
         if let earlier {
             store = earlier.store
         } else {
-            store = try DocumentStore(engine: MemoryEngine(), now: clock.timestamp)
+            store = try DocumentStore(engine: engine, now: clock.timestamp)
             try store.start()
         }
         let records = try await EventRecords.load(store)

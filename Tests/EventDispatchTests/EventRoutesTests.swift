@@ -4,9 +4,10 @@ import DocumentModel
 import FunctionManifest
 import DocumentStore
 @testable import EventDispatch
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(30))) struct EventRoutesTests {
+@Suite(.endsHangs) struct EventRoutesTests {
     @Test func functionsAreToldOfWhatTheirManifestsSay() async throws {
         let ring = try await DispatcherRing(
             [

@@ -1,13 +1,14 @@
-import CommitPipeline
+@testable import CommitPipeline
 import HostTesting
 import DocumentModel
 import FunctionManifest
 import DocumentStore
 @testable import EventDispatch
+import StorageEngine
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(30))) struct EventServiceTests {
+@Suite(.endsHangs) struct EventServiceTests {
     private let quick = EventRetryManifest(minBackoffSeconds: 10, maxBackoffSeconds: 600, maxAttempts: 3)
 
     @Test func aCommitStartsItsTriggerAndSuccessEndsTheDelivery() async throws {
@@ -68,6 +69,7 @@ import Testing
         // No function receives this.
         try await ring.set("items/2")
         try ring.service.serve([function])
+        #expect(ring.service.isInFlight(first.id))
         try await ring.set("items/3")
         let second = await launcher.next()
         #expect(try second.subject == "3")
@@ -107,10 +109,31 @@ import Testing
         let launcher = try ring.launcher("f")
         launcher.end(await launcher.next(), .notStarted("no process could be started"))
         #expect(try await ring.pending("f").first?.failedAttempts == 0)
+        try #require(try await ring.unleased("f").count == 1)
+        #expect(ring.service.queues["f"]?.failingSince == ring.clock.timestamp())
         ring.clock.advance(seconds: 1)
         launcher.end(await launcher.next())
+        #expect(ring.service.queues["f"]?.failingSince == nil)
         #expect(try await ring.pending("f").isEmpty)
         #expect(try ring.counters("f").failures == 0)
+    }
+
+    /// An operator can't repair a delivery that is leased.
+    @Test func aDeliveryThatCannotBeReadAnyMoreIsNotKeptLeased() async throws {
+        let engine = MemoryEngine()
+        let ring = try await DispatcherRing([.created("f")], on: engine)
+        try await ring.set("items/1")
+        let launcher = try ring.launcher("f")
+        let start = await launcher.next()
+        try engine.write { storage in
+            let row = OutboxKey.pending(start.id)
+            #expect(try storage.get(.deliveries, row) != nil)
+            try storage.put(.deliveries, row, [255])
+        }
+        launcher.end(start)
+        try await ring.written()
+        #expect(!ring.service.isInFlight(start.id))
+        #expect(ring.store.outbox.lease(start.id) != nil)
     }
 
     @Test func aBacklogIsKeptAsLongAsItsFunctionHasFailedToStart() async throws {
@@ -186,6 +209,7 @@ import Testing
         ring.service.stop()
         launcher.end(start, .returned)
         #expect(try await ring.pending("f").first?.failedAttempts == 0)
+        try #require(try await ring.unleased("f").count == 1)
         let next = try await DispatcherRing([.created("f", retry: quick)], after: ring)
         #expect(try await next.launcher("f").next().stored.delivery.failedAttempts == 0)
     }

@@ -16,7 +16,7 @@ import Workers
 import WorkerTesting
 
 /// How attempts at deliveries end, with scripted workers.
-@Suite(.timeLimit(.minutes(10))) struct InvocationLauncherTests {
+@Suite(.endsHangs) struct InvocationLauncherTests {
     /// An attempt at a delivery, and how it ended.
     private final class Attempt: Sendable {
         private struct State {
@@ -149,6 +149,34 @@ import WorkerTesting
         try await with(1, Self.function(timeoutSeconds: 5), start: .silent) { ring, attempts in
             ring.advance(.milliseconds(5_010))
             #expect(attempts[0].ends == [.notStarted("no process was ready in 5 s")])
+        }
+    }
+
+    /// The chain ends loops, and the lease keeps an attempt that is over from committing.
+    @Test func aHandlersOperationsCarryItsChainAndItsLease() async throws {
+        try await with(1) { ring, attempts in
+            let invocation = try #require(ring.next())
+            invocation.request(.get([try DocumentPath("items/1")], .strong))
+            ring.run()
+            let operation = try #require(ring.documents.next())
+            #expect(operation.context.chain == ["f"])
+            #expect(operation.context.delivery?.id.function == "f")
+            #expect(operation.context.owner == invocation.id)
+        }
+    }
+
+    /// The commit that ends a delivery counts, even if the process is lost before it has said so.
+    @Test func aDeliveryThatItsHandlerHasEndedIsCompleted() async throws {
+        try await with(1) { ring, attempts in
+            let invocation = try #require(ring.next())
+            invocation.request(.commit([], transaction: nil, completing: [], effects: []))
+            ring.run()
+            try #require(ring.documents.next()).answer(
+                .committed(CommitResult(commitTime: Timestamp(seconds: 1, nanoseconds: 0), writeResults: [])))
+            ring.run()
+            try #require(ring.worker).crash(signal: 9)
+            ring.run()
+            #expect(attempts[0].ends == [.completed])
         }
     }
 

@@ -9,10 +9,12 @@ import EventDelivery
 @testable import EventDispatch
 @testable import EventsAPI
 @testable import HostConfiguration
+import StoreTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(30))) struct PauseTests {
+@Suite(.endsHangs) struct PauseTests {
     private let call = FunctionManifest.test(
         "call", .callable(.init(cors: .any, enforceAppCheck: false, heartbeatSeconds: nil)))
 
@@ -204,6 +206,33 @@ import Testing
         try await ring.service.resume("f")
         #expect(try await launcher.next().subject == "2")
         #expect(try await launcher.next().subject == "3")
+    }
+
+    @Test func resumingOneLetsNoOtherBudgetBe() async throws {
+        var budget = FunctionBudget()
+        budget.invocationsPerDay = 1
+        let ring = try await DispatcherRing([.created("f"), .created("g")], budgets: ["f": budget, "g": budget])
+        try await ring.set("items/1")
+        for name in ["f", "g"] { _ = await (try ring.launcher(name)).next() }
+        #expect(ring.service.pausedFunctions.map(\.function) == ["f", "g"])
+        try await ring.service.resume("f")
+        #expect(ring.service.pausedFunctions.map(\.function) == ["g"])
+    }
+
+    /// What was used of a budget is written again once it can be.
+    @Test func aBudgetThatCouldNotBeWrittenIsWrittenLater() async throws {
+        var budget = FunctionBudget()
+        budget.invocationsPerDay = 1
+        let engine = FailingEngine()
+        let first = try await DispatcherRing([.created("f")], budgets: ["f": budget], on: engine)
+        try await first.set("items/1")
+        _ = await (try first.launcher("f")).next()
+        engine.fails.withLock { $0 = true }
+        await first.service.keepBudgets()
+        engine.fails.withLock { $0 = false }
+        await first.service.keepBudgets()
+        let second = try await DispatcherRing([.created("f")], budgets: ["f": budget], after: first)
+        #expect(second.gates["f"]?.admit() == .budgetUsedUp)
     }
 
     /// Deliveries that came together are leased together, before the budget is asked for each.

@@ -7,6 +7,7 @@ import DocumentStore
 @testable import EventDispatch
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 /// The service: alarms, ends that the store tells, and commands.
@@ -67,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(30))) func theAlarmIsSetToTheNextRun() async throws {
+    @Test(.endsHangs) func theAlarmIsSetToTheNextRun() async throws {
         try await Self.serving { runner, alarm, fixtures, store in
             #expect(await alarm.nextTime() == .seconds(30))
             fixtures.now = fixtures.now.adding(30)
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(30)),
+        .endsHangs,
         arguments: [
             (DeliveryOutcome.dead(DeliveryFailure("it broke")), "dead"),
             (.dropped(DeliveryFailure("it broke")), "failed"),

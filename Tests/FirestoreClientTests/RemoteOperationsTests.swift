@@ -2,6 +2,7 @@ import DocumentModel
 @testable import FirestoreClient
 import OutboundHTTP
 import Synchronization
+import TestSupport
 import Testing
 
 /// The operations that an invocation has in progress at a remote service, and what happens to them when it ends.
@@ -71,7 +72,7 @@ struct RemoteOperationsTests {
         firestore.get([try DocumentPath(path)], .strong, in: OperationContext(owner: owner), completion: completion)
     }
 
-    @Test(.timeLimit(.minutes(10))) func requestsOfAnInvocationAreLimitedAndEndWithIt() async throws {
+    @Test(.endsHangs) func requestsOfAnInvocationAreLimitedAndEndWithIt() async throws {
         let service = SilentService()
         let firestore = firestore(service)
         let (answers, answered) = AsyncStream<Answer>.makeStream()
@@ -92,7 +93,7 @@ struct RemoteOperationsTests {
         #expect(await other == .failure(FirestoreService.cancelled))
     }
 
-    @Test(.timeLimit(.minutes(10))) func operationWithoutMemoryForItsResponseWaits() async throws {
+    @Test(.endsHangs) func operationWithoutMemoryForItsResponseWaits() async throws {
         let service = SilentService()
         let firestore = firestore(service, memory: 2 * ResponseBudget.step)
         let (answers, answered) = AsyncStream<Answer>.makeStream()

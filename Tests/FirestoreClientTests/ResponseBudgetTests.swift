@@ -3,6 +3,7 @@ import DocumentModel
 import OutboundHTTP
 import Semaphore
 import Synchronization
+import TestSupport
 import Testing
 
 /// How operations share the memory for their responses.
@@ -56,7 +57,7 @@ struct ResponseBudgetTests {
     }
 
     /// A query can be repeated once there is memory. A commit can't: its response is kept though none is available.
-    @Test(.timeLimit(.minutes(5))) func queryIsGivenUpForLackOfMemoryAndCommitIsKept() async throws {
+    @Test(.endsHangs) func queryIsGivenUpForLackOfMemoryAndCommitIsKept() async throws {
         let (gate, open) = AsyncStream<Void>.makeStream()
         let service = LargeResponses(holding: gate)
         let firestore = RemoteFirestore(

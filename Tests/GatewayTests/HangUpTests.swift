@@ -1,3 +1,4 @@
+import DocumentModel
 import NIOCore
 import Testing
 import WorkerProtocol
@@ -27,12 +28,53 @@ import WorkerTesting
         }
     }
 
+    /// The head of a stream is written before the invocation exists, and a write may find that the client is gone.
+    @Test func aClientThatLeavesWhileItsStreamBeginsCancelsTheHandler() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            ring.processes.handler = { $0.end("1") }
+            #expect(try ring.call("f").answer?.body == #"{"result":1}"#)
+            ring.processes.handler = nil
+            let client = try ring.connect()
+            client.hangUpWhenAnswered()
+            client.send(
+                "POST", GatewayRing.path("f"), ["Content-Type": "application/json", "Accept": "text/event-stream"],
+                body: ByteBuffer(string: #"{"data":1}"#))
+            #expect(client.isClosed)
+            #expect(client.received == "")
+            let invocation = try #require(ring.next())
+            #expect(invocation.cancellation == .clientGone)
+            // Its place in the worker is free once it has stopped.
+            invocation.fail(.cancelled, "CANCELLED")
+            ring.run()
+            let next = try ring.call("f")
+            try #require(ring.next()).end("2")
+            ring.run()
+            #expect(next.answer?.body == #"{"result":2}"#)
+        }
+    }
+
     @Test func whoLeavesAnHTTPFunctionCancelsItToo() throws {
         try GatewayRing.with([.http("f")]) { ring in
             let client = try ring.send("GET", GatewayRing.path("f"))
             let invocation = try #require(ring.next())
             client.hangUp()
             #expect(invocation.cancellation == .clientGone)
+        }
+    }
+
+    /// A handler that goes on after its client has left doesn't wait for it.
+    @Test func whatNobodyReadsIsCreditedAtOnce() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.call("f", "1", ["Accept": "text/event-stream"])
+            let invocation = try #require(ring.next())
+            client.hangUp()
+            let chunk = String(repeating: "1", count: 65_536)
+            for number in 1...8 {
+                invocation.send(chunk: chunk)
+                ring.run()
+                #expect(invocation.credit == number * 65_536)
+            }
+            #expect(invocation.worker.isRunning)
         }
     }
 

@@ -105,6 +105,7 @@ import WorkerTesting
             ring.advance(.seconds(30))
             #expect(client.answer?.body == "data:   {\"message\":1}\n\n")
             ring.advance(.seconds(30))
+            #expect(client.answer?.body == "data:   {\"message\":1}\n\ndata: ")
             invocation.end("2")
             ring.run()
             #expect(client.answer?.body == "data:   {\"message\":1}\n\ndata: {\"result\":2}\n\n")

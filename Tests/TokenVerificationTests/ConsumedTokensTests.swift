@@ -11,6 +11,19 @@ import Testing
         #expect((first, second, other) == (false, true, false))
     }
 
+    @Test func aTokenIsKnownUntilItExpires() {
+        let time = Mutex<Int64>(1000)
+        let tokens = ConsumedTokens(now: { time.withLock { $0 } })
+        _ = tokens.consume("a.b.c", expires: 4600)
+        for now in stride(from: Int64(1000), to: 4600, by: 61) {
+            time.withLock { $0 = now }
+            _ = tokens.consume("other \(now)", expires: 4600)
+        }
+        time.withLock { $0 = 4599 }
+        let again = tokens.consume("a.b.c", expires: 4600)
+        #expect(again)
+    }
+
     @Test func expiredTokensAreForgotten() {
         let time = Mutex<Int64>(1000)
         let tokens = ConsumedTokens(now: { time.withLock { $0 } })

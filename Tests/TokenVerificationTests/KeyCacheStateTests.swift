@@ -110,6 +110,30 @@ import Testing
         #expect(fetches == 19)
     }
 
+    @Test func aFetchThatSucceedsEndsTheOutage() throws {
+        let state = try filled()
+        var time = now + 800
+        for _ in 0..<3 {
+            #expect(state.begin(now: time))
+            state.fail(now: time)
+            time += state.secondsUntilDue(now: time) ?? 0
+        }
+        #expect(state.begin(now: time))
+        state.succeed(try fetched(maxAge: 1000), now: time)
+        // An unknown key is unknown again, and may bring the next fetch forward.
+        guard case .unknown = state.lookUp("new", now: time) else {
+            Issue.record("the issuer has just said which keys it has")
+            return
+        }
+        guard case .fetching = state.lookUp("new", now: time + 30) else {
+            Issue.record("the key may have come since")
+            return
+        }
+        #expect(state.begin(now: time + 30))
+        state.fail(now: time + 30)
+        #expect(state.secondsUntilDue(now: time + 30) == 1)
+    }
+
     @Test func unknownKeysDontHastenRetriesAfterAFailure() throws {
         let state = try filled()
         #expect(state.begin(now: now + 800))

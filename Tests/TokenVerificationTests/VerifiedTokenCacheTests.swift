@@ -9,9 +9,27 @@ import Testing
         text.withUTF8 { cache.store(token, for: $0) }
     }
 
-    private func subject(_ text: String, in cache: VerifiedTokenCache) -> String? {
+    private func subject(_ text: String, in cache: VerifiedTokenCache, now: Int64 = 0) -> String? {
         var text = text
-        return text.withUTF8 { cache.token(for: $0, now: 0)?.subject }
+        return text.withUTF8 { cache.token(for: $0, now: now)?.subject }
+    }
+
+    @Test func aTokenIsKnownUntilItExpires() {
+        let cache = VerifiedTokenCache(maxCount: 2)
+        store("young", in: cache)
+        #expect(subject("young", in: cache, now: 99) == "young")
+        #expect(subject("young", in: cache, now: 100) == nil)
+        // Now it is in the old generation.
+        store("other", in: cache)
+        #expect(subject("young", in: cache, now: 100) == nil)
+        #expect(subject("young", in: cache, now: 99) == "young")
+    }
+
+    @Test func aTokenThatIsStoredAgainCountsOnce() {
+        let cache = VerifiedTokenCache(maxBytes: 10_000)
+        store("before", in: cache)
+        for _ in 0..<100 { store("again", in: cache) }
+        #expect(subject("before", in: cache) == "before")
     }
 
     @Test func countIsBoundedAndRecentlyUsedTokensStay() {

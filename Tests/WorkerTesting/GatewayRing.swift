@@ -28,24 +28,28 @@ package final class GatewayRing {
     ///
     /// - Parameters:
     ///   - budgets: by function.
+    ///   - secrets: of each function.
+    ///   - verifiers: nil for those of development without keys.
     ///   - gatewayLimits: the bounds of the gateway; nil for those that follow from `limits`.
     package static func with(
-        _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:],
-        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, _ body: (GatewayRing) throws -> Void
+        _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:], secrets: [String: String] = [:],
+        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, verifiers: TokenVerifiers? = nil,
+        _ body: (GatewayRing) throws -> Void
     ) throws {
         _ = CapturedLog.isInstalled
         let log = CapturedLog()
         try CapturedLog.$current.withValue(log) {
             let ring = GatewayRing(
-                functions, budgets, limits, gatewayLimits ?? GatewayLimits(requestBody: limits.requestBody), log: log)
+                functions, budgets, secrets, limits, gatewayLimits ?? GatewayLimits(requestBody: limits.requestBody),
+                verifiers ?? developmentVerifiers, log: log)
             defer { ring.close() }
             try body(ring)
         }
     }
 
     private init(
-        _ functions: [FunctionManifest], _ budgets: [String: FunctionBudget], _ limits: HostLimits,
-        _ gatewayLimits: GatewayLimits, log: CapturedLog
+        _ functions: [FunctionManifest], _ budgets: [String: FunctionBudget], _ secrets: [String: String],
+        _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ verifiers: TokenVerifiers, log: CapturedLog
     ) {
         self.log = log
         processes = ScriptedProcesses(loop: loop)
@@ -59,7 +63,8 @@ package final class GatewayRing {
                     concurrency: manifest.concurrency, minInstances: manifest.minInstances,
                     maxInstances: manifest.maxInstances, queue: limits.queue, maxStarting: 4),
                 launch: WorkerLaunch(
-                    executable: "/nowhere", environment: [:], params: ParamValues(function: manifest.name),
+                    executable: "/nowhere", environment: [:],
+                    params: ParamValues(function: manifest.name, secrets: secrets),
                     limits: WorkerLimits(manifest, limits)),
                 services: services, processes: processes, loops: [invocations])
             self.functions[manifest.name] = ServedFunction(
@@ -69,17 +74,20 @@ package final class GatewayRing {
                     now: { Timestamp(seconds: 1_800_000_000, nanoseconds: 0) }, logger: logger),
                 limiter: RateLimiter(manifest.rateLimits, now: loop.now))
         }
+        gateway = GatewayLoop(
+            invocations: invocations, verifiers: verifiers, consumedTokens: ConsumedTokens(), limits: gatewayLimits,
+            logger: logger,
+            routes: RouteTable(project: Self.project, functions: Array(self.functions.values)))
+    }
+
+    /// They accept unsigned tokens, and no signed ones.
+    package static var developmentVerifiers: TokenVerifiers {
         func verifier(_ kind: TokenKind) -> TokenVerifier {
             TokenVerifier(kind: kind, policy: .development, remoteKeys: nil)
         }
-        gateway = GatewayLoop(
-            invocations: invocations,
-            verifiers: TokenVerifiers(
-                idToken: verifier(.idToken(project: Self.project)),
-                sessionCookie: verifier(.sessionCookie(project: Self.project)),
-                appCheck: verifier(.appCheck(project: Self.project))),
-            consumedTokens: ConsumedTokens(), limits: gatewayLimits, logger: logger,
-            routes: RouteTable(project: Self.project, functions: Array(self.functions.values)))
+        return TokenVerifiers(
+            idToken: verifier(.idToken(project: project)), sessionCookie: verifier(.sessionCookie(project: project)),
+            appCheck: verifier(.appCheck(project: project)))
     }
 
     /// Ends what is left.

@@ -59,6 +59,9 @@ package final class RingClient {
         }
     }
 
+    /// Leaves as soon as the gateway writes to it, while the gateway is still writing.
+    package func hangUpWhenAnswered() { socket.hangsUpWhenAnswered = true }
+
     /// Takes what was sent while it didn't read, and goes on not reading.
     package func readOnce() {
         socket.readOnce()
@@ -86,6 +89,7 @@ private final class ClientSocket: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var unread: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
     private(set) var received: [UInt8] = []
+    var hangsUpWhenAnswered = false
     var reads = true { didSet { if reads { readOnce() } } }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -94,6 +98,7 @@ private final class ClientSocket: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         unread.append((unwrapOutboundIn(data), promise))
+        if hangsUpWhenAnswered { return context.close(promise: nil) }
         if reads { readOnce() } else { reportWritability() }
     }
 

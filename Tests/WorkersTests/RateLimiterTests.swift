@@ -67,6 +67,18 @@ import Testing
         #expect(same?.refuse(user: "ada", address: nil, now: start) != nil)
     }
 
+    @Test func theLimitThatRefusesLongestIsNamed() throws {
+        for isLongFirst in [true, false] {
+            let long = RateLimitManifest(per: .user, count: 1, seconds: 3600)
+            let short = RateLimitManifest(per: .address, count: 1, seconds: 60)
+            let limiter = try #require(RateLimiter(isLongFirst ? [long, short] : [short, long], now: start))
+            let address = IPAddress(v4: 1)
+            #expect(limiter.refuse(user: "ada", address: address, now: start) == nil)
+            #expect(
+                limiter.refuse(user: "ada", address: address, now: start) == .init(limit: long, retryAfter: 3600))
+        }
+    }
+
     @Test func aFloodOfAddressesDoesNotGrowTheTable() {
         var table = RateTable(.init(per: .address, count: 1, seconds: 60), now: 0, capacity: 100)
         for number in 0..<10_000 {

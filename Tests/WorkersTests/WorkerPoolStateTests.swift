@@ -43,6 +43,19 @@ import Testing
         #expect(pool.queued == 2)
     }
 
+    /// So that the others become idle and can go.
+    @Test func theFullestWorkerThatHasRoomGetsTheNextCall() {
+        var pool = pool(concurrency: 3, min: 3)
+        _ = pool.began(now: start)
+        for id in 1...3 { _ = pool.workerBecameReady(WorkerPoolState.WorkerID(id), now: start) }
+        #expect(pool.arrived(ticket(1), now: start) == [.dispatch(ticket(1), to: 1)])
+        #expect(pool.arrived(ticket(2), now: start) == [.dispatch(ticket(2), to: 1)])
+        #expect(pool.arrived(ticket(3), now: start) == [.dispatch(ticket(3), to: 1)])
+        #expect(pool.arrived(ticket(4), now: start) == [.dispatch(ticket(4), to: 2)])
+        _ = pool.ended(in: 1, now: start)
+        #expect(pool.arrived(ticket(5), now: start) == [.dispatch(ticket(5), to: 1)])
+    }
+
     @Test func aDrainedPoolDoesWhatWasRoutedToItAndKeepsNoWorker() {
         var pool = pool(concurrency: 1, min: 2, max: 2)
         #expect(pool.began(now: start) == [.start(1), .start(2)])

@@ -167,6 +167,9 @@ final class WorkerInvocation: HandlerResultReceiver {
         writer.send(.chunk, invocation: id) { $0.writeImmutableBuffer(chunk) }
     }
 
+    /// Whether the handler has sent all that it may and waits until the client has taken some of it.
+    var isWaitingForCredit: Bool { state.withLock { !$0.waitingForCredit.isEmpty } }
+
     func receiveCredit(_ bytes: Int) {
         let waiting = state.withLock { state in
             state.credit += bytes

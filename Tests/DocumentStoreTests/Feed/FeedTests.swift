@@ -18,7 +18,7 @@ struct FeedTests {
             ]
             let second = try await test.commit(writes).commitTime
             let made = try await test.get("a/c")
-            // What changes nothing isn't told.
+            // What changes nothing isn't reported.
             try await test.set("a/c", [:])
             let page = try await test.store.commits(after: start)
             #expect(page.isLast)

@@ -248,7 +248,7 @@ struct ListenerBoundsTests {
         try await withStore(engine: engine) { test in
             for n in 0..<5 { try await test.set("c/d\(n)", [:]) }
             let plain = Mutex<[ListenerMailbox]>([])
-            let told = Mutex<[Int]>([])
+            let reported = Mutex<[Int]>([])
             let store = try DocumentStore(
                 engine: engine, now: test.clock.timestamp,
                 elapsed: {

@@ -124,9 +124,9 @@ struct DueDeliveriesTests {
                         Write(path: try DocumentPath("a/d\($0)"), operation: .set(["b": .bytes(large)]))
                     })
             }
-            let told = news.take()
-            #expect(told.count == 2)
-            for news in told {
+            let reported = news.take()
+            #expect(reported.count == 2)
+            for news in reported {
                 #expect(news.due.count == 10)
                 #expect(news.later.map(\.due) == [test.clock.timestamp()])
             }

@@ -32,9 +32,9 @@ struct EffectTests {
             try await test.commit(
                 [test.write("a/b", 1)], effects: [task(), task(at: later), task(queue: "print")],
                 context: OperationContext(chain: ["f"]))
-            let told = news.take()
-            #expect(told.flatMap(\.due).map(\.delivery.id.function) == ["mail", "print"])
-            #expect(told.flatMap(\.later).map(\.due) == [later])
+            let reported = news.take()
+            #expect(reported.flatMap(\.due).map(\.delivery.id.function) == ["mail", "print"])
+            #expect(reported.flatMap(\.later).map(\.due) == [later])
             let events = try await test.due("mail").map { try Event(decoding: $0.event) }
             guard case .task(let draft)? = events.first?.content else { throw DecodingFailure("no task") }
             #expect(draft == TaskDraft(queue: "mail", body: [1, 2], headers: ["a": "b"]))

@@ -33,23 +33,23 @@ struct OrderTests {
     @Test(arguments: EngineKind.allCases) func oneDocumentsChangesComeOneAtATime(kind: EngineKind) async throws {
         try await withStore(started(kind)) { test in
             try await test.set("a/y", ["n": .integer(9)])
-            #expect(try await test.told("free").count == 5)
-            #expect(try await test.told("f") == ["a/x >1", "a/y >9"])
+            #expect(try await test.delivered("free").count == 5)
+            #expect(try await test.delivered("f") == ["a/x >1", "a/y >9"])
             let news = NewsLog(test.store)
             for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-                #expect(try await test.told("f").contains(expected))
+                #expect(try await test.delivered("f").contains(expected))
                 let lease = try await lease(expected, test)
-                #expect(try await test.told("f").count == 2)
+                #expect(try await test.delivered("f").count == 2)
                 try await test.end(lease)
             }
             #expect(news.take().flatMap(\.due).map(\.delivery.id.function) == ["f", "f", "f"])
-            #expect(try await test.told("f") == ["a/y >9"])
+            #expect(try await test.delivered("f") == ["a/y >9"])
             #expect(try test.problems().isEmpty)
         }
     }
 
-    private func lease(_ told: String, _ test: TestStore) async throws -> DeliveryLease {
-        let position = try #require(try await test.told("f").firstIndex(of: told))
+    private func lease(_ text: String, _ test: TestStore) async throws -> DeliveryLease {
+        let position = try #require(try await test.delivered("f").firstIndex(of: text))
         return try #require(test.store.outbox.lease(try await test.due("f")[position].delivery.id))
     }
 
@@ -58,13 +58,13 @@ struct OrderTests {
     ) async throws {
         try await withStore(started(kind)) { test in
             try await test.end(test.take("f"), .retry(at: test.clock.timestamp().adding(seconds: 60), failure))
-            #expect(try await test.told("f").isEmpty)
+            #expect(try await test.delivered("f").isEmpty)
             test.clock.advance(seconds: 61)
-            #expect(try await test.told("f") == ["a/x >1"])
+            #expect(try await test.delivered("f") == ["a/x >1"])
             try await test.end(test.take("f"), .dead(failure))
-            #expect(try await test.told("f") == ["a/x 1>2"])
+            #expect(try await test.delivered("f") == ["a/x 1>2"])
             try await test.end(test.take("f"), .dropped(DeliveryFailure("it broke")))
-            #expect(try await test.told("f") == ["a/x 2>3"])
+            #expect(try await test.delivered("f") == ["a/x 2>3"])
             #expect(try test.problems().isEmpty)
         }
     }
@@ -72,20 +72,20 @@ struct OrderTests {
     @Test(arguments: EngineKind.allCases) func aDeadLetterThatIsRetriedComesFirst(kind: EngineKind) async throws {
         try await withStore(started(kind)) { test in
             for _ in 1...2 { try await test.end(test.take("f"), .dead(failure)) }
-            #expect(try await test.told("f") == ["a/x 2>3"])
+            #expect(try await test.delivered("f") == ["a/x 2>3"])
             let letters = try await test.dead().map(\.id)
             let news = NewsLog(test.store)
             #expect(try await test.store.outbox.requeue([letters[1]]) == 1)
-            #expect(try await test.told("f") == ["a/x 1>2"])
+            #expect(try await test.delivered("f") == ["a/x 1>2"])
             // Who knew of the third from before hears that it waits again.
             #expect(news.take().flatMap(\.withdrawn).count == 1)
             #expect(try await test.store.outbox.requeue([letters[0]]) == 1)
             for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-                #expect(try await test.told("f") == [expected])
+                #expect(try await test.delivered("f") == [expected])
                 #expect(try test.problems().isEmpty)
                 try await test.end(test.take("f"))
             }
-            #expect(try await test.told("f").isEmpty)
+            #expect(try await test.delivered("f").isEmpty)
         }
     }
 
@@ -97,12 +97,12 @@ struct OrderTests {
                 #expect(try await test.store.outbox.requeue([letter.id]) == 1)
             }
             // The third is worked on, so none of the others is due.
-            #expect(try await test.told("f") == ["a/x 2>3"])
+            #expect(try await test.delivered("f") == ["a/x 2>3"])
             #expect(try test.problems().isEmpty)
             // It fails: those that came before it are first now.
             try await test.end(lease, .retry(at: test.clock.timestamp(), failure))
             for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-                #expect(try await test.told("f") == [expected])
+                #expect(try await test.delivered("f") == [expected])
                 #expect(try test.problems().isEmpty)
                 try await test.end(test.take("f"))
             }
@@ -114,19 +114,19 @@ struct OrderTests {
             let ids = try await test.store.outbox.deliveries(areDead: false, function: "f", limit: 10).map(\.id)
             let lease = try await test.take("f")
             #expect(try await test.store.outbox.requeue(ids) == 3)
-            #expect(try await test.told("f") == ["a/x >1"])
+            #expect(try await test.delivered("f") == ["a/x >1"])
             #expect(try await test.store.outbox.drop([ids[1]]) == 1)
             #expect(try await test.store.outbox.deadLetter([ids[2]], because: "old") == 1)
-            #expect(try await test.told("f") == ["a/x >1"])
+            #expect(try await test.delivered("f") == ["a/x >1"])
             #expect(try test.problems().isEmpty)
             try await test.end(lease)
-            #expect(try await test.told("f") == ["a/x 3>4"])
+            #expect(try await test.delivered("f") == ["a/x 3>4"])
             #expect(try await test.dead().map(\.lastError) == ["old"])
             #expect(try await test.store.outbox.drop([ids[3]]) == 1)
-            #expect(try await test.told("f").isEmpty)
+            #expect(try await test.delivered("f").isEmpty)
             // The ordering queue is empty, so the next delivery is its first.
             try await test.set("a/x", ["n": .integer(5)])
-            #expect(try await test.told("f") == ["a/x 4>5"])
+            #expect(try await test.delivered("f") == ["a/x 4>5"])
             #expect(try test.problems().isEmpty)
         }
     }
@@ -142,7 +142,7 @@ struct OrderTests {
         let reopened = try started(engine)
         try await reopened.set("a/x", ["n": .integer(4)])
         for expected in ["a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-            #expect(try await reopened.told("f") == [expected])
+            #expect(try await reopened.delivered("f") == [expected])
             try await reopened.end(reopened.take("f"))
         }
         await reopened.store.shutdown()
@@ -156,7 +156,7 @@ struct OrderTests {
             try await test.commit(
                 [test.write("a/x", 3)], effects: [], completing: [1], context: OperationContext(delivery: lease))
             for expected in ["a/x 1>2", "a/x 2>3"] {
-                #expect(try await test.told("f") == [expected])
+                #expect(try await test.delivered("f") == [expected])
                 try await test.end(test.take("f"))
             }
             #expect(try test.problems().isEmpty)

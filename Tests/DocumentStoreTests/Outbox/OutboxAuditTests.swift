@@ -88,10 +88,10 @@ struct OutboxAuditTests {
             #expect(Set(news.take().flatMap(\.later).map(\.function)).isSuperset(of: ["f", "g", "h"]))
             #expect(try test.problems().isEmpty)
             for expected in ["a/x >1", "a/x 1>2", "a/x 2>3", "a/x 3>4"] {
-                #expect(try await test.told("f") == [expected])
+                #expect(try await test.delivered("f") == [expected])
                 try await test.end(test.take("f"))
             }
-            #expect(try await test.told("h") == ["b/d2 >2", "b/d3 >3"])
+            #expect(try await test.delivered("h") == ["b/d2 >2", "b/d3 >3"])
         }
     }
 
@@ -109,9 +109,9 @@ struct OutboxAuditTests {
             #expect(try test.problems().count { $0.contains("can't be read") } == pending.count + dead.count)
             try await test.store.outbox.repair()
             #expect(try test.problems().isEmpty)
-            #expect(try await test.told("h") == ["b/d2 >2", "b/d3 >3"])
+            #expect(try await test.delivered("h") == ["b/d2 >2", "b/d3 >3"])
             #expect(try await test.dead("h").count == 1)
-            #expect(try await test.told("f").contains("a/x 4>5"))
+            #expect(try await test.delivered("f").contains("a/x 4>5"))
             #expect(try await test.due("q").first?.delivery.taskName == "held")
         }
     }
@@ -133,11 +133,11 @@ struct OutboxAuditTests {
             let problems = try test.problems()
             #expect(problems.count { $0.contains("has no event that can be read") } == 3)
             #expect(has(problems, "an event can't be read: an event's checksum is another"))
-            #expect(try await test.told("f").isEmpty)
+            #expect(try await test.delivered("f").isEmpty)
             try await test.store.outbox.repair()
             #expect(try test.problems().isEmpty)
-            #expect(try await test.told("f") == ["a/x 2>3"])
-            #expect(try await test.told("g").isEmpty)
+            #expect(try await test.delivered("f") == ["a/x 2>3"])
+            #expect(try await test.delivered("g").isEmpty)
         }
     }
 
@@ -159,7 +159,7 @@ struct OutboxAuditTests {
             try put([.waiting, .waiting, .waiting, .waiting])
             #expect(has(try test.problems(), "no delivery is pending"))
             try await test.store.outbox.repair()
-            #expect(try await test.told("f") == ["a/x >1"])
+            #expect(try await test.delivered("f") == ["a/x >1"])
             try put([.waiting, due, due, .waiting])
             #expect(has(try test.problems(), "2 deliveries are pending at once"))
             // What is worked on is left as it is.
@@ -167,7 +167,7 @@ struct OutboxAuditTests {
             #expect(try await test.store.outbox.repair() == 0)
             test.store.outbox.release(lease)
             try await test.store.outbox.repair()
-            #expect(try await test.told("f") == ["a/x 1>2"])
+            #expect(try await test.delivered("f") == ["a/x 1>2"])
             #expect(try test.problems().isEmpty)
         }
     }

@@ -50,7 +50,7 @@ extension TestStore {
     }
 
     /// The documents whose events are due for a function, in the order of their delivery.
-    func told(_ function: String) async throws -> [String] {
+    func delivered(_ function: String) async throws -> [String] {
         try await due(function).map { stored in
             guard case .document(let path, let before, let after) = try Event(decoding: stored.event).content else {
                 return "no document"

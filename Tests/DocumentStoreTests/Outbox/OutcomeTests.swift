@@ -77,9 +77,9 @@ struct OutcomeTests {
             test.clock.advance(seconds: 60)
             let news = NewsLog(test.store)
             #expect(try await test.store.outbox.requeue([tried.id]) == 1)
-            let told = try #require(news.take().first)
-            #expect(told.withdrawn == [tried.id])
-            #expect(told.later.map(\.due) == [test.clock.timestamp()])
+            let reported = try #require(news.take().first)
+            #expect(reported.withdrawn == [tried.id])
+            #expect(reported.later.map(\.due) == [test.clock.timestamp()])
             let anew = try #require(try await test.due("f").first).delivery
             #expect(anew.failedAttempts == 0)
             #expect(anew.ageStart == test.clock.timestamp())

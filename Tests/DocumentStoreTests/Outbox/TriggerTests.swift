@@ -26,11 +26,11 @@ struct TriggerTests {
             try await test.commit([Write(path: try DocumentPath("users/ada"), operation: .delete)])
             try await test.set("users/ada/orders/o", ["n": .integer(5)])
             try await test.set("people/bob", ["n": .integer(6)])
-            #expect(try await test.told("born") == ["users/ada >1"])
-            #expect(try await test.told("changed") == ["users/ada 1>2"])
-            #expect(try await test.told("gone") == ["users/ada 2>"])
-            #expect(try await test.told("any") == ["users/ada >1", "users/ada 1>2", "users/ada 2>"])
-            #expect(try await test.told("orders") == ["users/ada/orders/o >5"])
+            #expect(try await test.delivered("born") == ["users/ada >1"])
+            #expect(try await test.delivered("changed") == ["users/ada 1>2"])
+            #expect(try await test.delivered("gone") == ["users/ada 2>"])
+            #expect(try await test.delivered("any") == ["users/ada >1", "users/ada 1>2", "users/ada 2>"])
+            #expect(try await test.delivered("orders") == ["users/ada/orders/o >5"])
             #expect(try test.problems().isEmpty)
         }
     }
@@ -46,7 +46,7 @@ struct TriggerTests {
             #expect(events.map(\.time) == [result.commitTime, result.commitTime])
             // Of one commit, in the order of its writes.
             #expect(events.map(\.id) == [0, 1].map { EventID(version: result.commitTime.microseconds, ordinal: $0) })
-            #expect(try await test.told("any") == ["users/b >1", "users/a >2"])
+            #expect(try await test.delivered("any") == ["users/b >1", "users/a >2"])
         }
     }
 
@@ -78,9 +78,9 @@ struct TriggerTests {
         try store.start()
         await store.shutdown()
         // One batch tells at once of all that it holds.
-        let told = news.take()
-        #expect(told.count == 1)
-        #expect(told.flatMap(\.due).count == 2)
+        let reported = news.take()
+        #expect(reported.count == 1)
+        #expect(reported.flatMap(\.due).count == 2)
         let reopened = try TestStore(engine: engine)
         #expect(try await reopened.due("any").count == 2)
         #expect(try reopened.problems().isEmpty)
@@ -99,7 +99,7 @@ struct TriggerTests {
             #expect(try await test.due("any").isEmpty)
             #expect(news.take().isEmpty)
             try await test.set("a/c", [:])
-            #expect(try await test.told("any") == ["a/c >?"])
+            #expect(try await test.delivered("any") == ["a/c >?"])
             #expect(news.take().flatMap(\.due).count == 1)
         }
     }
@@ -163,7 +163,7 @@ struct TriggerTests {
         await test.store.shutdown()
         let reopened = try TestStore(engine: engine)
         let lease = try await reopened.take("any")
-        #expect(try await reopened.told("any") == ["a/b >1"])
+        #expect(try await reopened.delivered("any") == ["a/b >1"])
         #expect(try await reopened.end(lease) == 1)
         #expect(try reopened.outboxRows() == 0)
         await reopened.store.shutdown()

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The documents of a standalone bundle.
-@Suite(.timeLimit(.minutes(30))) struct AloneDocumentTests {
+@Suite(.endsHangs) struct AloneDocumentTests {
     @Test func documentsAreThoseOfTheServiceThatTheEnvironmentNames() async throws {
         try await RunningHost.serving([]) { host in
             let firestore = ["FIRESTORE_EMULATOR_HOST": "127.0.0.1:\(host.firestore.port)"]

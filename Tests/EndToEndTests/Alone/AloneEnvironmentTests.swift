@@ -1,10 +1,11 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 /// What a standalone bundle reads from its environment.
-@Suite(.timeLimit(.minutes(30))) struct AloneEnvironmentTests {
+@Suite(.endsHangs) struct AloneEnvironmentTests {
     private let project = RunningBundle.project
 
     @Test func withoutAPortItSaysWhatItCanDo() async throws {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A bundle's executable that serves without a host.
-@Suite(.timeLimit(.minutes(30))) struct AloneTests {
+@Suite(.endsHangs) struct AloneTests {
     @Test func functionsAreServedAsAHostServesThem() async throws {
         try await RunningBundle.serving { bundle in
             for path in ["/hello", "/demo-shop/us-central1/hello"] {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The tokens that a standalone bundle accepts.
-@Suite(.timeLimit(.minutes(30))) struct AloneTokenTests {
+@Suite(.endsHangs) struct AloneTokenTests {
     private let unsigned = ["Authorization": "Bearer " + IdentityTests.unsigned("ada")]
 
     @Test func anEmulatorsTokensCountWhereOneIsNamed() async throws {

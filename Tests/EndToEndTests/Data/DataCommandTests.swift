@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `functions-host data …` against the running host and without one.
-@Suite(.timeLimit(.minutes(30))) struct DataCommandTests {
+@Suite(.endsHangs) struct DataCommandTests {
     /// Values of all types, and those that JSON has no numbers for.
     private static let rich = """
         {"a":{"arrayValue":{"values":[{"nullValue":null},{"booleanValue":true}]}},"b":{"bytesValue":"AAEC/w=="},\

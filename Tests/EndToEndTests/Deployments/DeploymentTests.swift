@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `deploy`, `releases` and `rollback` against the real host.
-@Suite(.timeLimit(.minutes(30))) struct DeploymentTests {
+@Suite(.endsHangs) struct DeploymentTests {
     @Test func noCallFailsAcrossSwitches() async throws {
         let switches = ProcessInfo.processInfo.environment["SOAK_SWITCHES"].flatMap { Int($0) } ?? 3
         try await RunningHost.serving { host in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `serve --watch`, with a program in place of the package manager that builds in no time.
-@Suite(.timeLimit(.minutes(30))) struct WatchTests {
+@Suite(.endsHangs) struct WatchTests {
     /// Builds what the package's source names: the fixture's functions, the shop's, or nothing.
     private static func packageManager(_ directory: HostDirectory) -> String {
         """

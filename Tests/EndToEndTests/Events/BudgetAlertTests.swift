@@ -3,10 +3,11 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 /// A function's budget, and the operator's URL that is notified of it.
-@Suite(.timeLimit(.minutes(30))) struct BudgetAlertTests {
+@Suite(.endsHangs) struct BudgetAlertTests {
     @Test func aBudgetWarnsPausesAndIsLiftedByHand() async throws {
         // A new day gives the budget again, so none may begin in between.
         try await Bound.wait("midnight is past") {

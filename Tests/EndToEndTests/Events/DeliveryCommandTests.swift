@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `functions-host deliveries`, `pause`, `resume` and `metrics` against the real host.
-@Suite(.timeLimit(.minutes(30))) struct DeliveryCommandTests {
+@Suite(.endsHangs) struct DeliveryCommandTests {
     private static let queue = "/projects/demo-shop/locations/us-central1/queues"
 
     /// Enqueues a task for the fixture's queue over HTTP.

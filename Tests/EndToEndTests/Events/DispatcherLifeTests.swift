@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Deliveries outlive the host.
-@Suite(.timeLimit(.minutes(30))) struct DispatcherLifeTests {
+@Suite(.endsHangs) struct DispatcherLifeTests {
     @Test func killsLoseNoDeliveryAndRepeatNoEffect() async throws {
         await HostSlots.take()
         defer { HostSlots.release() }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A failure that isn't the handler's own costs an event nothing, even one without retry.
-@Suite(.timeLimit(.minutes(30))) struct InnocentTests {
+@Suite(.endsHangs) struct InnocentTests {
     @Test func aTrapDropsItsOwnEventAndNoneThatRanBesideIt() async throws {
         try await RunningHost.serving { host in
             let calm = (0..<20).map { "calm\($0)" }

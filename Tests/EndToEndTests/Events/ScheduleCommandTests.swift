@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `functions-host schedules` against the real host, whose workers take the runs.
-@Suite(.timeLimit(.minutes(30))) struct ScheduleCommandTests {
+@Suite(.endsHangs) struct ScheduleCommandTests {
     private func list(_ host: RunningHost, _ name: String) async throws -> JSON? {
         let run = try await host.command(["schedules", "list", "--json", "--count", "2"])
         #expect(run.status == 0, "\(run.errors)")

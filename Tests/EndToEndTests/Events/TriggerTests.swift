@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The real host and its workers deliver events to functions.
-@Suite(.timeLimit(.minutes(30))) struct TriggerTests {
+@Suite(.endsHangs) struct TriggerTests {
     @Test func eachKindOfChangeIsToldOnce() async throws {
         try await RunningHost.serving { host in
             try await host.set("logged/a", n: 1)

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `functions-host init`. That what it makes builds, passes its test and serves is seen by `.ci/init`.
-@Suite(.timeLimit(.minutes(30))) struct InitTests {
+@Suite(.endsHangs) struct InitTests {
     private func run(_ arguments: String..., in directory: HostDirectory) async throws -> DataCommandRun {
         await HostSlots.take()
         defer { HostSlots.release() }

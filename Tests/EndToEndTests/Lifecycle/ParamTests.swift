@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What operators give bundles: params and secrets.
-@Suite(.timeLimit(.minutes(30))) struct ParamTests {
+@Suite(.endsHangs) struct ParamTests {
     static let key = "sk_test_4eC39HqLyjWDarjtT1zdp7dc"
 
     /// A directory whose one bundle is the fixture with its params.

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What only a host in production does.
-@Suite(.timeLimit(.minutes(30))) struct ProductionTests {
+@Suite(.endsHangs) struct ProductionTests {
     /// There the port of events stays closed: another program may use its number.
     @Test func programsHaveNoPortOfEvents() async throws {
         try await RunningHost.serving([]) { other in

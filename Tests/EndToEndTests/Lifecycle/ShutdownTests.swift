@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// How a host ends, and what ends with it.
-@Suite(.timeLimit(.minutes(30))) struct ShutdownTests {
+@Suite(.endsHangs) struct ShutdownTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func workUnderWayIsFinishedAndAnswered(signal: Int32) async throws {
         try await RunningHost.serving { host in

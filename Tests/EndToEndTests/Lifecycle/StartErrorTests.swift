@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What an operator reads when a host can't start: a sentence, and no trace.
-@Suite(.timeLimit(.minutes(30))) struct StartErrorTests {
+@Suite(.endsHangs) struct StartErrorTests {
     /// Starts a host that must end by itself, and looks at how.
     /// - Parameter words: what the sentence must hold.
     /// - Parameter isSecond: whether the test has a host already, and with it a slot: a test that holds one must not wait for

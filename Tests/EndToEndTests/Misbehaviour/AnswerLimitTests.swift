@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Answers that are larger than they may be, and clients that don't read theirs.
-@Suite(.timeLimit(.minutes(30))) struct AnswerLimitTests {
+@Suite(.endsHangs) struct AnswerLimitTests {
     @Test func anAnswerBeyondTheHostsLimitIsTheFunctionsFault() async throws {
         try await RunningHost.serving(extra: #""limits": { "responseBody": "64KiB" }"#) { host in
             #expect(try await host.call("largeAnswer", "65534").status == 200)

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Functions whose process ends under them.
-@Suite(.timeLimit(.minutes(30))) struct CrashTests {
+@Suite(.endsHangs) struct CrashTests {
     static let hidden = #"{"error":{"message":"INTERNAL","status":"INTERNAL"}}"#
 
     @Test func aTrapFailsItsOwnCallAlone() async throws {

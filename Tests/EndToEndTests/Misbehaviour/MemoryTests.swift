@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Functions that use more memory than they may.
-@Suite(.timeLimit(.minutes(30))) struct MemoryTests {
+@Suite(.endsHangs) struct MemoryTests {
     static let tooMuch = "the worker was killed: the function used more memory than it may"
 
     @Test(arguments: [

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// What functions print and log.
-@Suite(.timeLimit(.minutes(30))) struct OutputTests {
+@Suite(.endsHangs) struct OutputTests {
     @Test func whatAHandlerPrintsIsLoggedWithItsExecution() async throws {
         try await RunningHost.serving { host in
             let id = try #require(try await host.call("says", #""a word to find""#).json["result"]?.text)

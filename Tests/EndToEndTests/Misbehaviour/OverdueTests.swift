@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Functions that don't stop when they are cancelled.
-@Suite(.timeLimit(.minutes(30))) struct OverdueTests {
+@Suite(.endsHangs) struct OverdueTests {
     @Test(arguments: [("ignoresCancellation", "null"), ("spins", "true"), ("blocks", "true")])
     func aHandlerThatIgnoresItsEndIsKilled(name: String, data: String) async throws {
         try await RunningHost.serving { host in

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Functions that start processes and leak files.
-@Suite(.timeLimit(.minutes(30))) struct ProcessLimitTests {
+@Suite(.endsHangs) struct ProcessLimitTests {
     @Test func aFunctionThatStartsTooManyProcessesIsKilledWithAllOfThem() async throws {
         try await RunningHost.serving(extra: #""limits": { "processes": 10 }"#) { host in
             #expect(try await host.call("startsChildren", "5").text == #"{"result":5}"#)

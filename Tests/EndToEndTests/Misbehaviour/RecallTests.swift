@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Calls that were sent to a process whose threads are blocked.
-@Suite(.timeLimit(.minutes(30))) struct RecallTests {
+@Suite(.endsHangs) struct RecallTests {
     @Test func callsBehindAHandlerThatBlocksAllThreadsSucceedElsewhere() async throws {
         try await RunningHost.serving { host in
             let first = try await host.call("blocksThreads", "false").json["result"]?.integer

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Processes that break the rules of the link.
-@Suite(.timeLimit(.minutes(30))) struct RogueTests {
+@Suite(.endsHangs) struct RogueTests {
     @Test(arguments: [
         ("closesLink", "it closed its link"), ("writesGarbage", ", the limit"),
     ])

@@ -1,6 +1,7 @@
 import Foundation
 import FunctionManifest
 import NIOCore
+import TestSupport
 import Testing
 import WorkerProtocol
 
@@ -13,7 +14,7 @@ import WorkerProtocol
 #endif
 
 /// A worker's process without a host.
-@Suite(.timeLimit(.minutes(30))) struct WorkerProcessTests {
+@Suite(.endsHangs) struct WorkerProcessTests {
     /// When a host is killed, a worker may notice its closed link before the kernel's signal comes.
     @Test func aWorkerWhoseLinkIsClosedEndsWithAllItHasStarted() async throws {
         let group = try await onThread {

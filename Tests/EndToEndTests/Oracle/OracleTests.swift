@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The official Firestore emulator and our host, asked the very same over REST: every status and every document is
@@ -14,7 +15,7 @@ struct OracleTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 6
 
-    @Test(.timeLimit(.minutes(30)))
+    @Test(.endsHangs)
     func everyCaseIsAnsweredAsTheEmulatorDoes() async throws {
         try await OraclePair.serving { pair in
             // Each table has collections of its own, so that they can be asked side by side.
@@ -30,7 +31,7 @@ struct OracleTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(seconds / 60 + 10)))
+    @Test(.endsHangs(afterWorking: seconds))
     func whatIsRandomIsAnsweredAsTheEmulatorDoes() async throws {
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
         print("the oracle's seed is \(seed)")

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// The errors of callables, and what callers never see of them.
-@Suite(.timeLimit(.minutes(30))) struct CallableErrorTests {
+@Suite(.endsHangs) struct CallableErrorTests {
     static let codes: [(name: String, status: Int)] = [
         ("OK", 200), ("CANCELLED", 499), ("UNKNOWN", 500), ("INVALID_ARGUMENT", 400), ("DEADLINE_EXCEEDED", 504),
         ("NOT_FOUND", 404), ("ALREADY_EXISTS", 409), ("PERMISSION_DENIED", 403), ("UNAUTHENTICATED", 401),

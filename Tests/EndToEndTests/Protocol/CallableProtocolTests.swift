@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// An author's types on the wire. GatewayTests covers what the gateway does by itself.
-@Suite(.timeLimit(.minutes(30))) struct CallableProtocolTests {
+@Suite(.endsHangs) struct CallableProtocolTests {
     static let badRequest = #"{"error":{"message":"Bad Request","status":"INVALID_ARGUMENT"}}"#
     static let unauthenticated = #"{"error":{"message":"Unauthenticated","status":"UNAUTHENTICATED"}}"#
     static let int64 = #""@type":"type.googleapis.com/google.protobuf.Int64Value""#

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Functions that get HTTP requests as they are.
-@Suite(.timeLimit(.minutes(30))) struct HTTPFunctionTests {
+@Suite(.endsHangs) struct HTTPFunctionTests {
     @Test func aHandlerSeesTheRequestBehindItsName() async throws {
         try await RunningHost.serving { host in
             let answer = try await host.functions.send(

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Functions that bound how often one caller may call.
-@Suite(.timeLimit(.minutes(30))) struct RateLimitTests {
+@Suite(.endsHangs) struct RateLimitTests {
     static let retryInfo = "type.googleapis.com/google.rpc.RetryInfo"
 
     @Test func aUserWhoCallsTooOftenIsToldWhenToTryAgain() async throws {

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Callables that answer in parts.
-@Suite(.timeLimit(.minutes(30))) struct StreamingTests {
+@Suite(.endsHangs) struct StreamingTests {
     static let stream = ["Accept": "text/event-stream", "Content-Type": "application/json"]
 
     private func open(_ host: RunningHost, _ name: String, _ data: String) async throws -> OpenAnswer {

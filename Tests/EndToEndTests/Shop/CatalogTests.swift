@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// The shop's list of products over plain HTTP.
-@Suite(.timeLimit(.minutes(30))) struct CatalogTests {
+@Suite(.endsHangs) struct CatalogTests {
     private func page(_ host: RunningHost, _ query: String = "") async throws -> HTTPAnswer {
         try await host.functions.send("GET", "/demo-shop/asia-northeast1/catalog" + query)
     }

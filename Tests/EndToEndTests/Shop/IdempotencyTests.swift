@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Purchases that are sent again because their answer was lost.
-@Suite(.timeLimit(.minutes(30))) struct IdempotencyTests {
+@Suite(.endsHangs) struct IdempotencyTests {
     @Test func oneKeyIsOnePurchaseAndOneAnswer() async throws {
         try await RunningHost.serving([.shop]) { host in
             try await Shopper.stock(host, "kiwi", 5)

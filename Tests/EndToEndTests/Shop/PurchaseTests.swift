@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// The purchase, as a phone makes it.
-@Suite(.timeLimit(.minutes(30))) struct PurchaseTests {
+@Suite(.endsHangs) struct PurchaseTests {
     @Test func aPurchaseTakesStockWritesTheOrderAndEmptiesTheCart() async throws {
         try await RunningHost.serving([.shop]) { host in
             let shopper = try await Shopper.signIn(host)

@@ -2,6 +2,7 @@ import DocumentModel
 import WorkerProtocol
 import FunctionsRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 /// What happens to writes that fail temporarily.
@@ -59,7 +60,7 @@ struct BulkWriterTests {
         #expect(transport.requests.count == 10)
     }
 
-    @Test(.timeLimit(.minutes(30))) func cancellationEndsTheWaiting() async throws {
+    @Test(.endsHangs) func cancellationEndsTheWaiting() async throws {
         let transport = ScriptedTransport([.written([Self.refused(.unavailable), Self.written])])
         let firestore = Firestore(transport: transport)
         let (asleep, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -81,7 +82,7 @@ struct BulkWriterTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(30))) func theTriesOfOneTaskGoOnWhereAnotherOneThatWaitsIsCancelled() async throws {
+    @Test(.endsHangs) func theTriesOfOneTaskGoOnWhereAnotherOneThatWaitsIsCancelled() async throws {
         let transport = ScriptedTransport([
             .written([Self.refused(.unavailable)]), .written([Self.written]), .written([Self.written]),
         ])

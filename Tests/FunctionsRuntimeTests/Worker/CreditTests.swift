@@ -2,33 +2,56 @@ import DocumentModel
 import FunctionManifest
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 import WorkerProtocol
 
 @testable import FunctionsRuntime
 
 /// Handlers that stream faster than their client reads.
-@Suite(.timeLimit(.minutes(10))) struct CreditTests {
-    /// How a streaming handler fared, and what it is waited for by.
+@Suite(.endsHangs) struct CreditTests {
+    /// How a streaming handler fares.
     private final class Progress: Sendable {
-        let sent = AsyncStream.makeStream(of: Int.self)
-        let ended = AsyncStream.makeStream(of: (any Error)?.self)
+        private struct State {
+            var begun = 0
+            var isCancelled = false
+            var end: Result<Void, any Error>?
+        }
+
+        private let state = Mutex(State())
+
+        /// The chunk that it sends, from 1.
+        var chunk: Int { state.withLock { $0.begun } }
+        var isCancelled: Bool { state.withLock { $0.isCancelled } }
+        var end: Result<Void, any Error>? { state.withLock { $0.end } }
+
+        func began(_ chunk: Int) { state.withLock { $0.begun = chunk } }
+        func cancelled() { state.withLock { $0.isCancelled = true } }
+        func ended(_ result: Result<Void, any Error>) { state.withLock { $0.end = result } }
     }
 
-    /// Sends half of what may be on its way with each chunk, until it is stopped or has sent `count`.
+    private static let chunkBytes = 65_536
+    /// The chunks for which there is credit at once, and the one that waits for more.
+    private static let first = Frame.initialCredit / chunkBytes + 1
+
+    /// Sends chunks until it is stopped or has sent `count`.
     private func start(sending count: Int) -> (WorkerInvocation, Progress) {
         let progress = Progress()
         let function = onRequest("floods") { _ in
             .stream { body in
-                let chunk = [UInt8](repeating: 120, count: 65_536)
+                let chunk = [UInt8](repeating: 120, count: Self.chunkBytes)
                 do {
-                    for number in 1...count {
-                        progress.sent.continuation.yield(number)
-                        try await body.write(chunk)
+                    try await withTaskCancellationHandler {
+                        for number in 1...count {
+                            progress.began(number)
+                            try await body.write(chunk)
+                        }
+                    } onCancel: {
+                        progress.cancelled()
                     }
-                    progress.ended.continuation.yield(nil)
+                    progress.ended(.success(()))
                 } catch {
-                    progress.ended.continuation.yield(error)
+                    progress.ended(.failure(error))
                     throw error
                 }
             }
@@ -41,30 +64,53 @@ import WorkerProtocol
         return (invocation, progress)
     }
 
-    /// The chunks for which there is credit at once, and the one that waits for more.
-    private static let first = Frame.initialCredit / 65_536 + 1
-
-    @Test func aHandlerThatWaitsForCreditEndsWhenItIsCancelled() async {
-        for _ in 0..<100 {
-            let (invocation, progress) = start(sending: 1000)
-            for await number in progress.sent.stream where number == Self.first { break }
-            invocation.cancel()
-            for await error in progress.ended.stream {
-                #expect(error is CancellationError)
-                break
-            }
+    /// Returns once the handler waits for credit with a chunk.
+    private func untilWaiting(_ invocation: WorkerInvocation, _ progress: Progress, with chunk: Int) async throws {
+        while progress.chunk < chunk || !invocation.isWaitingForCredit {
+            try #require(progress.end == nil && progress.chunk <= chunk, "it sends without credit")
+            await Task.yield()
         }
     }
 
-    @Test func creditLetsItGoOn() async {
-        let (invocation, progress) = start(sending: 6)
-        for await number in progress.sent.stream where number == Self.first { break }
-        invocation.receiveCredit(65_536)
-        for await number in progress.sent.stream where number == Self.first + 1 { break }
-        invocation.receiveCredit(65_536)
-        for await error in progress.ended.stream {
-            #expect(error == nil)
-            break
+    /// Returns once a cancelled handler has ended, and fails as soon as it waits for credit instead.
+    private func untilCancelled(_ invocation: WorkerInvocation, _ progress: Progress) async throws {
+        #expect(progress.isCancelled || progress.end != nil)
+        while progress.end == nil {
+            try #require(!invocation.isWaitingForCredit, "it waits though it is cancelled")
+            await Task.yield()
         }
+        #expect(throws: CancellationError.self) { try progress.end?.get() }
+    }
+
+    /// The host cancels an invocation at its deadline.
+    @Test func aHandlerThatWaitsForCreditEndsWhenItIsCancelled() async throws {
+        let (invocation, progress) = start(sending: 1000)
+        try await untilWaiting(invocation, progress, with: Self.first)
+        invocation.cancel()
+        try #require(progress.isCancelled)
+        try await untilCancelled(invocation, progress)
+    }
+
+    /// Whichever comes first: the handler begins to wait, or it is cancelled.
+    @Test func aHandlerThatIsAboutToWaitEndsToo() async throws {
+        for _ in 0..<200 {
+            let (invocation, progress) = start(sending: 1000)
+            while progress.chunk < Self.first { await Task.yield() }
+            invocation.cancel()
+            try await untilCancelled(invocation, progress)
+        }
+    }
+
+    @Test func creditLetsItGoOn() async throws {
+        let (invocation, progress) = start(sending: Self.first + 2)
+        try await untilWaiting(invocation, progress, with: Self.first)
+        invocation.receiveCredit(Self.chunkBytes)
+        // One chunk goes, and the next one waits.
+        try await untilWaiting(invocation, progress, with: Self.first + 1)
+        // Enough for all that is left: it never waits again.
+        invocation.receiveCredit(2 * Self.chunkBytes)
+        try #require(!invocation.isWaitingForCredit)
+        while progress.end == nil { await Task.yield() }
+        #expect(throws: Never.self) { try progress.end?.get() }
     }
 }

@@ -3,6 +3,7 @@ import DocumentStore
 import Foundation
 import StoreTorture
 import Synchronization
+import TestSupport
 import Testing
 
 /// Clients that get in each other's way, and a replay that finds every anomaly there can be.
@@ -15,7 +16,7 @@ import Testing
     /// Commits of one run.
     private static let fewest = 100
 
-    @Test(.timeLimit(.minutes(seconds / 60 + 10)), arguments: StoreUnderTest.Kind.allCases)
+    @Test(.endsHangs(afterWorking: seconds), arguments: StoreUnderTest.Kind.allCases)
     func everyHistoryIsOneOfTransactionsOneAfterTheOther(kind: StoreUnderTest.Kind) async throws {
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
         print("the clients' seed is \(seed)")

@@ -13,7 +13,7 @@ import Testing
     private static let clients = 12
     private static let eventClients = 4
 
-    @Test(.timeLimit(.minutes(rounds / 10 + 5)))
+    @Test(.endsHangs(afterWorking: 6 * rounds))
     func whatWasAcknowledgedSurvivesEveryKill() async throws {
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
         print("the kills' seed is \(seed)")
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Deliveries are leased, retried and completed until the process is killed, again and again.
-    @Test(.timeLimit(.minutes(rounds / 10 + 5)))
+    @Test(.endsHangs(afterWorking: 6 * rounds))
     func everyEffectHappensOnceThroughEveryKill() async throws {
         let seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999_999)
         print("the kills' seed among events is \(seed)")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Random writes, transactions, reads and queries on the store and on a model of it: every answer is the same.
@@ -10,7 +11,7 @@ import Testing
     private static let only = environment["SOAK_SEED"].flatMap { UInt64($0) }
     private static let length = 400
 
-    @Test(.timeLimit(.minutes(seconds / 60 + 10)), arguments: StoreUnderTest.Kind.allCases)
+    @Test(.endsHangs(afterWorking: seconds), arguments: StoreUnderTest.Kind.allCases)
     func everyAnswerIsThatOfTheModel(kind: StoreUnderTest.Kind) async throws {
         let end = ContinuousClock.now + .seconds(Self.seconds)
         var runs = 0

@@ -1,0 +1,73 @@
+import Foundation
+import Gateway
+import NIOCore
+import Testing
+import WorkerProtocol
+import WorkerTesting
+
+/// Connections that carry several requests, long ones, or what isn't a request.
+@Suite struct ConnectionTests {
+    @Test func aCallMayTakeLongerThanARequestMayTakeToArrive() throws {
+        try GatewayRing.with([.callable("f", timeoutSeconds: 600)]) { ring in
+            let client = try ring.call("f")
+            let invocation = try #require(ring.next())
+            for _ in 0..<10 {
+                ring.advance(.seconds(30))
+                ring.gateway.closeStaleConnections()
+                ring.run()
+            }
+            #expect(!client.isClosed)
+            invocation.end("1")
+            ring.run()
+            #expect(client.answer?.body == #"{"result":1}"#)
+        }
+    }
+
+    /// Answers that a client doesn't read would pile up in memory.
+    @Test func aClientThatReadsNothingGetsNoFurtherAnswers() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            var handled = 0
+            ring.processes.handler = { invocation in
+                handled += 1
+                invocation.end(String(repeating: "x", count: 40_000))
+            }
+            let client = try ring.connect()
+            client.reads = false
+            client.send(String(repeating: "GET /f HTTP/1.1\r\nHost: h\r\n\r\n", count: 10))
+            // As many as the socket holds, and the one that fills it.
+            #expect(handled == 2)
+            client.readOnce()
+            #expect(handled == 4)
+            client.reads = true
+            #expect(handled == 10)
+            #expect(client.received.components(separatedBy: "HTTP/1.1 200 OK").count == 11)
+        }
+    }
+
+    /// A client would take an answer to it for the answer to its request.
+    @Test func bytesThatAreNotHTTPEndAnAnswerThatIsOnItsWay() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.call("f")
+            let invocation = try #require(ring.next())
+            client.send("NONSENSE\r\n\r\n")
+            #expect(client.isClosed)
+            #expect(client.received == "")
+            #expect(invocation.cancellation == .clientGone)
+        }
+    }
+
+    @Test func aRequestThatIsWholeAfterTheStopIsRefused() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.connect()
+            let idle = try ring.connect()
+            client.send("POST /f HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n")
+            ring.gateway.beginStopping()
+            ring.run()
+            #expect([client, idle].map(\.isClosed) == [false, true])
+            client.send(#"{"data":1}"#)
+            #expect(client.answer?.status == 503)
+            #expect(client.isClosed)
+            #expect(ring.processes.workers.isEmpty)
+        }
+    }
+}

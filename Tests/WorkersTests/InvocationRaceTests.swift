@@ -1,0 +1,42 @@
+import DocumentModel
+import NIOCore
+import NIOEmbedded
+import Testing
+import WorkerProtocol
+import WorkerTesting
+
+@testable import Workers
+
+/// What is on its way while something else happens.
+@Suite struct InvocationRaceTests {
+    /// The pool has given a place to an invocation whose client leaves before the decision has arrived.
+    @Test func thePlaceOfAClientThatLeftMeanwhileIsFree() throws {
+        let ring = InvocationRing()
+        ring.processes.start = .silent
+        let gone = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        worker.sendReady()
+        gone.invocation?.clientLeft()
+        ring.run()
+        #expect(gone.heard == [])
+        #expect(worker.takeInvocations() == [])
+        let next = try ring.admit()
+        #expect(next.heard == ["started"])
+        #expect(worker.takeInvocations().count == 1)
+    }
+
+    /// A process may live on for a while after its link is closed, and its transactions would keep others waiting.
+    @Test func aLostLinkReleasesTheTransactionsBeforeTheProcessEnds() throws {
+        let ring = InvocationRing()
+        let client = try ring.admit()
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.begin(.readWrite(retrying: nil)), id)
+        ring.documents.answer(.began(TransactionID(rawValue: 7), prefetched: []))
+        ring.run()
+        worker.closeLink()
+        ring.eventLoop.run()
+        #expect(client.heard == ["started", "answered INTERNAL"])
+        #expect(ring.documents.released == [id])
+    }
+}

@@ -252,7 +252,7 @@ struct ListenerBoundsTests {
             let store = try DocumentStore(
                 engine: engine, now: test.clock.timestamp,
                 elapsed: {
-                    told.withLock { $0.append(plain.withLock { $0.count { $0.unreadBytes > 1600 } }) }
+                    reported.withLock { $0.append(plain.withLock { $0.count { $0.unreadBytes > 1600 } }) }
                     return .zero
                 })
             let session = SnapshotSession(try engine.makeReadSession())
@@ -280,7 +280,7 @@ struct ListenerBoundsTests {
             store.listeners.jobs.close()
             ListenerThread(store.parts, session).run()
             // The refill's beginning and its end.
-            #expect(told.withLock { $0 } == [20, 20])
+            #expect(reported.withLock { $0 } == [20, 20])
             for mailbox in others + [window] {
                 guard case .initial? = try await mailbox.next() else { throw DocumentError(.unknown, "") }
                 guard case .changes(let changes, at: last)? = try await mailbox.next() else {

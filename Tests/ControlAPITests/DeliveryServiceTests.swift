@@ -155,7 +155,7 @@ struct DeliveryServiceTests {
         let fixture = try Fixture()
         for number in 1...2 {
             let write = Write(path: try DocumentPath("carts/ada"), operation: .set(["n": .integer(Int64(number))]))
-            _ = await fixture.store.perform(.commit([write], transaction: nil, completing: nil))
+            _ = try await fixture.store.commit([write])
         }
         let listed = try await fixture.service().list(DeliveryFilter(), after: nil, limit: 10).deliveries
         #expect(listed.map(\.state) == ["pending", "waiting"])

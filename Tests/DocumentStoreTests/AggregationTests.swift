@@ -41,7 +41,7 @@ struct AggregationTests {
                 average: .double((0x1p53 + 1.5) / 2)),
         ], EngineKind.allCases)
     func numbersAreSummedUp(example: Example, kind: EngineKind) async throws {
-        try await withStore(await filled(example.values, kind)) { test in
+        try await withStore(await filled(example.values, kind)) { test async throws -> Void in
             let all = Query(collectionID: "c")
             let fields: [AggregateField] = [.sum(n), .average(n), .count(upTo: nil)]
             let expected = [example.sum, example.average, .integer(Int64(example.values.count))]

@@ -23,7 +23,7 @@ struct CompletionTests {
 
     @Test(arguments: EngineKind.allCases)
     func workIsDoneOnceUnderAKey(kind: EngineKind) async throws {
-        try await withStore(kind) { test in
+        try await withStore(kind) { test async throws -> Void in
             #expect(isCommitted(try await finish(test, 1, context())))
             #expect(try await finish(test, 2, context()) == .completed([1]))
             #expect(try await test.get("a/b")?.fields == ["n": .integer(1)])

@@ -221,7 +221,7 @@ struct IndexBuildTests {
     }
 
     @Test func aConfigurationThatIsNotPossibleIsRefused() async throws {
-        try await withStore { test in
+        try await withStore { test async throws -> Void in
             let many = (0..<201).map {
                 IndexDefinition(
                     collectionID: "c\($0)", fields: [Self.field("a", .ascending), Self.field("b", .ascending)])

@@ -55,7 +55,7 @@ struct QueryTests {
         Example(.isNotNull, ["false", "nan", "one", "onePointFive", "two", "twoD", "text", "list", "map"]),
     ])
     func filtersFind(example: Example) async throws {
-        try await withStore(filled()) { test in
+        try await withStore(filled()) { test async throws -> Void in
             var query = Query(collectionID: "c")
             query.filter = example.filter
             #expect(ids(try await test.query(query)) == example.expected)

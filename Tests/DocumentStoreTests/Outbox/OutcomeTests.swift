@@ -176,7 +176,7 @@ struct OutcomeTests {
 
     @Test func aFailedBatchKeepsNeitherRecordsNorRuns() async throws {
         let engine = FailingEngine()
-        try await withStore(engine: engine) { test in
+        try await withStore(engine: engine) { test async throws -> Void in
             engine.fails.withLock { $0 = true }
             let error = await refusal {
                 try await test.store.outbox.keep(

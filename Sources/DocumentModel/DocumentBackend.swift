@@ -25,8 +25,8 @@ package protocol DocumentBackend: Sendable {
         _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
         in context: OperationContext, completion: @escaping Completion<ExplainAnswer>)
 
-    /// Finds places, at most `points`, that split a query by name, which has neither filter nor limit, into parts of about
-    /// the same size.
+    /// Finds at most `points` document names that split a query into parts of about the same size. The query is ordered
+    /// by name and has neither filter nor limit.
     func partition(
         _ query: Query, points: Int, _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<PartitionAnswer>)

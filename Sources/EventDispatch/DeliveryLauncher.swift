@@ -14,7 +14,8 @@ package struct DeliveryStart: Sendable {
     package var lease: DeliveryLease
     /// Called when the handler starts.
     package var onStart: @Sendable () -> Void
-    /// Called when the handler has failed though it may still run: its later commits don't count.
+    /// Called when the attempt has failed. Its handler may still be running; the lease is revoked, so that its later
+    /// commits are refused.
     package var onFailure: @Sendable () -> Void
     /// Called once, when no process runs the handler any more.
     package var onEnd: @Sendable (AttemptEnd) -> Void

@@ -125,14 +125,13 @@ final class DeliveryQueue: Sendable {
 
     // MARK: Doing it
 
-    /// Passes an event to the state machine under the lock, and performs its actions outside of it. A lease is taken
-    /// under the lock: otherwise an operator could change the delivery between the decision and the lease, and the
-    /// change would go unnoticed.
-    private func perform(_ event: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
+    /// Passes an input to the state machine under the lock, and performs the resulting actions after releasing it.
+    /// Leases are taken under the lock, so that no operator can change a delivery between the decision and its lease.
+    private func perform(_ input: (inout State, Timestamp) -> [DeliveryQueueState.Action]) {
         let now = parts.now()
         typealias Step = (action: DeliveryQueueState.Action, lease: DeliveryLease?)
         let steps: [Step] = state.withLock { state in
-            event(&state, now).map { action in
+            input(&state, now).map { action in
                 guard case .start(let stored) = action else { return (action, nil) }
                 return (action, parts.store.outbox.lease(stored.delivery.id))
             }

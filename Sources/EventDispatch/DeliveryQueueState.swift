@@ -276,8 +276,8 @@ package struct DeliveryQueueState: Equatable {
         if case .underWay = reading { reading = .stale }
     }
 
-    /// Accepts a new delivery. If the store has no older one left, it is queued in memory; otherwise it stays in the
-    /// store.
+    /// Buffers a new delivery if all older due deliveries are in memory already. Otherwise it stays in the store, and is
+    /// read in order.
     private mutating func take(_ stored: StoredDelivery) {
         if case .underWay(var arrivals) = reading {
             reading = .none

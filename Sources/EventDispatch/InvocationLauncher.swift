@@ -1,6 +1,7 @@
 import CommitPipeline
 import DocumentModel
 import DocumentStore
+import EventDelivery
 import FunctionManifest
 import WorkerProtocol
 package import Workers
@@ -65,5 +66,67 @@ extension StoredDelivery {
         DeliveryAttempt(
             event: event, retryCount: delivery.failedAttempts, executionCount: delivery.executions,
             previousResponse: delivery.lastStatus, retryReason: delivery.lastError)
+    }
+}
+
+/// Receives the answer and the end of one attempt, on its invocation's loop.
+///
+/// At the deadline the attempt is answered and its lease revoked, so that its handler can't commit any more. The next
+/// attempt starts only after the handler has stopped.
+private final class DeliveryRun: InvocationClient {
+    private let start: DeliveryStart
+    private let delivery: InvocationDelivery
+    private let timeout: Int
+    private let services: InvocationServices
+    private var answer: InvocationOutcome?
+    private var wasStarted = false
+
+    init(_ start: DeliveryStart, delivery: InvocationDelivery, timeout: Int, services: InvocationServices) {
+        self.start = start
+        self.delivery = delivery
+        self.timeout = timeout
+        self.services = services
+    }
+
+    func invocationStarted() {
+        if !wasStarted { start.onStart() }
+        wasStarted = true
+    }
+
+    func invocationSent(_ head: HTTPAnswerHead) {}
+
+    func invocationSent(chunk: ByteBuffer, taken: @escaping () -> Void) { taken() }
+
+    func invocationAnswered(_ outcome: InvocationOutcome) {
+        answer = outcome
+        if outcome.failure != nil, !isStopping(outcome) { start.onFailure() }
+    }
+
+    /// No process runs the handler any more.
+    func ended(_ outcome: InvocationOutcome) { start.onEnd(end(answer ?? outcome, outcome)) }
+
+    private func isStopping(_ answer: InvocationOutcome) -> Bool { services.isStopping && answer.failure == .stopping }
+
+    private func end(_ answer: InvocationOutcome, _ outcome: InvocationOutcome) -> AttemptEnd {
+        if delivery.isDone { return .completed }
+        guard let failure = answer.failure else { return .succeeded }
+        let isLate = failure == .deadlineExceeded
+        switch outcome {
+        case _ where isStopping(answer), .lost(.shutdown, _): return .returned
+        case .notStarted:
+            return .notStarted(isLate ? "no process was ready in \(timeout) s" : "no process could be started")
+        case _ where isLate:
+            return .failed(
+                DeliveryFailure(
+                    "the handler took longer than its \(timeout) s", status: failure.code.httpStatus,
+                    wasExecuted: false))
+        case .lost(let end, let wasAlone):
+            guard wasAlone else { return .lostInCompany("\(end)") }
+            return .failed(
+                DeliveryFailure(
+                    "the process ended before its handler did: \(end)", status: failure.code.httpStatus,
+                    wasExecuted: false))
+        case .result, .failure: return .failed(DeliveryFailure(failure))
+        }
     }
 }

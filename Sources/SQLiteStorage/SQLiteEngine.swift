@@ -47,7 +47,7 @@ package final class SQLiteEngine: StorageEngine {
 
     package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
         try queue.writeWithoutTransaction { database in
-            // A transaction is left over if even the rollback failed.
+            // The transaction is still open if an earlier rollback failed.
             if database.isInsideTransaction { try tables.run("ROLLBACK") }
             try tables.run("BEGIN IMMEDIATE")
             do {

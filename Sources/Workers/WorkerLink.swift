@@ -12,7 +12,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
 
     let loop: InvocationLoop
     package var eventLoop: any EventLoop { loop.eventLoop }
-    /// Outlives its links: a worker is let go only once all of them are closed.
+    /// `unowned`: the pool keeps a worker until all its links are closed.
     unowned let worker: Worker
     private var channel: (any Channel)?
     private var parser = FrameParser()

@@ -153,15 +153,15 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// Passes an event to the state machine under the lock, and performs its actions outside of it.
+    /// Passes an input to the state machine under the lock, and performs its actions outside of it.
     /// - Parameter loop: the gateway loop of the current thread; nil on another thread.
     private func perform(
-        on loop: InvocationLoop?, _ event: (inout WorkerPoolState, NIODeadline) -> [WorkerPoolState.Action]
+        on loop: InvocationLoop?, _ input: (inout WorkerPoolState, NIODeadline) -> [WorkerPoolState.Action]
     ) {
         let now = processes.eventLoop.now
         typealias Step = (action: WorkerPoolState.Action, worker: Worker?)
         let (steps, isDraining): ([Step], Bool) = state.withLock { state in
-            let steps: [Step] = event(&state.machine, now).map { action in
+            let steps: [Step] = input(&state.machine, now).map { action in
                 switch action {
                 case .start(let id):
                     let worker = Worker(id: id, pool: self, processes: processes, loops: loops)

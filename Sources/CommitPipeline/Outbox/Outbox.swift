@@ -5,8 +5,8 @@ import Synchronization
 /// The deliveries of events to functions: written in the commits that cause them, leased, retried, and removed when
 /// they have succeeded.
 ///
-/// The stored deliveries are in the snapshots of their pipeline; this class holds the state in memory and reaches the
-/// pipeline's threads.
+/// The commit pipeline stores the deliveries. This class keeps what is only in memory (leases, routes, listeners), and
+/// submits jobs to the pipeline's threads.
 package final class Outbox: Sendable {
     private struct State {
         var routes = EventRoutes()
@@ -48,13 +48,11 @@ package final class Outbox: Sendable {
         state.withLock { $0.onEnds = listener }
     }
 
-    /// Called when a batch is durable.
-    func publish(_ batch: OutboxBatch) {
-        batch.publish { changes in
-            let (onChanges, onEnds) = state.withLock { ($0.onChanges, $0.onEnds) }
-            if !changes.isEmpty { onChanges?(changes) }
-            if !changes.ended.isEmpty { onEnds?(changes.ended) }
-        }
+    /// Calls the listeners with the changes of a durable batch.
+    func notify(of changes: OutboxChanges) {
+        let (onChanges, onEnds) = state.withLock { ($0.onChanges, $0.onEnds) }
+        if !changes.isEmpty { onChanges?(changes) }
+        if !changes.ended.isEmpty { onEnds?(changes.ended) }
     }
 
     // MARK: The pipeline's threads

@@ -9,7 +9,7 @@ final class OutboxBatch {
     private let versions: VersionCounter
     private let leases: DeliveryLeases
     private var changes = OutboxChanges()
-    /// Leases that end with the batch: no more work is done under them.
+    /// Leases that end once the batch is durable. Until then, further commits and outcomes under them are refused.
     private var ended: Set<DeliveryLease> = []
     /// Deliveries that can't be leased until the batch is durable, because an operator changes them.
     private var held: [DeliveryID: DeliveryLease] = [:]
@@ -238,27 +238,55 @@ final class OutboxBatch {
     }
 
     private func put(_ event: Event, for receivers: [EventReceiver], _ now: Timestamp) throws -> Int {
-        // The version names the events, so nothing else may use it.
+        // Events' ids contain the version, so no later commit may get the same one.
         versions.claim(event.id.version)
         return try storage.put(event, for: receivers, at: now, &changes)
     }
 
     // MARK: The batch's end
 
-    /// Called when the batch is durable.
-    ///
-    /// - Parameter notify: called with the changes, before deliveries that an operator changed can be leased.
-    func publish(_ notify: (OutboxChanges) -> Void) {
+    /// Called when the batch is durable: announces the changes, before deliveries that an operator changed can be leased.
+    func publish(to outbox: Outbox) {
         for lease in ended { leases.end(lease) }
         changes.removeWithdrawn()
         // Requeued deliveries can be leased at once, withdrawn ones only after their withdrawal was announced.
         for (id, lease) in held where !changes.withdrawn.contains(id) { leases.end(lease) }
-        notify(changes)
+        outbox.notify(of: changes)
         for id in changes.withdrawn { if let lease = held[id] { leases.end(lease) } }
     }
 
     /// Called when nothing of the batch was kept: releases the batch's own leases. Leases of attempts stay unchanged.
     func releaseLeases() { for lease in held.values { leases.end(lease) } }
+}
+
+/// Makes the events of one commit.
+private struct EventMaker {
+    private let version: Int64
+    private let auth: EventAuth
+    private let chain: [String]
+    private let maxDepth: Int
+    private var ordinal: UInt32 = 0
+
+    init(version: Int64, context: OperationContext, maxDepth: Int) {
+        self.version = version
+        self.maxDepth = maxDepth
+        auth = context.auth
+        chain = context.chain
+    }
+
+    mutating func make(_ content: Event.Content, isNewChain: Bool = false) -> Event {
+        defer { ordinal += 1 }
+        return Event(
+            id: EventID(version: version, ordinal: ordinal), time: Timestamp(microseconds: version), auth: auth,
+            chain: isNewChain ? [] : chain, content: content)
+    }
+
+    /// Why an event isn't delivered to a function: the function would exceed the chain's limit.
+    func loop(to function: String) -> String? {
+        guard chain.count >= maxDepth else { return nil }
+        return "events have led from function to function \(chain.count) times, the limit: "
+            + (chain + [function]).joined(separator: " → ")
+    }
 }
 
 extension DeliveryFailure {

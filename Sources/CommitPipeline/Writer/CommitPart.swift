@@ -25,10 +25,10 @@ package struct Commit {
 /// All parts of a commit are validated, one after the other, before any is applied: if a part refuses the commit, the
 /// others leave no trace.
 package protocol CommitPart: AnyObject {
-    /// Ends what precedes the commit, such as its transaction.
+    /// Ends the transaction that this part commits, if there is one.
     ///
-    /// - Parameter commit: the whole commit. Its context is also the part's: no part is allowed more than its commit.
-    /// - Returns: the idempotency key that it was begun with.
+    /// - Parameter commit: the whole commit. Its context applies to every part.
+    /// - Returns: the transaction's idempotency key; nil if it has none.
     /// - Throws: `DocumentError` to refuse the commit.
     func begin(_ commit: Commit) throws -> CompletionKey?
 

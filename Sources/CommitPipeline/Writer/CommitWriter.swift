@@ -11,7 +11,7 @@ final class CommitWriter: @unchecked Sendable {
     /// The change log's bounds after the last durable batch.
     private var history: HistoryBounds
     private var generations: KindGenerations
-    /// The change log up to this version isn't read any more, whatever its size.
+    /// The change log's rows up to this version aren't read any more.
     private var oldestActiveRead: Int64
     private var sweptAt: Duration?
     /// Whether the change log still has rows that should be removed.
@@ -107,8 +107,8 @@ final class CommitWriter: @unchecked Sendable {
             maxBytes: configuration.maxHistoryBytes, from: history)
     }
 
-    /// Called when the batch is durable: listeners are notified before callers are answered, so that a caller with an
-    /// answer knows that they are.
+    /// Called when the batch is durable. Listeners are notified before callers are answered: a caller that has its answer
+    /// can rely on that.
     private func keep(_ batch: CommitBatch) {
         let isNew = versions.applied != versions.durable
         versions.keep()
@@ -116,7 +116,7 @@ final class CommitWriter: @unchecked Sendable {
         generations = generations.updated(by: kinds)
         if let version = batch.lastLogged { pipeline.signal.publish(version) }
         for kind in kinds { kind.committed(isNew ? versions.durable : nil) }
-        pipeline.outbox.publish(batch.outbox)
+        batch.outbox.publish(to: pipeline.outbox)
         batch.answer(nil)
     }
 

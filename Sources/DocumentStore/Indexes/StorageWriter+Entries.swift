@@ -5,7 +5,9 @@ import DocumentModel
 extension StorageWriter {
     /// Updates a document's index entries from one state to the next, and writes only those that differ.
     ///
-    /// - Parameters: the fields before and after; nil if there is no document.
+    /// - Parameters:
+    ///   - before: the fields before the change; nil if the document didn't exist.
+    ///   - after: the fields after it; nil if the document is deleted.
     /// - Throws: `StorageError`; the batch must not be kept then.
     func updateEntries(
         of path: DocumentPath, from before: [String: Value]?, to after: [String: Value]?, _ catalog: IndexCatalog

@@ -63,8 +63,8 @@ final class DocumentCommit: CommitPart {
         prepared = (computation, documents)
     }
 
-    /// Each part computes its changes from the stored documents, so a second part with a write of the same document
-    /// would undo the first one's.
+    /// Refuses a commit in which two parts write the same document. Each part starts from the stored document, so the
+    /// second would overwrite the first.
     private func checkPaths(in commit: Commit) throws {
         guard commit.parts.count > 1 else { return }
         let paths = Set(writes.map(\.path))
@@ -83,7 +83,9 @@ final class DocumentCommit: CommitPart {
             // Encoded once, for both the table and the log.
             let (key, before) = documents.stored(change.path)
             let after = change.after.map(StoredDocument.encode)
-            try storage.apply(change, key: key, stored: after, writer.catalog)
+            if let after { try storage.put(.documents, key, after) } else { try storage.delete(.documents, key) }
+            try storage.updateEntries(
+                of: change.path, from: change.before?.fields, to: change.after?.fields, writer.catalog)
             try batch.log(key, of: DocumentWriter.self, before: before, after: after, version: version)
             applied.append(
                 RecentChanges.Entry(

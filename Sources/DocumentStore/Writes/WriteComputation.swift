@@ -3,7 +3,8 @@ import DocumentModel
 
 /// Computes all changes of a list of writes before anything is stored.
 struct WriteComputation {
-    /// One change for each document, in the order of the first writes, without documents that end as they began.
+    /// One change per document, in the order of each document's first write. Documents that the writes leave unchanged
+    /// have none.
     private(set) var changes: [DocumentChange] = []
     private(set) var results: [WriteResult] = []
 

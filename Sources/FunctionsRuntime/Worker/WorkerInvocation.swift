@@ -118,7 +118,7 @@ final class WorkerInvocation: HandlerResultReceiver {
 
     // MARK: Responses that the handler waits for
 
-    /// The store reports its own limit on requests; this keeps a frame within its limit.
+    /// The limit of a request's bytes in a frame. The store's own limit, 10 MiB, is lower, and the store reports it.
     private static let maxOperation = 15 * 1024 * 1024
 
     func perform(_ request: DocumentRequest) async -> [UInt8] {
@@ -181,4 +181,22 @@ final class WorkerInvocation: HandlerResultReceiver {
     }
 
     func log(_ line: LogLine) { writer.sendLog(line, invocation: id) }
+}
+
+/// Document operations over an invocation's link.
+struct LinkTransport: DocumentTransport {
+    let invocation: WorkerInvocation
+    let database: DatabaseID
+
+    func send(_ request: DocumentRequest) async throws(DocumentError) -> DocumentResponse {
+        let bytes = await invocation.perform(request)
+        let response: DocumentResponse
+        do {
+            response = try DocumentResponse(decoding: bytes)
+        } catch {
+            throw DocumentError(.internal, "the host's response to a document operation is malformed: \(error)")
+        }
+        if case .failed(let error) = response { throw error }
+        return response
+    }
 }

@@ -80,7 +80,7 @@ package final class Invocation {
 
     private var pool: WorkerPool { function.pool }
 
-    /// Whose share of the queue it takes while it waits.
+    /// The caller whose share of the pool's queue it uses.
     var caller: Caller? { head.auth.map { .user($0.id) } ?? address.map { .address($0.holder) } }
 
     /// Whether the client still waits for what the handler sends.

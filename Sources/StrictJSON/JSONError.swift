@@ -72,8 +72,8 @@ extension JSONError {
         case .invalidUTF8: "a string is not valid UTF-8"
         case .unknownEscape: "JSON has no such escape"
         case .invalidHexEscape: "\\u needs four hexadecimal digits"
-        case .duplicateKey(let key, let line?): "the key \"\(key)\" is also on line \(line); keep one"
-        case .duplicateKey(let key, nil): "the key \"\(key)\" is repeated"
+        case .duplicateKey(let key, let line?): "the key \"\(key.excerpt)\" is also on line \(line); keep one"
+        case .duplicateKey(let key, nil): "the key \"\(key.excerpt)\" is repeated"
         case .invalidInt64Wrapper: "an Int64Value holds no 64-bit integer in its \"value\""
         case .invalidUInt64Wrapper: "a UInt64Value holds no unsigned 64-bit integer in its \"value\""
         case .unrepresentable(let sentence): sentence

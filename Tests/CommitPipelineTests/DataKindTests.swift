@@ -156,12 +156,19 @@ struct DataKindTests {
             #expect(sound.kinds.first as? Int == 2)
             try engine.write { storage in
                 try storage.put(.meta, Counters.key("b"), [1, 2])
+                var row: [UInt8] = []
+                try storage.scanKeys(.changes, .all, reverse: true) { key in
+                    row = key
+                    return false
+                }
+                try storage.put(.changes, row.prefix(8) + [0, 77, 1] + [0, 0, 0, 0], [])
                 try storage.put(.changes, [1, 2, 3], [])
                 try storage.put(.completions, [1, 5], [1])
             }
             let (damaged, problems) = try check()
             #expect(problems.contains("the counter b has 2 bytes"))
             #expect(problems.contains { $0.contains("a key of the change log is too short") })
+            #expect(problems.contains { $0.contains("no data has the kind 77") })
             #expect(problems.contains { $0.contains("a kept answer can't be read") })
             #expect(damaged.problems == problems.count)
         }

@@ -102,4 +102,14 @@ import Testing
         #expect(try JSONValue(parsing: Array(text.utf8)).intValue == expected)
         #expect((try? JSONNode(parsing: Array(text.utf8)).integer()) == expected.map { Int64($0) })
     }
+
+    /// A key may be as long as the body that an error is about.
+    @Test func longKeysAreCutInErrors() {
+        let key = String(repeating: "é", count: 5000)
+        let text = Array("{\"\(key)\":1,\"\(key)\":2}".utf8)
+        let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+        let cut = String(repeating: "é", count: 50) + "…"
+        #expect(error?.description.contains("the key \"\(cut)\" is repeated") == true)
+        #expect((error?.description.utf8.count ?? .max) < 300)
+    }
 }

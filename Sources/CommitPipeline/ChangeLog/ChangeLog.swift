@@ -39,7 +39,7 @@ package enum ChangeLog {
     /// - Parameter key: of the first kind, doesn't begin with a 0 byte.
     package static func recordKey(_ key: [UInt8], of kind: any DataKind.Type) -> [UInt8] {
         guard kind.id == 0 else { return [0, kind.id] + key }
-        assert(key.first != 0, "the change log takes the record for another kind's")
+        precondition(key.first != 0, "the change log takes the record for another kind's")
         return key
     }
 

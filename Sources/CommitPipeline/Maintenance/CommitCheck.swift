@@ -28,7 +28,7 @@ struct CommitCheck {
         for kind in kinds {
             if let found = try kind.check(run) { result.kinds.append(found) }
         }
-        try checkChanges()
+        try checkChanges(of: Set(kinds.map { type(of: $0).id }))
         try checkCompletions()
         try checkOutbox()
         result.problems = run.problems
@@ -64,7 +64,7 @@ struct CommitCheck {
     private func note(_ problem: String) throws { try run.note(problem) }
 
     /// Whether each row can be read is checked here, and by its kind whether the content is right.
-    private mutating func checkChanges() throws {
+    private mutating func checkChanges(of kinds: Set<UInt8>) throws {
         let bounds = try HistoryBounds.read(storage)
         let floor = bounds?.floor ?? run.version
         var check = self
@@ -78,6 +78,7 @@ struct CommitCheck {
                 guard (floor...max(floor, check.run.version)).contains(key.version) else {
                     throw DecodingFailure("its version \(key.version) is outside of the log's")
                 }
+                guard kinds.contains(key.kind) else { throw DecodingFailure("no data has the kind \(key.kind)") }
                 _ = try ChangeLog.images(value)
             } catch let error as DecodingFailure {
                 try check.note("a row of the change log is wrong: \(error.reason)")

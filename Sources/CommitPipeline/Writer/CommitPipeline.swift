@@ -54,14 +54,15 @@ package final class CommitPipeline: Sendable {
     /// - Parameter make: reads what the kind has stored and brings it up to date.
     /// - Throws: what `make` throws, such as `StorageError` if the stored data is damaged.
     package func add<Kind: DataKind>(_ make: (any StorageWriter) throws -> Kind) throws -> Kind {
-        let kind = try engine.write(make)
+        // Before anything of the kind is stored.
         kinds.withLock { kinds in
             precondition(!kinds.isStarted, "\(Kind.self) was added to a commit pipeline that had already been started")
             precondition(
                 !kinds.all.contains { type(of: $0).id == Kind.id },
                 "two kinds of data of a commit pipeline have the id \(Kind.id)")
-            kinds.all.append(kind)
         }
+        let kind = try engine.write(make)
+        kinds.withLock { $0.all.append(kind) }
         return kind
     }
 

@@ -50,8 +50,10 @@ import Testing
         _ = try await test.begin(.readWrite(retrying: lost), context: client)
         #expect(try await isFree(test))
         let function = try await loser(test)
-        _ = try await test.begin(.readWrite(retrying: function))
+        let turn = try await test.begin(.readWrite(retrying: function))
         #expect(try await !isFree(test))
+        try await test.commit(change(), in: turn)
+        #expect(try await isFree(test))
         await test.store.shutdown()
     }
 

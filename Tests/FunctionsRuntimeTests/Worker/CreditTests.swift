@@ -74,7 +74,7 @@ import WorkerProtocol
 
     /// Returns once a cancelled handler has ended, and fails as soon as it waits for credit instead.
     private func untilCancelled(_ invocation: WorkerInvocation, _ progress: Progress) async throws {
-        #expect(progress.isCancelled || progress.end != nil)
+        try #require(progress.isCancelled || progress.end != nil)
         while progress.end == nil {
             try #require(!invocation.isWaitingForCredit, "it waits though it is cancelled")
             await Task.yield()
@@ -104,13 +104,19 @@ import WorkerProtocol
     @Test func creditLetsItGoOn() async throws {
         let (invocation, progress) = start(sending: Self.first + 2)
         try await untilWaiting(invocation, progress, with: Self.first)
-        invocation.receiveCredit(Self.chunkBytes)
-        // One chunk goes, and the next one waits.
-        try await untilWaiting(invocation, progress, with: Self.first + 1)
         // Enough for all that is left: it never waits again.
-        invocation.receiveCredit(2 * Self.chunkBytes)
+        invocation.receiveCredit(3 * Self.chunkBytes)
         try #require(!invocation.isWaitingForCredit)
         while progress.end == nil { await Task.yield() }
         #expect(throws: Never.self) { try progress.end?.get() }
+    }
+
+    @Test func creditForOneChunkLetsOneGo() async throws {
+        let (invocation, progress) = start(sending: 1000)
+        try await untilWaiting(invocation, progress, with: Self.first)
+        invocation.receiveCredit(Self.chunkBytes)
+        try await untilWaiting(invocation, progress, with: Self.first + 1)
+        invocation.cancel()
+        try await untilCancelled(invocation, progress)
     }
 }

@@ -84,7 +84,7 @@ extension EventService {
             let late = old.filter { now.seconds(since: Self.waitsSince($0)) > maxAge }
             if !late.isEmpty {
                 let deadLettered = try await store.outbox.deadLetter(
-                    late.map(\.id), because: "\(reason), and it has waited longer than \(Int(maxAge)) s")
+                    late, because: "\(reason), and it has waited longer than \(Int(maxAge)) s")
                 state.withLock { $0.deadLettered[name, default: 0] += deadLettered }
                 count += deadLettered
             }

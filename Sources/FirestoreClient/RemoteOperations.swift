@@ -19,6 +19,9 @@ final class RemoteOperations: Sendable {
 
     private let state = Mutex(State())
 
+    /// The number of invocations that have operations in progress.
+    var ownerCount: Int { state.withLock { $0.owners.count } }
+
     /// Runs an operation for an owner, until ``cancel(owner:)``.
     func run(for owner: UInt64, _ body: @escaping @Sendable (AsyncSemaphore) async -> Void) {
         state.withLock { state in

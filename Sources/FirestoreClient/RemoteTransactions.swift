@@ -29,6 +29,8 @@ struct RemoteTransactions {
     static let maxCount = 20_000
 
     var count: Int { entries.count }
+    /// The number of invocations that have transactions.
+    var ownerCount: Int { byOwner.count }
 
     /// - Throws: `resourceExhausted` if too many transactions are open.
     func checkCapacity() throws(DocumentError) {

@@ -1,16 +1,16 @@
 /// Writes keys whose order, compared byte by byte, is the order of what they stand for.
-package enum KeyBytes {
+public enum KeyBytes {
     /// Appends a text or byte string so that none is a prefix of another: it ends in 0, which sorts before
     /// everything, and the bytes 0 and 1 are written as two.
     @inlinable
-    package static func append(_ content: some Sequence<UInt8>, to key: inout [UInt8]) {
+    public static func append(_ content: some Sequence<UInt8>, to key: inout [UInt8]) {
         appendOpen(content, to: &key)
         key.append(0)
     }
 
     /// Appends a text or byte string without its end.
     @inlinable
-    package static func appendOpen(_ content: some Sequence<UInt8>, to key: inout [UInt8]) {
+    public static func appendOpen(_ content: some Sequence<UInt8>, to key: inout [UInt8]) {
         for byte in content {
             if byte < 2 { key.append(1) }
             key.append(byte < 2 ? byte + 1 : byte)
@@ -18,13 +18,13 @@ package enum KeyBytes {
     }
 
     @inlinable
-    package static func append(_ value: UInt64, to key: inout [UInt8]) {
+    public static func append(_ value: UInt64, to key: inout [UInt8]) {
         for shift in stride(from: 56, through: 0, by: -8) { key.append(UInt8(truncatingIfNeeded: value >> shift)) }
     }
 
     /// The first key after all that start with `prefix`; nil if there is none.
     @inlinable
-    package static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+    public static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         var key = prefix
         while let last = key.popLast() {
             if last < 0xFF {

@@ -34,7 +34,7 @@ extension JSONWriter {
 
     /// Appends an array. Errors contain the path from here.
     @inlinable
-    package mutating func elements<Element>(
+    public mutating func elements<Element>(
         _ elements: [Element], _ write: (inout JSONWriter, Element) throws(JSONError) -> Void
     ) throws(JSONError) {
         bytes.append(UInt8(ascii: "["))
@@ -47,7 +47,7 @@ extension JSONWriter {
 
     /// Appends an object. Errors contain the path from here.
     @inlinable
-    package mutating func members<Member>(
+    public mutating func members<Member>(
         _ members: KeyedList<Member>, _ write: (inout JSONWriter, Member) throws(JSONError) -> Void
     ) throws(JSONError) {
         bytes.append(UInt8(ascii: "{"))

@@ -1,46 +1,44 @@
 /// Writes compact JSON text with only the necessary escapes.
-@usableFromInline
-package struct JSONWriter: Sendable {
+public struct JSONWriter: Sendable {
     @usableFromInline package internal(set) var bytes: [UInt8] = []
 
     @inlinable
-    package init() {}
+    public init() {}
 
     /// - Parameter capacity: The expected number of bytes.
     @inlinable
-    package init(capacity: Int) { bytes.reserveCapacity(capacity) }
+    public init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
     /// Appends JSON as it is: brackets, commas, constants.
     @inlinable
-    package mutating func raw(_ text: StaticString) {
+    public mutating func raw(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     @inlinable
-    package mutating func null() { raw("null") }
+    public mutating func null() { raw("null") }
 
     @inlinable
-    package mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }
+    public mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }
 
-    package mutating func integer(_ value: some BinaryInteger) {
+    public mutating func integer(_ value: some BinaryInteger) {
         number(magnitude: UInt64(value.magnitude), isNegative: value < 0)
     }
 
     /// Appends a double that is parsed as a double again: 1.0.
     ///
     /// - Precondition: `value` is finite.
-    package mutating func double(_ value: Double) { bytes.append(contentsOf: value.description.utf8) }
+    public mutating func double(_ value: Double) { bytes.append(contentsOf: value.description.utf8) }
 
     /// Appends a string in quotes.
-    package mutating func string(_ string: String) {
+    public mutating func string(_ string: String) {
         var string = string
         bytes.append(UInt8(ascii: "\""))
         string.withUTF8 { escape(UnsafeRawBufferPointer($0)) }
         bytes.append(UInt8(ascii: "\""))
     }
 
-    @usableFromInline
-    package mutating func key(_ key: String) {
+    public mutating func key(_ key: String) {
         var key = key
         bytes.append(UInt8(ascii: "\""))
         key.withUTF8 { escape(UnsafeRawBufferPointer($0)) }
@@ -50,7 +48,7 @@ package struct JSONWriter: Sendable {
 
     /// Appends each element with `write`, separated by commas.
     @inlinable
-    package mutating func list<Element>(
+    public mutating func list<Element>(
         _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
     ) {
         var isFirst = true
@@ -63,7 +61,7 @@ package struct JSONWriter: Sendable {
 
     /// Appends an array, each element with `write`.
     @inlinable
-    package mutating func array<Element>(
+    public mutating func array<Element>(
         _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
     ) {
         raw("[")

@@ -1,7 +1,6 @@
 /// An ordered list of unique names with values. Lookups are linear in a short list, and use an index in a long one.
 /// Setting an existing name replaces its value in place.
-@usableFromInline
-package struct KeyedList<Value> {
+public struct KeyedList<Value> {
     @usableFromInline package internal(set) var entries: [(key: String, value: Value)] = []
     /// Positions by name, once a linear search would be slower.
     @usableFromInline var index: [String: Int] = [:]
@@ -11,27 +10,27 @@ package struct KeyedList<Value> {
     static var longestUnindexed: Int { 12 }
 
     @inlinable
-    package init() {}
+    public init() {}
 
     @inlinable
-    package var count: Int { entries.count }
+    public var count: Int { entries.count }
 
     @inlinable
-    package mutating func reserveCapacity(_ count: Int) { entries.reserveCapacity(count) }
+    public mutating func reserveCapacity(_ count: Int) { entries.reserveCapacity(count) }
 
     @inlinable
-    package func position(of key: String) -> Int? {
+    public func position(of key: String) -> Int? {
         if !index.isEmpty { return index[key] }
         for position in entries.indices where entries[position].key == key { return position }
         return nil
     }
 
     @inlinable
-    package subscript(key: String) -> Value? { position(of: key).map { entries[$0].value } }
+    public subscript(key: String) -> Value? { position(of: key).map { entries[$0].value } }
 
     /// The value at a position returned by ``position(of:)``.
     @inlinable
-    package subscript(position position: Int) -> Value {
+    public subscript(position position: Int) -> Value {
         get { entries[position].value }
         set { entries[position].value = newValue }
     }
@@ -39,7 +38,7 @@ package struct KeyedList<Value> {
     /// - Returns: The position of the value.
     @inlinable
     @discardableResult
-    package mutating func set(_ key: String, _ value: Value) -> Int {
+    public mutating func set(_ key: String, _ value: Value) -> Int {
         if let position = position(of: key) {
             entries[position].value = value
             return position
@@ -52,7 +51,7 @@ package struct KeyedList<Value> {
     ///
     /// - Returns: False if the name exists already; then nothing changes.
     @inlinable
-    package mutating func appendIfNew(_ key: String, _ value: Value) -> Bool {
+    public mutating func appendIfNew(_ key: String, _ value: Value) -> Bool {
         guard position(of: key) == nil else { return false }
         append(key, value)
         return true
@@ -70,7 +69,7 @@ package struct KeyedList<Value> {
 
     @inlinable
     @discardableResult
-    package mutating func remove(_ key: String) -> Value? {
+    public mutating func remove(_ key: String) -> Value? {
         guard let position = position(of: key) else { return nil }
         let value = entries.remove(at: position).value
         if !index.isEmpty {

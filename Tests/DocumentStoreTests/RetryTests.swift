@@ -127,6 +127,27 @@ struct RetryTests {
         }
     }
 
+    @Test func aTurnWhoseTransactionCouldNotBeginIsPassedOn() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxTransactions = 2
+        try await withStore(configuration: configuration) { test in
+            try await test.set(path.string, ["n": .integer(0)])
+            let first = try await loser(test)
+            let second = try await loser(test)
+            let others = [try await test.begin(), try await test.begin()]
+            #expect(await refusal { try await again(test, first) }?.code == .resourceExhausted)
+            for other in others { #expect(try await test.store.rollback(other) == .rolledBack) }
+            let answer = Mutex<Result<BeginAnswer, DocumentError>?>(nil)
+            test.store.begin(.readWrite(retrying: second), in: OperationContext()) { begun in
+                answer.withLock { $0 = begun }
+            }
+            // The writer does this after the begin.
+            try await test.set("a/b", [:])
+            let id = try #require(try answer.withLock { try $0?.get() }).transaction.0
+            try await test.commit([write(9)], in: id)
+        }
+    }
+
     @Test func aTurnEndsWithItsTime() async throws {
         try await withStore { test in
             try await test.set(path.string, ["n": .integer(0)])

@@ -124,6 +124,14 @@ import WorkerTesting
         }
     }
 
+    @Test func anEventWhoseProcessTheHostsShutdownKillsHasNotFailed() async throws {
+        try await with(1) { ring, attempts in
+            try #require(ring.worker).shutDown()
+            ring.run()
+            #expect(attempts[0].ends == [.returned])
+        }
+    }
+
     @Test func ofSeveralInALostProcessNoneIsBlamed() async throws {
         try await with(2) { ring, attempts in
             try #require(ring.worker).crash(signal: 9)

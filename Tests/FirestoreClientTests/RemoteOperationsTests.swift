@@ -120,6 +120,24 @@ struct RemoteOperationsTests {
         firestore.release(owner: 2)
     }
 
+    /// Invocations are countless: nothing may stay for one that has ended.
+    @Test(.endsHangs) func nothingIsKeptForAnInvocationWhoseOperationsHaveEnded() async {
+        let operations = RemoteOperations()
+        let (begun, beginning) = AsyncStream<Void>.makeStream()
+        let gate = AsyncStream<Void>.makeStream()
+        for owner in 1...3 as ClosedRange<UInt64> {
+            operations.run(for: owner) { _ in
+                beginning.yield()
+                for await _ in gate.stream {}
+            }
+        }
+        var all = begun.makeAsyncIterator()
+        for _ in 1...3 { await all.next() }
+        #expect(operations.ownerCount == 3)
+        for owner in 1...3 as ClosedRange<UInt64> { operations.cancel(owner: owner) }
+        while operations.ownerCount > 0 { await Task.yield() }
+    }
+
     @Test func responseDroppedForLackOfMemoryIsRequestedAgainAtOnce() async throws {
         let scripted = ScriptedFirestore([.failure(":runQuery", .outOfMemory), Step(":runQuery", "[]")])
         let answer = try await scripted.firestore.query(Query(collectionID: "c"))

@@ -89,6 +89,7 @@ struct RemoteTransactionsTests {
         #expect((0.05...0.1).contains(scripted.pauses.all[0]))
         #expect((0.1...0.2).contains(scripted.pauses.all[1]))
         #expect(scripted.firestore.transactions.withLock { $0.count } == 0)
+        #expect(scripted.firestore.transactions.withLock { $0.ownerCount } == 0)
     }
 
     @Test func aRetryAfterAFailedBeginStillNamesTheFirst() async throws {

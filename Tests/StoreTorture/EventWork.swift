@@ -58,7 +58,7 @@ struct EventWork {
         let dead = try await store.outbox.deliveries(areDead: true, function: function.rawValue, limit: 20).map(\.id)
         if random.once(in: 2) { _ = try await store.outbox.requeue(dead) }
         guard function != .follow else { return }
-        let pending = try await store.outbox.deliveries(areDead: false, function: function.rawValue, limit: 3).map(\.id)
+        let pending = try await store.outbox.deliveries(areDead: false, function: function.rawValue, limit: 3)
         if random.once(in: 3) { _ = try await store.outbox.deadLetter(pending, because: "by hand") }
     }
 

@@ -99,6 +99,9 @@ package final class ScriptedWorker: WorkerProcess, @unchecked Sendable {
     /// The process ends by itself, and its link with it.
     package func crash(signal: Int32 = 4) { exit(.signalled(signal)) }
 
+    /// The host stops, and kills it.
+    package func shutDown() { worker.kill(.shutdown) }
+
     private func exit(_ outcome: ProcessStatus.Outcome) {
         guard isRunning else { return }
         isRunning = false

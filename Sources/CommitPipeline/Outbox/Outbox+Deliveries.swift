@@ -43,18 +43,18 @@ extension Outbox {
     /// Removes deliveries that aren't leased.
     package func drop(_ ids: [DeliveryID]) async throws(DocumentError) -> Int { try await inParts(ids) { .drop($0) } }
 
-    /// Dead-letters deliveries that aren't leased.
-    package func deadLetter(_ ids: [DeliveryID], because reason: String) async throws(DocumentError) -> Int {
-        try await inParts(ids) { .deadLetter($0, reason) }
+    /// Dead-letters deliveries that aren't leased and weren't requeued since they were read.
+    package func deadLetter(_ deliveries: [Delivery], because reason: String) async throws(DocumentError) -> Int {
+        try await inParts(deliveries) { .deadLetter($0, reason) }
     }
 
     /// A limited number at a time, so that commits don't wait long.
-    private func inParts(
-        _ ids: [DeliveryID], _ job: ([DeliveryID]) -> OutboxJob.Work
+    private func inParts<Item>(
+        _ items: [Item], _ job: ([Item]) -> OutboxJob.Work
     ) async throws(DocumentError) -> Int {
         var count = 0
-        for start in stride(from: 0, to: ids.count, by: 500) {
-            count += try await perform(job(Array(ids[start..<min(start + 500, ids.count)])))
+        for start in stride(from: 0, to: items.count, by: 500) {
+            count += try await perform(job(Array(items[start..<min(start + 500, items.count)])))
         }
         return count
     }

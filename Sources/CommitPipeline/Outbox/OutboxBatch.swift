@@ -46,9 +46,11 @@ final class OutboxBatch {
                 changes.withdraw(delivery.id)
                 return true
             }
-        case .deadLetter(let ids, let reason):
-            return try forEach(ids) { delivery in
+        case .deadLetter(let read, let reason):
+            let requeued = Dictionary(read.map { ($0.id, $0.requeued) }, uniquingKeysWith: { first, _ in first })
+            return try forEach(read.map(\.id)) { delivery in
                 if case .dead = delivery.state { return false }
+                guard requeued[delivery.id] == delivery.requeued else { return false }
                 try storage.deadLetter(delivery, at: now, &changes) { $0.lastError = DeliveryFailure.cut(reason) }
                 changes.withdraw(delivery.id)
                 return true

@@ -48,7 +48,8 @@ struct OutboxJob: CommitJob {
         /// Makes dead and pending deliveries due now, and forgets their attempts.
         case requeue([DeliveryID])
         case drop([DeliveryID])
-        case deadLetter([DeliveryID], String)
+        /// Leaves alone what was requeued since it was read.
+        case deadLetter([Delivery], String)
         /// Stores or removes records of the host, and enqueues runs with them.
         case keep([(name: String, value: [UInt8]?)], runs: [ScheduledRun])
         /// Repairs rows as an ``OutboxAudit`` proposes.

@@ -1,32 +1,32 @@
 /// A queue whose elements keep their positions: the first element's position is the number of elements removed so far.
-package struct IndexedQueue<Element: Sendable>: Sendable {
+public struct IndexedQueue<Element: Sendable>: Sendable {
     @usableFromInline var slots: [Element?]
     @usableFromInline var head: Int
     @usableFromInline var left: Int
 
     @inlinable
-    package init() {
+    public init() {
         slots = []
         head = 0
         left = 0
     }
 
-    @inlinable package var isEmpty: Bool { head == slots.count }
-    @inlinable package var count: Int { slots.count - head }
+    @inlinable public var isEmpty: Bool { head == slots.count }
+    @inlinable public var count: Int { slots.count - head }
     /// Positions of all elements in the queue.
-    @inlinable package var positions: Range<Int> { left..<left + count }
+    @inlinable public var positions: Range<Int> { left..<left + count }
 
-    @inlinable package var first: Element? { head < slots.count ? slots[head] : nil }
+    @inlinable public var first: Element? { head < slots.count ? slots[head] : nil }
 
     /// Nil if the element at the position has been removed or doesn't exist yet.
-    @inlinable package subscript(_ position: Int) -> Element? {
+    @inlinable public subscript(_ position: Int) -> Element? {
         let slot = position - left + head
         return slots.indices.contains(slot) && slot >= head ? slots[slot] : nil
     }
 
-    @inlinable package mutating func append(_ element: Element) { slots.append(element) }
+    @inlinable public mutating func append(_ element: Element) { slots.append(element) }
 
-    @inlinable package mutating func popFirst() -> Element? {
+    @inlinable public mutating func popFirst() -> Element? {
         guard head < slots.count else { return nil }
         let element = slots[head]
         // Releases the element now, and its slot later.
@@ -40,13 +40,13 @@ package struct IndexedQueue<Element: Sendable>: Sendable {
         return element
     }
 
-    @inlinable package mutating func popLast() -> Element? {
+    @inlinable public mutating func popLast() -> Element? {
         guard head < slots.count else { return nil }
         return slots.removeLast()
     }
 
     /// The first position whose element satisfies a predicate that all later elements satisfy too.
-    @inlinable package func firstPosition(where holds: (Element) -> Bool) -> Int {
+    @inlinable public func firstPosition(where holds: (Element) -> Bool) -> Int {
         var (low, high) = (positions.lowerBound, positions.upperBound)
         while low < high {
             let middle = (low + high) / 2

@@ -1,7 +1,7 @@
-package import Foundation
+public import Foundation
 
 /// Jobs for threads of our own. Adding one takes a short lock and never waits for the work.
-package final class JobQueue<Job: Sendable>: @unchecked Sendable {
+public final class JobQueue<Job: Sendable>: @unchecked Sendable {
     // `condition` is held by all code that uses the variables below.
     @usableFromInline let condition: NSCondition
     @usableFromInline var jobs: IndexedQueue<Job>
@@ -9,7 +9,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
     @usableFromInline var isClosed: Bool
 
     @inlinable
-    package init() {
+    public init() {
         condition = NSCondition()
         jobs = IndexedQueue()
         waiting = 0
@@ -19,7 +19,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
     /// - Parameter limit: refuses the job if this many are already waiting.
     /// - Returns: false if the queue is closed or full; the job was not taken then.
     @inlinable
-    package func put(_ job: Job, limit: Int = .max) -> Bool {
+    public func put(_ job: Job, limit: Int = .max) -> Bool {
         condition.lock()
         defer { condition.unlock() }
         guard !isClosed, jobs.count < limit else { return false }
@@ -29,7 +29,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
     }
 
     @inlinable
-    package var isEmpty: Bool {
+    public var isEmpty: Bool {
         condition.lock()
         defer { condition.unlock() }
         return jobs.isEmpty
@@ -37,7 +37,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
 
     /// Refuses new jobs; those in the queue are still taken.
     @inlinable
-    package func close() {
+    public func close() {
         condition.lock()
         isClosed = true
         condition.broadcast()
@@ -48,7 +48,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
     ///
     /// - Returns: all waiting jobs; none after the timeout; nil once the queue is closed and empty.
     @inlinable
-    package func take(within timeout: Duration? = nil) -> [Job]? {
+    public func take(within timeout: Duration? = nil) -> [Job]? {
         condition.lock()
         defer { condition.unlock() }
         wait(within: timeout)
@@ -62,7 +62,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
     ///
     /// - Returns: the job, and the end position of the jobs that wait with it; nil once the queue is closed and empty.
     @inlinable
-    package func takeFirst() -> (job: Job, end: Int)? {
+    public func takeFirst() -> (job: Job, end: Int)? {
         condition.lock()
         defer { condition.unlock() }
         wait(within: nil)
@@ -73,7 +73,7 @@ package final class JobQueue<Job: Sendable>: @unchecked Sendable {
     /// Takes the next job if its position is before `end`, that is, if it was already waiting when `takeFirst` returned
     /// `end`.
     @inlinable
-    package func takeNext(before end: Int) -> Job? {
+    public func takeNext(before end: Int) -> Job? {
         condition.lock()
         defer { condition.unlock() }
         return jobs.positions.lowerBound < end ? jobs.popFirst() : nil

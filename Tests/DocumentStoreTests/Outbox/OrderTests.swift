@@ -116,7 +116,7 @@ struct OrderTests {
             #expect(try await test.store.outbox.requeue(ids) == 3)
             #expect(try await test.delivered("f") == ["a/x >1"])
             #expect(try await test.store.outbox.drop([ids[1]]) == 1)
-            #expect(try await test.store.outbox.deadLetter([ids[2]], because: "old") == 1)
+            #expect(try await test.deadLetter([ids[2]], because: "old") == 1)
             #expect(try await test.delivered("f") == ["a/x >1"])
             #expect(try test.problems().isEmpty)
             try await test.end(lease)
@@ -188,7 +188,7 @@ struct OrderTests {
                 default:
                     guard let id = all.randomElement(using: &random) else { continue }
                     if Bool.random(using: &random) {
-                        _ = try await test.store.outbox.deadLetter([id], because: "by hand")
+                        _ = try await test.deadLetter([id], because: "by hand")
                     } else {
                         _ = try await test.store.outbox.requeue([id])
                     }

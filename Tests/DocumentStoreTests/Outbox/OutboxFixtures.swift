@@ -65,6 +65,13 @@ extension TestStore {
         return "\(number)"
     }
 
+    /// Dead-letters deliveries as they are now.
+    func deadLetter(_ ids: [DeliveryID], because reason: String) async throws -> Int {
+        var deliveries: [Delivery] = []
+        for id in ids { if let stored = try await store.outbox.delivery(id) { deliveries.append(stored.delivery) } }
+        return try await store.outbox.deadLetter(deliveries, because: reason)
+    }
+
     /// The first delivery that is due for a function, leased.
     func take(_ function: String) async throws -> DeliveryLease {
         let first = try #require(try await due(function, limit: 1).first)

@@ -56,7 +56,7 @@ struct OutcomeTests {
             #expect(letter.state == .dead(test.clock.timestamp()))
             #expect(letter.lastError?.utf8.count ?? 0 <= 4100)
             #expect(try await test.store.outbox.delivery(letter.id)?.event == event)
-            #expect(try await test.store.outbox.deadLetter([letter.id], because: "again") == 0)
+            #expect(try await test.deadLetter([letter.id], because: "again") == 0)
             #expect(try await test.store.outbox.requeue([letter.id]) == 1)
             let again = try #require(try await test.due("f").first)
             #expect(again.event == event)
@@ -96,13 +96,29 @@ struct OutcomeTests {
             let lease = try #require(test.store.outbox.lease(ids[1]))
             let news = NewsLog(test.store)
             #expect(try await test.store.outbox.drop([ids[0], ids[1]]) == 1)
-            #expect(try await test.store.outbox.deadLetter([ids[1], ids[2]], because: "old") == 1)
+            #expect(try await test.deadLetter([ids[1], ids[2]], because: "old") == 1)
             #expect(news.take().map(\.withdrawn) == [[ids[0]], [ids[2]]])
             #expect(try await test.store.outbox.requeue(ids) == 1)
             #expect(try await test.due("f").map(\.delivery.id) == [ids[1], ids[2]])
             // What was done by hand can be worked on again.
             #expect(test.store.outbox.lease(ids[2]) != nil)
             #expect(try await test.end(lease) == 1)
+        }
+    }
+
+    /// A sweep reads old deliveries and then dead-letters them; an operator may requeue some in between.
+    @Test(arguments: EngineKind.allCases) func whatWasRequeuedSinceItWasReadIsNotDeadLettered(
+        kind: EngineKind
+    ) async throws {
+        try await withStore(await started(kind)) { test in
+            for number in 0..<2 { try await test.set("a/d\(number)", [:]) }
+            let read = try await test.due("f").map(\.delivery)
+            test.clock.advance(seconds: 60)
+            #expect(try await test.store.outbox.requeue([read[0].id]) == 1)
+            #expect(try await test.store.outbox.deadLetter(read, because: "old") == 1)
+            #expect(try await test.due("f").map(\.delivery.id) == [read[0].id])
+            #expect(try await test.dead().map(\.id) == [read[1].id])
+            #expect(try test.problems().isEmpty)
         }
     }
 
@@ -113,7 +129,7 @@ struct OutcomeTests {
             try await test.commit((998..<1234).map { Write(path: try DocumentPath("a/d\($0)"), operation: .set([:])) })
             let ids = try await test.due("f", limit: 2000, maxBytes: 1 << 30).map(\.delivery.id)
             #expect(ids.count == 1234)
-            #expect(try await test.store.outbox.deadLetter(ids, because: "too old") == 1234)
+            #expect(try await test.deadLetter(ids, because: "too old") == 1234)
             #expect(try await test.store.outbox.requeue(ids) == 1234)
             #expect(try await test.store.outbox.drop(ids) == 1234)
             #expect(try await test.store.outbox.drop(ids) == 0)

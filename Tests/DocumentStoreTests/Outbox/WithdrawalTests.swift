@@ -26,7 +26,7 @@ import Testing
             }
         }
         #expect(try await test.store.outbox.drop([ids[0]]) == 1)
-        #expect(try await test.store.outbox.deadLetter([ids[1]], because: "old") == 1)
+        #expect(try await test.deadLetter([ids[1]], because: "old") == 1)
         #expect(announced.withLock { $0 } == ids)
         #expect(leased.withLock { $0 }.isEmpty)
         // Afterwards it can be.

@@ -54,6 +54,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "Semaphore", dependencies: [.product(name: "DequeModule", package: "swift-collections")],
+            swiftSettings: settings),
         .target(name: "StorageEngine", swiftSettings: settings),
         .target(
             name: "SQLiteStorage",
@@ -63,7 +66,9 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
-        .target(name: "CommitPipeline", dependencies: ["DocumentModel", "StorageEngine"], swiftSettings: settings),
+        .target(
+            name: "CommitPipeline", dependencies: ["DocumentModel", "Semaphore", "StorageEngine"],
+            swiftSettings: settings),
         .target(
             name: "DocumentStore",
             dependencies: ["StrictJSON", "DocumentModel", "StorageEngine", "CommitPipeline"],
@@ -84,7 +89,6 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "OutboundHTTP", swiftSettings: settings),
-        .target(name: "Semaphore", swiftSettings: settings),
         .target(
             name: "TokenVerification",
             dependencies: [
@@ -134,7 +138,7 @@ let package = Package(
         .target(
             name: "Workers",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol",
+                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Semaphore",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -183,6 +187,7 @@ let package = Package(
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
         .target(
@@ -477,6 +482,7 @@ let package = Package(
                 "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers",
                 "Gateway", "TestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -500,6 +506,7 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "DocumentModel", "FirestoreAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -44,6 +45,45 @@ void functions_kill_own_group(void) {
     if (getpgrp() == getpid()) kill(0, SIGKILL);
     kill(getpid(), SIGKILL);
 }
+
+static const int crash_signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+enum { crash_signal_count = sizeof crash_signals / sizeof crash_signals[0], max_crash_sockets = 64 };
+static struct sigaction crash_handlers[crash_signal_count];
+static int crash_sockets[max_crash_sockets];
+static volatile sig_atomic_t crash_socket_count;
+static volatile sig_atomic_t is_crashing;
+
+static void shut_and_handle(int number, siginfo_t *info, void *context) {
+    is_crashing = 1;
+    for (int i = 0; i < crash_socket_count; i++) shutdown(crash_sockets[i], SHUT_WR);
+    for (int i = 0; i < crash_signal_count; i++) {
+        if (crash_signals[i] != number) continue;
+        if (crash_handlers[i].sa_flags & SA_SIGINFO) {
+            crash_handlers[i].sa_sigaction(number, info, context);
+        } else {
+            crash_handlers[i].sa_handler(number);
+        }
+    }
+}
+
+void functions_shut_on_crash(const int *sockets, int count) {
+    if (count > max_crash_sockets) count = max_crash_sockets;
+    for (int i = 0; i < count; i++) crash_sockets[i] = sockets[i];
+    crash_socket_count = count;
+    for (int i = 0; i < crash_signal_count; i++) {
+        /* Without a handler the process ends at once, and its sockets with it. */
+        if (sigaction(crash_signals[i], NULL, &crash_handlers[i]) != 0) continue;
+        if (!(crash_handlers[i].sa_flags & SA_SIGINFO) &&
+            (crash_handlers[i].sa_handler == SIG_DFL || crash_handlers[i].sa_handler == SIG_IGN))
+            continue;
+        struct sigaction action = crash_handlers[i];
+        action.sa_flags |= SA_SIGINFO;
+        action.sa_sigaction = shut_and_handle;
+        sigaction(crash_signals[i], &action, NULL);
+    }
+}
+
+int functions_is_crashing(void) { return is_crashing; }
 
 #if defined(__linux__)
 #include <fcntl.h>

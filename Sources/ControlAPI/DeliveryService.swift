@@ -161,7 +161,7 @@ package struct DeliveryService: Sendable {
         return DeliveryReport(
             function: delivery.id.function, event: "\(delivery.id.event)", state: state.rawValue,
             created: delivery.created.rfc3339,
-            age: Int(max(0, (now().microseconds - delivery.created.microseconds) / 1_000_000)),
+            age: Int(max(0, now().seconds(since: delivery.created))),
             due: delivery.due?.rfc3339, died: died?.rfc3339, tries: delivery.failedAttempts,
             executions: delivery.executions,
             firstTry: delivery.firstAttempt?.rfc3339, lastError: delivery.lastError, lastStatus: delivery.lastStatus,

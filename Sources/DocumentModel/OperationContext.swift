@@ -31,11 +31,13 @@ package struct OperationContext: Sendable {
     package var delivery: DeliveryLease?
     /// Whether changes trigger functions. Imports and clears don't.
     package var firesEvents: Bool
+    /// Tells whether the caller still waits; nil if it always does.
+    package var cancellation: OperationCancellation?
 
     package init(
         owner: UInt64? = nil, completion: CompletionKey? = nil, policy: (any AccessPolicy)? = nil,
         auth: EventAuth = EventAuth(.serviceAccount), chain: [String] = [], delivery: DeliveryLease? = nil,
-        firesEvents: Bool = true
+        firesEvents: Bool = true, cancellation: OperationCancellation? = nil
     ) {
         self.owner = owner
         self.completion = completion
@@ -44,5 +46,6 @@ package struct OperationContext: Sendable {
         self.chain = chain
         self.delivery = delivery
         self.firesEvents = firesEvents
+        self.cancellation = cancellation
     }
 }

@@ -1,6 +1,8 @@
 extension Timestamp {
-    /// `2026-01-02T03:04:05.678Z`, with 0, 3, 6 or 9 fraction digits like protobuf's JSON.
+    /// `2026-01-02T03:04:05.678Z`, with 0, 3, 6 or 9 fraction digits like protobuf's JSON. A time outside the years 1 to
+    /// 9999 is written as the nearest within them.
     public var rfc3339: String {
+        guard isInRange else { return (seconds < 0 ? Self.earliest : Self.latest).rfc3339 }
         let days = Self.floorDivide(seconds, 86_400)
         let secondOfDay = Int(seconds - days * 86_400)
         let date = CivilDate(daysSince1970: days)

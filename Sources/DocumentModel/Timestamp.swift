@@ -24,8 +24,16 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
             nanoseconds: Int32((remainder < 0 ? remainder + 1_000_000 : remainder) * 1000))
     }
 
-    /// Microseconds since 1970; higher precision is truncated.
-    public var microseconds: Int64 { seconds * 1_000_000 + Int64(nanoseconds / 1000) }
+    /// Microseconds since 1970; higher precision is truncated. A time that 64 bits can't hold is the nearest that they
+    /// can.
+    public var microseconds: Int64 {
+        // Negative seconds are rounded towards 0, so that all microseconds of an Int64 come back.
+        let whole = seconds < 0 ? seconds + 1 : seconds
+        let rest = Int64(nanoseconds / 1000) - (seconds < 0 ? 1_000_000 : 0)
+        let (product, isLarge) = whole.multipliedReportingOverflow(by: 1_000_000)
+        let (sum, isLarger) = product.addingReportingOverflow(rest)
+        return isLarge || isLarger ? seconds < 0 ? .min : .max : sum
+    }
 
     /// Whether the year is between 1 and 9999.
     public var isInRange: Bool { Self.secondsRange.contains(seconds) }
@@ -43,19 +51,24 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
 }
 
 extension Timestamp {
-    /// The time this many seconds later, at most the last representable time.
+    /// The time this many seconds later, within the years 1 to 9999.
     package func after(seconds: Double) -> Timestamp {
-        let end = Double(Self.latest.microseconds)
-        let sum = Double(microseconds) + (seconds * 1_000_000).rounded(.up)
-        guard sum < end else { return Self.latest }
-        return Timestamp(microseconds: microseconds + Int64((seconds * 1_000_000).rounded(.up)))
+        let added = (seconds * 1_000_000).rounded(.up)
+        let sum = Double(microseconds) + added
+        guard sum < Double(Self.latest.microseconds) else { return Self.latest }
+        guard sum > Double(Self.earliest.microseconds), abs(added) < 0x1p62 else { return Self.earliest }
+        return Timestamp(microseconds: microseconds + Int64(added))
     }
 
     /// The seconds from `other` to this time; negative if `other` is later.
-    package func seconds(since other: Timestamp) -> Double { Double(microseconds - other.microseconds) / 1_000_000 }
+    package func seconds(since other: Timestamp) -> Double {
+        let (difference, isLarge) = microseconds.subtractingReportingOverflow(other.microseconds)
+        return (isLarge ? Double(microseconds) - Double(other.microseconds) : Double(difference)) / 1_000_000
+    }
 
     /// Days since 1970 in UTC.
     package var day: Int64 { Int64((Double(seconds) / 86_400).rounded(.down)) }
 
-    private static let latest = Timestamp(seconds: 253_402_300_799, nanoseconds: 0)
+    static let earliest = Timestamp(seconds: secondsRange.lowerBound, nanoseconds: 0)
+    static let latest = Timestamp(seconds: secondsRange.upperBound, nanoseconds: 0)
 }

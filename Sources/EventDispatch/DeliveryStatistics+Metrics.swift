@@ -35,6 +35,6 @@ extension DeliveryStatistics {
     }
 
     private static func age(_ oldest: Timestamp?, _ now: Timestamp) -> Int? {
-        oldest.map { Int(max(0, (now.microseconds - $0.microseconds) / 1_000_000)) }
+        oldest.map { Int(max(0, now.seconds(since: $0))) }
     }
 }

@@ -36,7 +36,7 @@ package struct MetricsText {
         gauge("deliveries_dead", "Dead letters.") { Double($0.dead) }
         gauge("deliveries_in_flight", "Deliveries whose handler is running.") { Double($0.inFlight) }
         gauge("deliveries_oldest_seconds", "Age of the oldest pending event in seconds; 0 if none is pending.") {
-            $0.oldest.map { Double(max(0, now.microseconds - $0.microseconds)) / 1_000_000 } ?? 0
+            $0.oldest.map { max(0, now.seconds(since: $0)) } ?? 0
         }
         writer.head(
             "functions_paused", "gauge",

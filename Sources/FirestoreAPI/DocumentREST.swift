@@ -1,5 +1,6 @@
 package import DocumentModel
 import GoogleREST
+import HTTPTypes
 package import Hummingbird
 import NIOCore
 import StrictJSON
@@ -10,25 +11,45 @@ import StrictJSON
 /// fails with INVALID_ARGUMENT and its path. Browsers of any origin are allowed, because access depends on the token
 /// alone and never on a cookie.
 package struct DocumentREST: HTTPResponder {
-    package typealias Context = BasicRequestContext
+    /// A request's context, with its connection.
+    package struct Context: RequestContext {
+        package typealias Source = ApplicationRequestContextSource
+
+        package var coreContext: CoreRequestContextStorage
+        let channel: any Channel
+
+        package init(source: Source) {
+            coreContext = .init(source: source)
+            channel = source.channel
+        }
+    }
+
+    /// A number that stands for the address of a client, of its connection's peer and `X-Forwarded-For`.
+    package typealias AddressReader = @Sendable (_ peer: SocketAddress?, _ forwardedFor: [String]) -> UInt64?
 
     let database: DatabaseID
     let service: any DocumentService
     private let isDevelopment: Bool
     private let principals: PrincipalReader
+    private let connections: ClientConnections?
+    private let address: AddressReader
     private let maxBodyBytes: Int
 
     /// Firestore's own limit on the size of a request.
     package static let maxRequestBytes = 10 * 1024 * 1024
 
+    /// - Parameter connections: the port's connections; nil if requests come without.
     package init(
         database: DatabaseID, service: any DocumentService, isDevelopment: Bool,
-        principals: PrincipalReader, maxBodyBytes: Int = maxRequestBytes
+        principals: PrincipalReader, connections: ClientConnections? = nil,
+        address: @escaping AddressReader = { _, _ in nil }, maxBodyBytes: Int = maxRequestBytes
     ) {
         self.database = database
         self.service = service
         self.isDevelopment = isDevelopment
         self.principals = principals
+        self.connections = connections
+        self.address = address
         self.maxBodyBytes = maxBodyBytes
     }
 
@@ -37,14 +58,25 @@ package struct DocumentREST: HTTPResponder {
         if request.method == .options {
             response = Response(status: .ok)
         } else {
-            do throws(DocumentError) {
-                response = RESTResponse.json(try await answer(request).bytes, status: .ok)
-            } catch {
-                response = RESTResponse.error(error)
+            let forwarded = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
+            let call = ClientCall(address: address(context.channel.remoteAddress, forwarded))
+            response = await ClientCall.$current.withValue(call) {
+                guard let connections else { return await answered(request) }
+                return await connections.during(call.cancellation, on: context.channel) {
+                    await answered(request)
+                }
             }
         }
         RESTCORS.allow(request.headers, in: &response.headers)
         return response
+    }
+
+    private func answered(_ request: Request) async -> Response {
+        do throws(DocumentError) {
+            return RESTResponse.json(try await answer(request).bytes, status: .ok)
+        } catch {
+            return RESTResponse.error(error)
+        }
     }
 
     private func answer(_ request: Request) async throws(DocumentError) -> JSONWriter {

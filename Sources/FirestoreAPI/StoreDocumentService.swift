@@ -91,15 +91,18 @@ package struct StoreDocumentService: DocumentService {
 
     private static let denied = DocumentError(.permissionDenied, "Missing or insufficient permissions.")
 
-    /// Binds a client's transactions to its user: tokens of other users can neither use nor end them.
+    /// Binds a client's transactions to its user: tokens of other users can neither use nor end them. Clients without a
+    /// token are distinguished by their addresses.
     private func context(_ principal: Principal) -> OperationContext {
+        let call = ClientCall.current
         switch principal {
-        case .admin: OperationContext()
+        case .admin: return OperationContext(cancellation: call?.cancellation)
         case .client(let client):
-            OperationContext(
-                owner: UInt64(truncatingIfNeeded: (client?.uid).hashValue) | 1 << 63,
-                policy: ClientAccess(database: database, client: client),
-                auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated))
+            let id = client.map { UInt64(truncatingIfNeeded: $0.uid.hashValue) } ?? call?.address ?? 0
+            return OperationContext(
+                owner: id | 1 << 63, policy: ClientAccess(database: database, client: client),
+                auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated),
+                cancellation: call?.cancellation)
         }
     }
 }

@@ -34,6 +34,9 @@ package struct HostParts: Sendable {
         }
         do {
             var storeConfiguration = StoreConfiguration()
+            let limits = configuration.limits
+            storeConfiguration.clientQueryLimits = QueryLimits(
+                entries: limits.queryEntries, documents: limits.queryDocuments, time: .seconds(limits.querySeconds))
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(

@@ -196,11 +196,11 @@ package final class HostServer: Sendable {
     private static func gateway(
         _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, logger: Logger
     ) async throws -> Gateway {
-        let proxies = TrustedProxies(configuration.listen.trustedProxies.compactMap { AddressPrefix($0) })
         do {
             return try await parts.serving.gateway(
-                host: configuration.listen.host, port: configuration.listen.functions, proxies: proxies,
-                routes: routes, logger: logger)
+                host: configuration.listen.host, port: configuration.listen.functions,
+                proxies: configuration.trustedProxies,
+                hosts: configuration.localHosts, routes: routes, logger: logger)
         } catch {
             throw HostError.listening(on: configuration.listen.functions, name: "functions", configuration, error)
         }
@@ -217,11 +217,20 @@ package final class HostServer: Sendable {
                 throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
             }
         }
+        let connections = ClientConnections()
+        let proxies = configuration.trustedProxies
         let responder = DocumentREST(
             database: parts.database, service: StoreDocumentService(parts.store, database: parts.database),
             isDevelopment: configuration.mode == .development,
-            principals: principals, maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
-        return server(responder, port: configuration.listen.firestore, name: "firestore", readiness)
+            principals: principals, connections: connections,
+            address: { peer, forwardedFor in
+                IPAddress(peer).map {
+                    UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)
+                }
+            }, maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+        return server(
+            responder, port: configuration.listen.firestore, name: "firestore",
+            PortRules(hosts: configuration.localHosts), connections: connections, readiness)
     }
 
     private func eventServer(_ readiness: Readiness) -> any Service {
@@ -229,7 +238,9 @@ package final class HostServer: Sendable {
             project: configuration.project, store: parts.store,
             queues: { [served] in served.current.manifests.taskQueues },
             maxBodyBytes: configuration.limits.requestBody, metrics: metricsText)
-        return server(responder, port: configuration.listen.events, name: "events", readiness)
+        return server(
+            responder, port: configuration.listen.events, name: "events",
+            PortRules(hosts: configuration.localHosts), readiness)
     }
 
     /// The host's metrics in Prometheus' text format.
@@ -256,7 +267,9 @@ package final class HostServer: Sendable {
             project: configuration.project, policy: configuration.mode.tokenPolicy, key: signIn.key,
             users: signIn.users
         ).addRoutes(to: router)
-        return server(router.buildResponder(), port: configuration.listen.auth, name: "auth", readiness)
+        return server(
+            router.buildResponder(), port: configuration.listen.auth, name: "auth",
+            PortRules(hosts: configuration.localHosts), readiness)
     }
 
     /// The logger for libraries. Their messages about starts and stops don't help operators, and the host reports their
@@ -269,12 +282,17 @@ package final class HostServer: Sendable {
     }
 
     private func server<Responder: HTTPResponder>(
-        _ responder: Responder, port: Int, name: String, _ readiness: Readiness
+        _ responder: Responder, port: Int, name: String, _ rules: PortRules,
+        connections: ClientConnections? = nil,
+        _ readiness: Readiness
     ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let application = Application(
             responder: responder,
             // Incomplete requests and idle connections time out as on the functions port.
-            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [StrictHTTPHandler.Installer(rules)]
+                        + (connections.map { [$0.makeHandler()] } ?? []), idleTimeout: .seconds(75))),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(
@@ -306,11 +324,14 @@ private final class Readiness: Sendable {
 }
 
 /// A server on a port, which reports a failure to bind it in a sentence for the operator.
-private struct PortService<Application: ApplicationProtocol>: Service {
+private struct PortService<Application: ApplicationProtocol>: Service, CustomStringConvertible {
     let application: Application
     let port: Int
     let name: String
     let configuration: HostConfiguration
+
+    /// As it is logged with `--verbose`: the configuration contains the values of params.
+    var description: String { "the \(name) port" }
 
     func run() async throws {
         do {
@@ -318,6 +339,18 @@ private struct PortService<Application: ApplicationProtocol>: Service {
         } catch {
             throw HostError.listening(on: port, name: name, configuration, error)
         }
+    }
+}
+
+extension HostConfiguration {
+    fileprivate var trustedProxies: TrustedProxies {
+        TrustedProxies(listen.trustedProxies.compactMap { AddressPrefix($0) })
+    }
+
+    /// The hosts that requests may be for; nil in production.
+    fileprivate var localHosts: LocalHosts? {
+        guard mode == .development else { return nil }
+        return LocalHosts(listen.hosts.compactMap { HostPattern($0) }, setting: "listen.hosts in functions.json")
     }
 }
 

@@ -82,6 +82,7 @@ package final class BundleServer: Sendable {
         do {
             gateway = try await parts.gateway(
                 host: environment.host, port: environment.port, proxies: environment.proxies,
+                hosts: environment.hosts,
                 routes: RouteTable(
                     project: project, functions: functions, target: environment.target == nil ? nil : functions.first),
                 logger: logger)

@@ -22,6 +22,8 @@ package struct ServingEnvironment: Sendable {
     package let isOnPlatform: Bool
     /// The proxies that are trusted to name a request's origin.
     let proxies: TrustedProxies
+    /// The hosts that requests may be for; nil in production.
+    let hosts: LocalHosts?
     /// All variables, unchanged.
     let variables: [String: String]
 
@@ -85,6 +87,18 @@ package struct ServingEnvironment: Sendable {
                         + "with commas between")
             }
         }
+        var patterns: [HostPattern] = []
+        for part in (value("ALLOWED_HOSTS") ?? "").split(separator: ",", omittingEmptySubsequences: true) {
+            let text = String(part.drop { $0 == " " }.prefix { $0 != " " })
+            if let pattern = HostPattern(text) {
+                patterns.append(pattern)
+            } else {
+                problems.append(
+                    "ALLOWED_HOSTS has \"\(part)\", which isn't a host name; write some such as shop.test or *.shop.test, "
+                        + "with commas between")
+            }
+        }
+        hosts = authEmulator == nil ? nil : LocalHosts(patterns, setting: "ALLOWED_HOSTS")
         proxies = isOnPlatform ? .platform(beside: prefixes) : TrustedProxies(prefixes)
         guard problems.isEmpty else { throw HostError(problems.joined(separator: "\n")) }
     }
@@ -108,7 +122,7 @@ package struct ServingEnvironment: Sendable {
         of function: String, project: String, release: String, without secrets: [String]
     ) -> [String: String] {
         var environment = variables
-        for name in secrets + ["HOST", "PORT", "TRUSTED_PROXIES"] { environment[name] = nil }
+        for name in secrets + ["HOST", "PORT", "TRUSTED_PROXIES", "ALLOWED_HOSTS"] { environment[name] = nil }
         environment["GCLOUD_PROJECT"] = project
         environment["GOOGLE_CLOUD_PROJECT"] = project
         environment["K_SERVICE"] = function

@@ -182,7 +182,7 @@ final class CallableExchange: Exchange, InvocationClient {
     }
 
     private func log(_ message: StaticString, reason: String) {
-        loop.logger.info(
-            "\(message)", metadata: ["function": "\(function.manifest.name)", "reason": "\(reason)"])
+        loop.logRefusal(
+            message, of: request.address, ["function": "\(function.manifest.name)", "reason": "\(reason)"])
     }
 }

@@ -2,6 +2,7 @@ import DocumentModel
 import StrictJSON
 import WorkerProtocol
 import NIOCore
+import NIOHTTP1
 
 /// The JSON of callables' errors.
 enum ErrorBody {
@@ -16,6 +17,25 @@ enum ErrorBody {
         buffer.writeString("\"message\":")
         buffer.writeJSON(failure.message)
         buffer.writeString(",\"status\":\"\(failure.code.wireName)\"}}")
+    }
+}
+
+extension LocalHosts.Refusal {
+    /// As Google's REST APIs write errors.
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.raw("{\"error\":{\"code\":")
+        json.integer(status.code)
+        json.raw(",\"message\":")
+        json.string(message)
+        json.raw(",\"status\":")
+        json.string(failure.code.wireName)
+        json.raw("}}")
+        return json.bytes
+    }
+
+    var failure: InvocationFailure {
+        InvocationFailure(code: status == .forbidden ? .permissionDenied : .invalidArgument, message: message)
     }
 }
 

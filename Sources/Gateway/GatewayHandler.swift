@@ -65,7 +65,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.context = context
         peer = IPAddress(context.remoteAddress)
         guard loop.connectionCount < loop.limits.connections else {
-            loop.logger.warning("a connection was refused", metadata: ["connections": "\(loop.connectionCount)"])
+            loop.logRefusal(
+                "a connection was refused", of: peer, level: .warning, ["connections": "\(loop.connectionCount)"])
             return context.close(promise: nil)
         }
         loop.add(self)
@@ -119,10 +120,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Answers bytes that aren't HTTP, unless an answer is being sent: the client would take this one for a part of it.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case .discarding = state { return closeWhenSent() }
         guard error is HTTPParserError, !isAnswering, !isClosing else { return context.close(promise: nil) }
         request = AnswerRequest()
         answer.reset()
-        refuse(.notHTTP, status: .badRequest)
+        refuse(.notHTTP, status: .badRequest, nil)
         closeWhenSent()
     }
 
@@ -134,8 +136,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         answer.reset()
         deadline = loop.eventLoop.now + loop.limits.transferTimeout
         state = .receiving(head, ByteBuffer())
+        if let refusal = loop.rules.refusal(of: head) { return refuse(refusal.failure, status: refusal.status, head) }
         if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
-            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
+            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge, head)
         }
         if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
@@ -146,11 +149,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard case .receiving(let head, var body) = state else { return }
         state = .discarding
         guard body.readableBytes + bytes.readableBytes <= loop.limits.requestBody else {
-            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge)
+            return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge, head)
         }
         hold(bytes.readableBytes)
         guard loop.bodyBytes <= loop.limits.allBodies else {
-            return refuse(.tooManyBodies, status: .serviceUnavailable)
+            return refuse(.tooManyBodies, status: .serviceUnavailable, head)
         }
         if body.readableBytes == 0 { body = bytes } else { body.writeImmutableBuffer(bytes) }
         state = .receiving(head, body)
@@ -164,7 +167,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         deadline = .distantFuture
         guard !loop.isStopping else {
             state = .idle
-            return refuse(.stopping, status: .serviceUnavailable)
+            return refuse(.stopping, status: .serviceUnavailable, head)
         }
         let exchange = makeExchange(head, body)
         state = .answering(exchange)
@@ -172,7 +175,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func makeExchange(_ head: HTTPRequestHead, _ body: ByteBuffer) -> any Exchange {
-        guard let match = loop.routes.match(uri: head.uri, host: head.headers.first(name: "Host")) else {
+        guard let match = match(head) else {
             return PlainExchange.notFound(head, loop: loop, connection: self)
         }
         let address = peer.map { loop.proxies.client($0, head.headers) }
@@ -187,14 +190,21 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
+    private func match(_ head: HTTPRequestHead) -> RouteTable.Match? {
+        loop.routes.match(uri: head.uri, host: head.headers.first(name: "Host"))
+    }
+
     /// Sends an error and closes the connection. If the request is incomplete, its rest is read and discarded first:
     /// closing with unread bytes resets the connection, and the client would lose the answer.
-    private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus) {
+    ///
+    /// - Parameter head: nil if the request couldn't be read.
+    private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus, _ head: HTTPRequestHead?) {
         if case .receiving = state { state = .discarding }
         request.keepsAlive = false
-        var body = ByteBuffer()
-        ErrorBody.write(failure, to: &body)
-        send(status, ["Content-Type": "application/json; charset=utf-8"], body: body)
+        let refusal = EarlyRefusal(
+            failure, status: status, to: head,
+            trigger: head.flatMap { match($0) }?.function.manifest.trigger)
+        send(refusal.status, refusal.headers, body: refusal.body)
     }
 
     // MARK: Out
@@ -260,9 +270,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             return true
         }
         guard loop.answerBytes + size <= loop.limits.allAnswers else {
-            loop.logger.warning(
-                "an answer was dropped: too many wait for clients that don't read them",
-                metadata: ["answer.bytes": "\(size)", "answers.waiting": "\(loop.answerBytes)"])
+            loop.logRefusal(
+                "an answer was dropped: too many wait for clients that don't read them", of: peer, level: .warning,
+                ["answer.bytes": "\(size)", "answers.waiting": "\(loop.answerBytes)"])
             return false
         }
         loop.answerBytes += size

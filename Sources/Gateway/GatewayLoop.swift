@@ -12,6 +12,8 @@ package final class GatewayLoop: @unchecked Sendable {
     let consumedTokens: ConsumedTokens
     let limits: GatewayLimits
     let proxies: TrustedProxies
+    /// Which requests are answered.
+    let rules: PortRules
     let logger: Logger
     package var routes: RouteTable
     /// Bytes of request bodies held by the loop's connections.
@@ -19,6 +21,7 @@ package final class GatewayLoop: @unchecked Sendable {
     /// Bytes of large answers that clients haven't received yet.
     var answerBytes = 0
     var isStopping = false
+    private var refusals = RefusalLog()
     private var connections: [ObjectIdentifier: GatewayHandler] = [:]
     private var dateText = ""
     private var dateSecond: Int64 = 0
@@ -27,13 +30,14 @@ package final class GatewayLoop: @unchecked Sendable {
 
     package init(
         invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
-        proxies: TrustedProxies = TrustedProxies(), logger: Logger, routes: RouteTable
+        proxies: TrustedProxies = TrustedProxies(), hosts: LocalHosts? = nil, logger: Logger, routes: RouteTable
     ) {
         self.invocations = invocations
         self.verifiers = verifiers
         self.consumedTokens = consumedTokens
         self.limits = limits
         self.proxies = proxies
+        rules = PortRules(hosts: hosts)
         self.logger = logger
         self.routes = routes
     }
@@ -47,7 +51,21 @@ package final class GatewayLoop: @unchecked Sendable {
     /// Closes connections that have been idle, or silent within a request or an answer, for too long.
     package func closeStaleConnections() {
         let now = eventLoop.now
+        for (subject, count) in refusals.takeLeftOut(now: now) {
+            logger.warning(
+                "more requests were refused than are logged",
+                metadata: ["kind": "\(subject.kind)", "left.out": "\(count)"])
+        }
         for handler in Array(connections.values) where handler.deadline <= now { handler.closeStale() }
+    }
+
+    /// Logs that a request was refused, unless the caller has had many such lines in the last minute.
+    func logRefusal(
+        _ message: StaticString, of caller: IPAddress?, level: Logger.Level = .info,
+        _ metadata: @autoclosure () -> Logger.Metadata
+    ) {
+        guard logger.logLevel <= level, refusals.admits("\(message)", of: caller, now: eventLoop.now) else { return }
+        logger.log(level: level, "\(message)", metadata: metadata())
     }
 
     /// Closes idle connections. The others close after their answer.

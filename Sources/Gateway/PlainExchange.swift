@@ -26,11 +26,11 @@ final class PlainExchange: Exchange {
 
     func clientLeft() {}
 
-    /// Answers with the manifest for tools, the host's health, or 404 for an unknown function.
+    /// Answers with the host's health, in development with the manifest for tools, or that there is no such function.
     static func notFound(
         _ head: HTTPRequestHead, loop: GatewayLoop, connection: GatewayHandler
     ) -> PlainExchange {
-        if head.method == .GET && head.uri == "/__/functions.yaml" {
+        if head.method == .GET, head.uri == "/__/functions.yaml", loop.rules.hosts != nil {
             return PlainExchange(
                 .ok, ["Content-Type": "text/yaml; charset=utf-8"],
                 body: ByteBuffer(string: FunctionsDocument.yaml(loop.routes.functions.map(\.manifest))),
@@ -42,12 +42,7 @@ final class PlainExchange: Exchange {
                 body: ByteBuffer(string: #"{"status":"\#(loop.isStopping ? "STOPPING" : "SERVING")"}"#),
                 connection: connection)
         }
-        var body = ByteBuffer()
-        let path = head.uri.prefix { $0 != "?" }
-        ErrorBody.write(
-            InvocationFailure(code: .notFound, message: "There is no function at \(path)."), to: &body)
-        return PlainExchange(
-            .notFound, ["Content-Type": "application/json; charset=utf-8"], body: body,
-            connection: connection)
+        let refusal = EarlyRefusal(unknown: head)
+        return PlainExchange(refusal.status, refusal.headers, body: refusal.body, connection: connection)
     }
 }

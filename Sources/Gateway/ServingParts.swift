@@ -59,8 +59,10 @@ package struct ServingParts: Sendable {
     }
 
     /// Listens on the functions port.
+    ///
+    /// - Parameter hosts: the hosts that requests may be for; nil in production.
     package func gateway(
-        host: String, port: Int, proxies: TrustedProxies, routes: RouteTable, logger: Logger
+        host: String, port: Int, proxies: TrustedProxies, hosts: LocalHosts?, routes: RouteTable, logger: Logger
     ) async throws -> Gateway {
         let gatewayLimits = GatewayLimits(
             requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count))
@@ -68,7 +70,7 @@ package struct ServingParts: Sendable {
         let loops = invocationLoops.map {
             GatewayLoop(
                 invocations: $0, verifiers: verifiers, consumedTokens: consumedTokens, limits: gatewayLimits,
-                proxies: proxies, logger: logger, routes: routes)
+                proxies: proxies, hosts: hosts, logger: logger, routes: routes)
         }
         return try await Gateway.start(
             group: group, loops: loops, services: invocationServices, host: host, port: port,

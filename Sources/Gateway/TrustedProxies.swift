@@ -27,9 +27,14 @@ package struct TrustedProxies: Hashable, Sendable {
     /// the client, and may be anything.
     /// - Parameter peer: the other end of the connection.
     func client(_ peer: IPAddress, _ headers: HTTPHeaders) -> IPAddress {
+        client(peer, forwardedFor: headers["X-Forwarded-For"])
+    }
+
+    /// - Parameter values: those of `X-Forwarded-For`, in their order.
+    package func client(_ peer: IPAddress, forwardedFor values: [String]) -> IPAddress {
         guard isBehindProxy || (!prefixes.isEmpty && contains(peer)) else { return peer }
         var client = peer
-        for header in headers["X-Forwarded-For"].reversed() {
+        for header in values.reversed() {
             for part in header.split(separator: ",").reversed() {
                 guard let address = Self.address(part) else { return client }
                 client = address

@@ -4,7 +4,7 @@ enum ConfigurationKeys {
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
         "alerts", "releases", "params", "secrets", "environments",
     ]
-    static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies"]
+    static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies", "hosts"]
     static let store = ["engine", "historySeconds", "historyMiB"]
     static let bundle = ["name", "product", "executable"]
     static let function = [
@@ -15,7 +15,7 @@ enum ConfigurationKeys {
     static let rateLimit = ["per", "count", "seconds"]
     static let limits = [
         "requestBody", "queue", "connections", "shutdownGrace", "eventDepth", "responseBody", "openFiles", "processes",
-        "cgroups",
+        "cgroups", "queryEntries", "queryDocuments", "querySeconds",
     ]
     static let alerts = ["webhook"]
     static let releases = ["keep"]

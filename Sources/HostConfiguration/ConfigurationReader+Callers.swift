@@ -18,6 +18,20 @@ extension ConfigurationReader {
         return proxies
     }
 
+    mutating func hosts(_ node: JSONNode) -> [String] {
+        var hosts: [String] = []
+        for element in list(node, "host names") ?? [] {
+            guard let text = string(element) else { continue }
+            if HostPattern(text) == nil {
+                report(
+                    "\(element.summary) is not a host name; write one such as shop.test, or *.shop.test for all below it",
+                    at: element.offset)
+            }
+            hosts.append(text)
+        }
+        return hosts
+    }
+
     mutating func rateLimits(_ node: JSONNode, key: String) -> [RateLimitManifest]? {
         guard let elements = list(node, "rate limits") else { return nil }
         if elements.count > RateLimitManifest.maxLimits {

@@ -15,6 +15,7 @@ extension ConfigurationReader {
             }
         }
         if let node = object["trustedProxies"] { listen.trustedProxies = trustedProxies(node) }
+        if let node = object["hosts"] { listen.hosts = hosts(node) }
         let ports: [(String, WritableKeyPath<HostConfiguration.Listen, Int>)] = [
             ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth), ("events", \.events),
         ]
@@ -176,6 +177,9 @@ extension ConfigurationReader {
             ("eventDepth", \.eventDepth, 1...1000, "a number of events"),
             ("openFiles", \.openFiles, 64...1_000_000, "a number of files"),
             ("processes", \.processes, 1...10_000, "a number of processes"),
+            ("queryEntries", \.queryEntries, 1000...1_000_000_000, "a number of index entries"),
+            ("queryDocuments", \.queryDocuments, 1000...1_000_000_000, "a number of documents"),
+            ("querySeconds", \.querySeconds, 1...3600, "a time in seconds"),
         ]
         for (key, field, range, what) in numbers {
             if let node = object[key], let value = integer(node, range, what) { limits[keyPath: field] = value }

@@ -71,6 +71,8 @@ package struct HostConfiguration: Hashable, Sendable {
         package var events = 9299
         /// The addresses whose `X-Forwarded-For` header is trusted on the functions port.
         package var trustedProxies: [String] = []
+        /// Names that requests may be for in development, beside those of this machine: ``HostPattern``s.
+        package var hosts: [String] = []
 
         package init() {}
     }

@@ -25,14 +25,23 @@ package struct ConsoleLogHandler: LogHandler {
         let now = Timestamp.now().microseconds
         let time = Timestamp(microseconds: now - now % 1000)
         var text = "\(time) \(event.level) \(label): \(Self.line("\(event.message)"))"
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(Self.line("\(value)"))" }
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+            text += " \(Self.line(key))=\(Self.line("\(value)"))"
+        }
         writer.write(text + "\n")
     }
 
     /// Replaces line breaks and other control characters, so that a function or a client can't forge log lines.
-    private static func line(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
-        return String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+    static func line(_ text: String) -> String {
+        // C1 and Unicode's line breaks begin with one of these bytes.
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0.value) ? " " : $0 }))
+    }
+
+    private static func isControl(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true
+        default: false
+        }
     }
 }

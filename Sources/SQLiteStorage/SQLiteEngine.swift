@@ -20,6 +20,7 @@ package final class SQLiteEngine: StorageEngine {
             try SQLiteRestore.finish(file)
             if FileManager.default.fileExists(atPath: file) {
                 try SQLiteFileCheck.check(file)
+                try StoreFile.keepPrivate(file)
             } else {
                 try Self.create(file)
             }
@@ -110,6 +111,7 @@ package final class SQLiteEngine: StorageEngine {
         for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: unfinished + suffix) {
             try FileManager.default.removeItem(atPath: unfinished + suffix)
         }
+        try StoreFile.keepPrivate(unfinished)
         let queue = try DatabaseQueue(path: unfinished, configuration: configuration(readonly: false))
         try SQLiteSchema.migrator.migrate(queue)
         // Closing the last connection checkpoints the log and removes it.

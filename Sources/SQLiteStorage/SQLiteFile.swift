@@ -31,6 +31,7 @@ package final class SQLiteFile: Sendable {
         for migration in migrations {
             migrator.registerMigration(migration.name) { try $0.execute(sql: migration.sql) }
         }
+        try StoreFile.keepPrivate(path)
         do {
             pool = try DatabasePool(path: path, configuration: configuration)
             // Opening the pool sets NORMAL, with which a power cut loses the last commits.

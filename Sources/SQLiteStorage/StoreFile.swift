@@ -53,6 +53,16 @@ package enum StoreFile {
         return path.name == file.name || path.name.hasPrefix(file.name + "-") || path.name.hasPrefix(file.name + ".")
     }
 
+    /// Makes a database readable for its owner alone; creates it empty if it is missing. SQLite gives the companions that
+    /// it creates the permissions of the main file.
+    static func keepPrivate(_ path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw refusal("\(path) can't be opened") }
+        close(descriptor)
+        // Fails only for another user's file, whose permissions are theirs.
+        for suffix in [""] + companions { chmod(path + suffix, 0o600) }
+    }
+
     /// Gives a file that root made to the owner of its directory, so that the host's user can go on with it.
     static func giveToOwnerOfDirectory(_ path: String) throws {
         guard geteuid() == 0 else { return }

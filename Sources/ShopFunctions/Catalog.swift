@@ -38,13 +38,13 @@ struct Catalog {
         let products = request.firestore.collection("products")
         var query = products.order(by: "publishedTime", descending: true)
         if let owner = request.query["owner"] {
-            guard !owner.isEmpty, !owner.contains("/") else {
+            guard isID(owner) else {
                 throw HttpsError(.invalidArgument, "owner must be a user's id.")
             }
             query = query.whereField("owner", isEqualTo: request.firestore.collection("users").document(owner))
         }
         if let after = request.query["after"] {
-            guard !after.isEmpty, !after.contains("/") else {
+            guard isID(after) else {
                 throw HttpsError(.invalidArgument, "after must be a product's id.")
             }
             let last = try await products.document(after).getDocument()
@@ -57,6 +57,13 @@ struct Catalog {
         let shown = found.prefix(limit)
         let entries = shown.compactMap(entry).filter { !wantsStock || $0.stock > 0 }
         return try .json(Page(products: entries, next: found.count > limit ? shown.last?.documentID : nil))
+    }
+
+    /// Whether a text can be a document's id.
+    private func isID(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 1500 && text != "." && text != ".."
+            && !(text.hasPrefix("__") && text.hasSuffix("__"))
+            && !text.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
     }
 
     private func limit() throws -> Int {

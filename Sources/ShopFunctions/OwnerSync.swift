@@ -1,6 +1,7 @@
 import FunctionsRuntime
 
-/// Copies the owner's name from `users/{uid}` into the owner's products (`ownerName`).
+/// Copies the owner's name from `users/{uid}` into the owner's products (`ownerName`), and removes it from them if the
+/// user has no name or is gone.
 struct OwnerSync {
     private static let batchSize = 200
 
@@ -14,7 +15,8 @@ struct OwnerSync {
         while true {
             let page = query
             let last = try await user.firestore.runTransaction { transaction -> DocumentSnapshot? in
-                let name = try await transaction.getDocument(user).get("name", as: String?.self)
+                let current = try await transaction.getDocument(user)
+                let name = current.exists ? try current.get("name", as: String?.self) : nil
                 let products = try await transaction.getDocuments(page).documents
                 for product in products where try product.get("ownerName", as: String?.self) != name {
                     try transaction.updateData(

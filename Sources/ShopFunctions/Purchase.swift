@@ -29,7 +29,7 @@ struct Purchase {
             guard item.quantity <= product.stock else {
                 throw refusal(
                     "Not enough of \(product.name) in stock: \(product.stock) left.", item.product,
-                    reason: "out-of-stock", ["stock": .integer(Int64(product.stock))])
+                    reason: "out-of-stock", [("stock", .integer(Int64(product.stock)))])
             }
             try transaction.updateData(["stock": product.stock - item.quantity], forDocument: item.product)
             lines.append(
@@ -78,12 +78,9 @@ struct Purchase {
     }
 
     private func refusal(
-        _ message: String, _ product: DocumentReference, reason: String, _ more: [String: JSONValue] = [:]
+        _ message: String, _ product: DocumentReference, reason: String, _ more: [(String, JSONValue)] = []
     ) -> HttpsError {
-        var details = more
-        details["reason"] = .string(reason)
-        details["product"] = .string(product.documentID)
-        return HttpsError(
-            .failedPrecondition, message, details: .object(JSONObject(details.map { ($0.key, $0.value) })))
+        let details = [("reason", .string(reason)), ("product", .string(product.documentID))] + more
+        return HttpsError(.failedPrecondition, message, details: .object(JSONObject(details)))
     }
 }

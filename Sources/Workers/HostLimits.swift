@@ -17,6 +17,10 @@ package struct HostLimits: Hashable, Sendable {
     /// Processes that a worker may consist of: itself and those it has started.
     package var processes = 32
     package var cgroups = Cgroups.auto
+    /// Entries of indexes and documents that one query of a client may read, and for how many seconds.
+    package var queryEntries = 5_000_000
+    package var queryDocuments = 100_000
+    package var querySeconds = 10
 
     package init() {}
 

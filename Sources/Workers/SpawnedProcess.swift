@@ -19,6 +19,10 @@ final class SpawnedProcess: WorkerProcess {
     private let hostResidentKiB: Int64
     private let state = Mutex(State())
 
+    /// Only the frames of the thread that crashed: registers and memory may hold secrets and data of requests.
+    private static let backtrace =
+        "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=none,limit=32,symbolicate=fast"
+
     /// Starts the process, connects its links and captures its output. Call on the supervisor's thread.
     static func start(for worker: Worker, by supervisor: WorkerSupervisor) throws {
         var opened: [Int32] = []
@@ -40,6 +44,7 @@ final class SpawnedProcess: WorkerProcess {
         }
         var environment = worker.launch.environment
         environment[WorkerEnvironment.linkCountVariable] = "\(worker.links.count)"
+        environment["SWIFT_BACKTRACE"] = Self.backtrace
         let spawn = ProcessSpawn(
             executable: worker.launch.executable, arguments: ["worker", worker.function], environment: environment,
             standardOutput: output.write, standardError: error.write, links: pairs.map(\.1))
@@ -54,8 +59,9 @@ final class SpawnedProcess: WorkerProcess {
         process.limit()
         supervisor.metrics.began(worker.function, pid: pid)
         supervisor.watch(process, worker)
-        process.capture(output.read, level: .info)
-        process.capture(error.read, level: .warning)
+        process.capture(output.read, isErrors: false)
+        worker.expectErrors()
+        process.capture(error.read, isErrors: true)
         for (link, pair) in zip(worker.links, pairs) { process.connect(link, pair.0) }
         worker.logger.debug("a worker was started", metadata: ["worker.pid": "\(pid)"])
     }
@@ -98,8 +104,8 @@ final class SpawnedProcess: WorkerProcess {
             }
     }
 
-    private func capture(_ descriptor: Int32, level: Logger.Level) {
-        let output = NIOLoopBound(WorkerOutput(worker, level: level), eventLoop: supervisor.eventLoop)
+    private func capture(_ descriptor: Int32, isErrors: Bool) {
+        let output = NIOLoopBound(WorkerOutput(worker, isErrors: isErrors), eventLoop: supervisor.eventLoop)
         NIOPipeBootstrap(group: supervisor.eventLoop)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -108,6 +114,7 @@ final class SpawnedProcess: WorkerProcess {
             }
             .takingOwnershipOfDescriptor(input: descriptor)
             .whenFailure { [worker] error in
+                if isErrors { worker.errorsEnded() }
                 worker.logger.error("a worker's output can't be read", metadata: ["error": "\(error)"])
             }
     }

@@ -14,6 +14,10 @@ package final class Worker: Sendable {
         var reason: WorkerEnd?
         /// How the process ended; nil while it runs.
         var status: ProcessStatus?
+        /// Why it crashed, as it said itself.
+        var crashMessage: String?
+        /// Whether more may come from its standard error.
+        var hasErrors = false
         /// Whether the end was reported: the process and its last link may end at the same time, on two threads.
         var isGone = false
         var onGone: [@Sendable (WorkerEnd, _ wasAlone: Bool) -> Void] = []
@@ -38,6 +42,12 @@ package final class Worker: Sendable {
     private static let startTimeout = TimeAmount.seconds(10)
     /// How long a process may take to end once its links are closed.
     private static let endTimeout = TimeAmount.seconds(2)
+    /// How long one that has closed its links may take: a crash is followed by its backtrace.
+    private static let crashTimeout = TimeAmount.seconds(10)
+    /// How long the end of a process waits for what it has written last. A process that it has started may keep its
+    /// standard error open.
+    private static let lastErrors = TimeAmount.milliseconds(500)
+    private static let maxCrashMessage = 500
 
     init(id: WorkerPoolState.WorkerID, pool: WorkerPool, processes: any WorkerProcesses, loops: [InvocationLoop]) {
         self.id = id
@@ -143,7 +153,7 @@ package final class Worker: Sendable {
     /// One of the links is closed, and the running invocations are lost.
     func broke() {
         // The pool first: otherwise it might dispatch an invocation that the worker refuses.
-        pool.workerBroke(self)
+        pool.workerBroke(self, isCrash: reason == nil)
         executions.withLock { if $0.lost == nil { $0.lost = $0.running.count } }
     }
 
@@ -185,8 +195,23 @@ package final class Worker: Sendable {
             return state.openLinks == 0
         }
         // Scheduled first: once the worker is gone, the supervisor may end with the host.
-        schedule(in: Self.endTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
+        schedule(in: Self.crashTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
         if isLast { goneIfOver() } else { for link in links { link.loop.eventLoop.execute { link.close() } } }
+    }
+
+    /// The process's standard error will be read.
+    func expectErrors() { state.withLock { $0.hasErrors = true } }
+
+    /// The process reported a crash of its own.
+    func crashed(_ message: String) {
+        let message = message.count > Self.maxCrashMessage ? message.prefix(Self.maxCrashMessage) + "…" : message
+        state.withLock { $0.crashMessage = message }
+    }
+
+    /// Nothing more comes from the process's standard error.
+    func errorsEnded() {
+        state.withLock { $0.hasErrors = false }
+        goneIfOver()
     }
 
     /// The process has ended; called once, on any thread.
@@ -195,6 +220,7 @@ package final class Worker: Sendable {
     package func processEnded(_ status: ProcessStatus, killedFor reason: WorkerEnd? = nil) {
         if let reason { setReason(reason) }
         state.withLock { $0.status = status }
+        schedule(in: Self.lastErrors) { [weak self] in self?.errorsEnded() }
         // The process's end of the links is closed. Ours closes after everything it sent has been read.
         schedule(in: .milliseconds(100)) { [weak self] in
             for link in self?.links ?? [] { link.loop.eventLoop.execute { link.close() } }
@@ -214,7 +240,8 @@ package final class Worker: Sendable {
             onGone: [@Sendable (WorkerEnd, Bool) -> Void]
         )
         let over: Over? = state.withLock { state in
-            guard let status = state.status, state.openLinks == 0, !state.isGone else { return nil }
+            guard var status = state.status, state.openLinks == 0, !state.hasErrors, !state.isGone else { return nil }
+            status.message = state.crashMessage
             state.isGone = true
             defer {
                 state.onGone = []

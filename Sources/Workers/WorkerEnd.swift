@@ -90,6 +90,8 @@ package struct ProcessStatus: Equatable, Sendable, CustomStringConvertible {
     var cpuMicroseconds: Int64
     /// The largest resident size it ever had, in KiB.
     var maxResidentKiB: Int64
+    /// Why it crashed, as it said itself: a fatal error with its place.
+    var message: String?
 
     package init(outcome: Outcome, cpuMicroseconds: Int64, maxResidentKiB: Int64) {
         self.outcome = outcome
@@ -98,9 +100,11 @@ package struct ProcessStatus: Equatable, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        switch outcome {
-        case .exited(let code): "exit status \(code)"
-        case .signalled(let signal): "signal \(signal)"
-        }
+        let end =
+            switch outcome {
+            case .exited(let code): "exit status \(code)"
+            case .signalled(let signal): "signal \(signal)"
+            }
+        return message.map { "\(end): \($0)" } ?? end
     }
 }

@@ -2,7 +2,7 @@ import WorkerProtocol
 import Logging
 import NIOCore
 
-/// Splits a worker's output into log lines of bounded length.
+/// Splits a worker's output into log lines of bounded length, and a crash into one record.
 final class WorkerOutput: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -10,10 +10,13 @@ final class WorkerOutput: ChannelInboundHandler {
     private let level: Logger.Level
     private var line: [UInt8] = []
     private var isTruncated = false
+    /// Nil for standard output, which has no reports of crashes.
+    private var crash: CrashReport?
 
-    init(_ worker: Worker, level: Logger.Level) {
+    init(_ worker: Worker, isErrors: Bool) {
         self.worker = worker
-        self.level = level
+        level = isErrors ? .warning : .info
+        crash = isErrors ? CrashReport() : nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -31,6 +34,8 @@ final class WorkerOutput: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         // The process ended in the middle of a line.
         if !line.isEmpty { finishLine(isBeginning: true) }
+        for output in crash?.end() ?? [] { write(output) }
+        if crash != nil { worker.errorsEnded() }
     }
 
     /// Stops reading for some time. Only the worker that prints too much waits.
@@ -50,14 +55,27 @@ final class WorkerOutput: ChannelInboundHandler {
             line.removeAll(keepingCapacity: true)
             isTruncated = false
         }
-        guard worker.mayWriteLine() else { return }
-        var metadata: Logger.Metadata = [:]
-        if let execution = worker.soleExecution { metadata["execution.id"] = "\(execution)" }
-        if isTruncated { metadata["output.truncated"] = "true" }
         let filter = worker.launch.secretFilter
         let text =
             isTruncated || isBeginning
             ? filter.filtered(beginning: line) : filter.filtered(String(decoding: line, as: UTF8.self))
-        worker.logger.log(level: level, "\(text)", metadata: metadata)
+        for output in crash?.read(text) ?? [.line(text)] { write(output) }
+    }
+
+    private func write(_ output: CrashReport.Output) {
+        var metadata: Logger.Metadata = [:]
+        if let execution = worker.soleExecution { metadata["execution.id"] = "\(execution)" }
+        switch output {
+        case .line(let text):
+            guard worker.mayWriteLine() else { return }
+            if isTruncated { metadata["output.truncated"] = "true" }
+            worker.logger.log(level: level, "\(text)", metadata: metadata)
+        case .record(let record):
+            // Whatever the function printed before, this is logged: there is one for each process.
+            worker.crashed(record.message)
+            metadata["error"] = "\(record.message)"
+            if !record.frames.isEmpty { metadata["backtrace"] = "\(record.frames.joined(separator: "; "))" }
+            worker.logger.log(level: .error, "the function crashed", metadata: metadata)
+        }
     }
 }

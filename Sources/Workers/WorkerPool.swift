@@ -82,7 +82,12 @@ package final class WorkerPool: Sendable {
     }
 
     /// Called before the link counts as closed, so that nothing is dispatched to it afterwards.
-    func workerBroke(_ worker: Worker) { state.withLock { $0.machine.workerBroke(worker.id) } }
+    ///
+    /// - Parameter isCrash: whether the host doesn't end the worker.
+    func workerBroke(_ worker: Worker, isCrash: Bool) {
+        let now = processes.eventLoop.now
+        state.withLock { $0.machine.workerBroke(worker.id, isCrash: isCrash, now: now) }
+    }
 
     func workerGone(_ worker: Worker, end: WorkerEnd) {
         let onEmpty = state.withLock { state in

@@ -1,5 +1,6 @@
 import DequeModule
 package import NIOCore
+import Semaphore
 
 /// Which worker of a function runs which invocation, as a pure state machine: events in, actions out.
 ///
@@ -75,6 +76,8 @@ package struct WorkerPoolState: Equatable {
         /// The number of running invocations that were abandoned: answered, cancelled, and still not stopped.
         var abandoned = 0
         var idleSince: NIODeadline
+        /// Whether its crash is counted already.
+        var hasCrashed = false
     }
 
     private let limits: Limits
@@ -209,9 +212,21 @@ package struct WorkerPoolState: Equatable {
 
     /// One of the worker's links is closed, so its process has ended or soon will: it gets no more work. Its
     /// invocations are lost, and end with ``workerEnded(_:crashed:now:)``.
-    mutating func workerBroke(_ id: WorkerID) {
-        guard let index = index(id), [.ready, .blocked].contains(workers[index].phase) else { return }
-        workers[index].phase = .draining
+    ///
+    /// - Parameter isCrash: whether the host doesn't end the worker. A crash counts from here: its process may take long
+    ///   to end.
+    mutating func workerBroke(_ id: WorkerID, isCrash: Bool, now: NIODeadline) {
+        guard let index = index(id) else { return }
+        if [.ready, .blocked].contains(workers[index].phase) { workers[index].phase = .draining }
+        if isCrash, !workers[index].hasCrashed, workers[index].phase != .starting {
+            workers[index].hasCrashed = true
+            countCrash(now)
+        }
+    }
+
+    private mutating func countCrash(_ now: NIODeadline) {
+        crashes += 1
+        mayStartAt = now + Self.pause(afterCrashes: crashes)
     }
 
     /// A worker's process has ended.
@@ -222,8 +237,7 @@ package struct WorkerPoolState: Equatable {
         guard crashed else { return startAsNeeded(now: now) }
         // The probe has its result.
         if probed != nil { probed = 0 }
-        crashes += 1
-        mayStartAt = now + Self.pause(afterCrashes: crashes)
+        if !worker.hasCrashed { countCrash(now) }
         var actions: [Action] = []
         if worker.phase == .starting && workers.isEmpty && crashes >= Self.startsTried {
             // Nothing indicates that the next start would succeed; callers get an answer instead of waiting.

@@ -78,6 +78,57 @@ import WorkerTesting
         }
     }
 
+    @Test func aPageSeesThatThereIsNoSuchFunction() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let preflight = try preflight(ring, "gone")
+            #expect(preflight.status == 204)
+            #expect(preflight["Access-Control-Allow-Origin"] == Self.page)
+            #expect(preflight["Access-Control-Allow-Headers"] == "authorization,content-type")
+            let call = try #require(try ring.call("gone", "1", ["Origin": Self.page]).answer)
+            #expect(call.status == 404)
+            #expect(call.body.contains(#""status":"NOT_FOUND""#))
+            #expect(call["Access-Control-Allow-Origin"] == Self.page)
+            let region = try ring.send("POST", "/\(GatewayRing.project)/mars-east1/f", ["Origin": Self.page])
+            #expect(region.answer?.status == 404)
+            #expect(region.answer?["Access-Control-Allow-Origin"] == Self.page)
+            // This isn't a preflight.
+            #expect(try ring.send("OPTIONS", "/gone").answer?.status == 404)
+        }
+    }
+
+    @Test(arguments: [CORSPolicy.any, .off, .origins([shop])])
+    func aBodyThatIsTooLargeIsRefusedByTheFunctionsPolicy(policy: CORSPolicy) throws {
+        var limits = HostLimits()
+        limits.requestBody = 10
+        try GatewayRing.with([.callable("f", cors: policy)], limits: limits) { ring in
+            let answer = try #require(try ring.call("f", "\"12345\"", ["Origin": Self.shop]).answer)
+            #expect(answer.status == 413)
+            #expect(answer["Access-Control-Allow-Origin"] == (policy == .off ? nil : Self.shop))
+        }
+    }
+
+    /// SDKs that asked for a stream wait for ever on anything else.
+    @Test func aStreamThatCannotBeginIsOneEvent() throws {
+        var limits = HostLimits()
+        limits.requestBody = 20
+        try GatewayRing.with([.callable("f"), .http("h", cors: .any)], limits: limits) { ring in
+            let headers = ["Origin": Self.page, "Accept": "text/event-stream"]
+            let unknown = try #require(try ring.call("gone", "1", headers).answer)
+            #expect(unknown.status == 200)
+            #expect(unknown["Content-Type"] == "text/event-stream")
+            #expect(unknown["Access-Control-Allow-Origin"] == Self.page)
+            #expect(
+                unknown.body == #"data: {"error":{"message":"There is no function at \#(GatewayRing.path("gone")).","#
+                    + #""status":"NOT_FOUND"}}"# + "\n\n")
+            let large = try #require(try ring.call("f", "\"0123456789012\"", headers).answer)
+            #expect(large.status == 200)
+            #expect(large.body.hasPrefix(#"data: {"error":{"message":"The request body is larger"#))
+            // An HTTP function's clients expect a status.
+            #expect(try ring.call("h", "\"0123456789012\"", headers).answer?.status == 413)
+            #expect(try ring.send("GET", "/gone", headers).answer?.status == 404)
+        }
+    }
+
     /// How a request comes to fail.
     enum Fault: CaseIterable {
         case failure, lostWorker, deadline, unstarted, paused, tooOften

@@ -67,6 +67,34 @@ import WorkerTesting
         }
     }
 
+    /// Proxies could read such requests differently than this host does.
+    @Test(arguments: [
+        ("POST /f HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "no Host"),
+        ("GET /f HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "2 Host headers"),
+        ("POST /f HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", "Transfer-Encoding"),
+    ])
+    func anAmbiguousRequestIsRefused(text: String, reason: String) throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let client = try ring.connect()
+            client.send(text)
+            #expect(client.answer?.status == 400)
+            #expect(client.answer?.body.contains(reason) == true)
+            #expect(client.isClosed)
+        }
+    }
+
+    @Test func nothingIsAnsweredTwiceWhileARequestIsDiscarded() throws {
+        try GatewayRing.with([.callable("f")], limits: limits(requestBody: 10)) { ring in
+            let client = try ring.connect()
+            client.send("POST /f HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+            client.send("14\r\n01234567890123456789\r\n")
+            #expect(client.answer?.status == 413)
+            client.send("not a chunk\r\n")
+            #expect(client.isClosed)
+            #expect(client.received.components(of: "HTTP/1.1") == 1)
+        }
+    }
+
     @Test func requestsSentAheadAreAnsweredInTheirOrder() throws {
         try GatewayRing.with([.callable("f")]) { ring in
             let client = try ring.connect()
@@ -136,6 +164,20 @@ import WorkerTesting
         }
     }
 
+    @Test func refusalsOfOneCallerAreLoggedATenTimesAMinute() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            let bad = ["Content-Type": "text/plain"]
+            for _ in 0..<25 { #expect(try ring.send("POST", "/f", bad, "{}").answer?.status == 400) }
+            #expect(ring.log.lines("a request isn't a valid call").count == 10)
+            ring.advance(.seconds(61))
+            ring.gateway.closeStaleConnections()
+            let summary = try #require(ring.log.lines("more requests were refused than are logged").first)
+            #expect("\(summary)".contains("15"))
+            _ = try ring.send("POST", "/f", bad, "{}")
+            #expect(ring.log.lines("a request isn't a valid call").count == 11)
+        }
+    }
+
     /// A client that doesn't read costs what waits for it, and no more than all such may cost together.
     @Test func answersThatNobodyReadsHaveABoundTogether() throws {
         try GatewayRing.with([.http("f")], gatewayLimits: GatewayLimits(allAnswers: 300_000)) { ring in
@@ -156,4 +198,9 @@ import WorkerTesting
             #expect(try ring.send("GET", "/f").answer?.isWhole == true)
         }
     }
+}
+
+extension String {
+    /// How often a text occurs.
+    fileprivate func components(of text: String) -> Int { ranges(of: text).count }
 }

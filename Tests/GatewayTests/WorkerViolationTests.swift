@@ -111,7 +111,7 @@ import WorkerTesting
             worker.closeLink()
             ring.run()
             #expect(client.answer?.body == CallableErrorTests.hidden)
-            ring.advance(.milliseconds(1_900))
+            ring.advance(.milliseconds(9_900))
             #expect(worker.isRunning)
             ring.advance(.milliseconds(200))
             #expect(worker.end == .violation("it closed its link"))

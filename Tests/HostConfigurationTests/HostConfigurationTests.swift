@@ -70,6 +70,11 @@ struct HostConfigurationTests {
             "functions.json:1:46: limits.queue: 0 is not a number of invocations; write 1 … 1000000"
         ),
         (
+            "{\"project\": \"demo-shop\", \"listen\": {\"hosts\": [\"shop.test:80\"]}}",
+            "functions.json:1:47: listen.hosts[0]: \"shop.test:80\" is not a host name; write one such as shop.test, "
+                + "or *.shop.test for all below it"
+        ),
+        (
             "{\"project\": \"demo-shop\", \"listen\": {\"trustedProxies\": [\"proxy\"]}}",
             "functions.json:1:56: listen.trustedProxies[0]: \"proxy\" is not an IP address; write one such as "
                 + "10.0.0.7, or a range such as 10.0.0.0/8"

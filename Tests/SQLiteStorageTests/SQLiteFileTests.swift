@@ -26,6 +26,26 @@ struct SQLiteFileTests {
         try file.close()
     }
 
+    private func permissions(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func onlyItsOwnerMayReadIt() async throws {
+        // One from before this was so.
+        #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644]))
+        let file = try SQLiteFile(path, migrations: [first])
+        for suffix in ["", "-wal", "-shm"] { #expect(try permissions(path + suffix) == 0o600) }
+        try file.close()
+        let other = directory.file("documents.sqlite")
+        for _ in 0..<2 {
+            let engine = try SQLiteEngine(file: other)
+            try engine.write { try $0.put(.meta, [1], [2]) }
+            for suffix in ["", "-wal", "-shm"] { #expect(try permissions(other + suffix) == 0o600) }
+            try engine.close()
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: other)
+        }
+    }
+
     @Test func valuesOfEveryKindComeBack() async throws {
         let file = try SQLiteFile(path, migrations: [first])
         try await file.write { connection in

@@ -55,7 +55,11 @@ import Testing
         #expect(try await page("?owner=ada&inStock=true").products.map(\.id) == ["p1"])
     }
 
-    @Test(arguments: ["?limit=0", "?limit=101", "?limit=x", "?owner=", "?owner=a/b", "?inStock=maybe", "?after=a/b"])
+    @Test(arguments: [
+        "?limit=0", "?limit=101", "?limit=x", "?owner=", "?owner=a/b", "?inStock=maybe", "?after=a/b", "?after=%00",
+        "?owner=a%00",
+        "?after=__x__", "?after=..",
+    ])
     func badParametersAreTold(query: String) async throws {
         let answer = try await shop.request("catalog", target: "/" + query)
         #expect(answer.status == 400)

@@ -41,6 +41,16 @@ import Testing
         #expect(try await names(of: "ada") == [nil])
     }
 
+    @Test func theNameOfAUserWhoIsGoneIsTakenAway() async throws {
+        let user = shop.firestore.document("users/ada")
+        try await user.setData(["name": "Ada"])
+        try await shop.firestore.document("products/p").setData(["owner": user, "ownerName": "Ada"])
+        try await user.updateData(["name": "Ada L."])
+        try await user.delete()
+        try await shop.deliverAll()
+        #expect(try await names(of: "ada") == [nil])
+    }
+
     /// The handler reads the current name, so the last change wins in any order.
     @Test func theLaterNameWins() async throws {
         let user = shop.firestore.document("users/ada")

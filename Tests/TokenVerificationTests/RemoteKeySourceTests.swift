@@ -51,6 +51,10 @@ import _CryptoExtras
         ([.cacheControl: "public, max-age=19302, must-revalidate, no-transform"], 19_302),
         ([.cacheControl: "max-age=600", .age: "100"], 500), ([.cacheControl: "no-cache"], 3600), ([:], 3600),
         ([.cacheControl: "max-age=99999999999999999999999"], 3600),
+        ([.cacheControl: "max-age=9223372036854775807"], 2_592_000),
+        ([.cacheControl: "max-age=-9223372036854775808", .age: "1"], 0),
+        ([.cacheControl: "max-age=600", .age: "9223372036854775807"], 0),
+        ([.cacheControl: "max-age=600", .age: "-9223372036854775808"], 600),
     ]
 
     @Test(arguments: ages)

@@ -29,19 +29,20 @@ package final class GatewayRing {
     /// - Parameters:
     ///   - budgets: by function.
     ///   - secrets: of each function.
+    ///   - hosts: those that requests may be for; nil for any, as in production.
     ///   - verifiers: nil for those of development without keys.
     ///   - gatewayLimits: the bounds of the gateway; nil for those that follow from `limits`.
     package static func with(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:], secrets: [String: String] = [:],
-        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, verifiers: TokenVerifiers? = nil,
-        _ body: (GatewayRing) throws -> Void
+        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, hosts: LocalHosts? = nil,
+        verifiers: TokenVerifiers? = nil, _ body: (GatewayRing) throws -> Void
     ) throws {
         _ = CapturedLog.isInstalled
         let log = CapturedLog()
         try CapturedLog.$current.withValue(log) {
             let ring = GatewayRing(
                 functions, budgets, secrets, limits, gatewayLimits ?? GatewayLimits(requestBody: limits.requestBody),
-                verifiers ?? developmentVerifiers, log: log)
+                hosts, verifiers ?? developmentVerifiers, log: log)
             defer { ring.close() }
             try body(ring)
         }
@@ -49,7 +50,8 @@ package final class GatewayRing {
 
     private init(
         _ functions: [FunctionManifest], _ budgets: [String: FunctionBudget], _ secrets: [String: String],
-        _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ verifiers: TokenVerifiers, log: CapturedLog
+        _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ hosts: LocalHosts?, _ verifiers: TokenVerifiers,
+        log: CapturedLog
     ) {
         self.log = log
         processes = ScriptedProcesses(loop: loop)
@@ -76,7 +78,7 @@ package final class GatewayRing {
         }
         gateway = GatewayLoop(
             invocations: invocations, verifiers: verifiers, consumedTokens: ConsumedTokens(), limits: gatewayLimits,
-            logger: logger,
+            hosts: hosts, logger: logger,
             routes: RouteTable(project: Self.project, functions: Array(self.functions.values)))
     }
 

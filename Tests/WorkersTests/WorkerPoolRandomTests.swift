@@ -71,7 +71,7 @@ private struct PoolRun {
         case 11:
             guard let id = pick(&random, { $0.phase == .ready }) else { return }
             workers[id]?.phase = .draining
-            pool.workerBroke(id)
+            pool.workerBroke(id, isCrash: Bool.random(using: &random), now: now)
             check()
         case 12: returnOne(&random)
         default:

@@ -253,10 +253,26 @@ import Testing
         var pool = pool(concurrency: 2)
         _ = pool.arrived(ticket(1), now: start)
         _ = pool.workerBecameReady(1, now: start)
-        pool.workerBroke(1)
+        pool.workerBroke(1, isCrash: true, now: start)
         #expect(pool.arrived(ticket(2), now: start) == [.start(2)])
         #expect(pool.workerEnded(1, crashed: true, now: start) == [])
         #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2)])
+    }
+
+    /// Its process may take long to end, and the next must not be started as if nothing had been.
+    @Test func aCrashCountsFromTheLossOfTheWorker() {
+        var pool = pool(concurrency: 1)
+        _ = pool.arrived(ticket(1), now: start)
+        _ = pool.workerBecameReady(1, now: start)
+        // Each of its links is closed.
+        for _ in 0..<2 { pool.workerBroke(1, isCrash: true, now: start) }
+        #expect(pool.arrived(ticket(2), now: start) == [.start(2)])
+        #expect(pool.workerEnded(1, crashed: true, now: start) == [])
+        #expect(pool.workerBecameReady(2, now: start) == [.dispatch(ticket(2), to: 2)])
+        pool.workerBroke(2, isCrash: true, now: start)
+        #expect(pool.arrived(ticket(3), now: start) == [.wake(at: start + .milliseconds(100))])
+        #expect(pool.workerEnded(2, crashed: true, now: start + .milliseconds(50)) == [])
+        #expect(pool.tick(now: start + .milliseconds(100)) == [.start(3)])
     }
 
     @Test func stoppingRefusesWhatWaitsAndEndsWhatIsIdle() {

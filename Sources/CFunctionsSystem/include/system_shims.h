@@ -22,6 +22,13 @@ long long functions_file_size(const char *path);
 /* Kills this process, and with it the process group that it leads. Async-signal-safe. */
 void functions_kill_own_group(void);
 
+/* Makes this process stop writing to these sockets as soon as it crashes, before the crash is handled further: their other
+   ends then know. At most 64. */
+void functions_shut_on_crash(const int *sockets, int count);
+
+/* Whether this process is crashing. */
+int functions_is_crashing(void);
+
 #if defined(__linux__)
 #include <spawn.h>
 

@@ -172,7 +172,7 @@ extension Outbox {
 
     /// The counts of each function that has deliveries, deployed or not.
     package func counts() async throws(DocumentError) -> [DeliveryCounts] {
-        try await read { storage in
+        try await read(isMaintenance: true) { storage in
             let names = Set(try storage.functions(areDead: false) + storage.functions(areDead: true))
             return try names.sorted().map { name in
                 var (oldest, firstDue) = (Timestamp?.none, Timestamp?.none)
@@ -199,7 +199,7 @@ extension Outbox {
 
     /// The number of pending and waiting deliveries of a function.
     package func pendingCount(of function: String) async throws(DocumentError) -> Int {
-        try await read { try $0.count(.deliveries, OutboxKey.pending(of: function)) }
+        try await read(isMaintenance: true) { try $0.count(.deliveries, OutboxKey.pending(of: function)) }
     }
 }
 
@@ -215,19 +215,20 @@ package struct DeliveryCounts: Hashable, Sendable {
 }
 
 extension StorageReader {
-    /// The functions that have dead letters, or other deliveries, by name.
+    /// The functions that have dead letters, or other deliveries, by name. Keys that can't be read are left to the
+    /// check of the store.
     fileprivate func functions(areDead: Bool) throws -> [String] {
         var names: [String] = []
         var range = OutboxKey.all(areDead ? 3 : 1)
         while !range.isEmpty {
-            var name: String?
+            var first: [UInt8]?
             try scanKeys(.deliveries, range, reverse: false) { key in
-                name = try OutboxKey.function(key)
+                first = key
                 return false
             }
-            guard let name else { break }
-            names.append(name)
-            range.lower = (areDead ? OutboxKey.dead(of: name) : OutboxKey.pending(of: name)).upper ?? []
+            guard let first else { break }
+            if let name = try? OutboxKey.function(first) { names.append(name) }
+            range.lower = OutboxKey.afterFunction(of: first)
         }
         return names
     }

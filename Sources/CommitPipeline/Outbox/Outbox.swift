@@ -19,12 +19,15 @@ package final class Outbox: Sendable {
     private let state = Mutex(State())
     private let jobs: JobQueue<any CommitJob>
     private let reads: JobQueue<any SnapshotJob>
+    private let callerReads: CallerReads
 
     init(
-        jobs: JobQueue<any CommitJob>, reads: JobQueue<any SnapshotJob>, now: @escaping @Sendable () -> Timestamp
+        jobs: JobQueue<any CommitJob>, reads: JobQueue<any SnapshotJob>, callerReads: CallerReads,
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.jobs = jobs
         self.reads = reads
+        self.callerReads = callerReads
         self.now = now
     }
 
@@ -67,12 +70,15 @@ package final class Outbox: Sendable {
     func submit(_ job: OutboxJob) { if !jobs.put(job) { job.fail(CommitPipeline.shutDown) } }
 
     /// Answers from a snapshot, on a reader's thread.
+    ///
+    /// - Parameter isMaintenance: whether the read looks at much and is in no hurry.
     func read<Answer: Sendable>(
-        _ body: @escaping @Sendable (any StorageReader) throws -> Answer
+        isMaintenance: Bool = false, _ body: @escaping @Sendable (any StorageReader) throws -> Answer
     ) async throws(DocumentError) -> Answer {
         let result: Result<Answer, DocumentError> = await withCheckedContinuation { continuation in
             let job = OutboxRead(body: body) { continuation.resume(returning: $0) }
-            if !reads.put(job) { job.fail(CommitPipeline.shutDown) }
+            let isTaken = isMaintenance ? callerReads.put(job, of: .maintenance) : reads.put(job)
+            if !isTaken { job.fail(CommitPipeline.shutDown) }
         }
         return try result.get()
     }

@@ -67,11 +67,22 @@ enum OutboxKey {
 
     /// The function of a key of kind 1 or 3.
     static func function(_ key: [UInt8]) throws(DecodingFailure) -> String {
+        guard key.count > 14, key[key.count - 13] == 0 else {
+            throw DecodingFailure("a key of the deliveries names no function")
+        }
+        let bytes = key[1..<(key.count - 13)]
         // Names contain neither of the bytes that are escaped.
-        guard key.count > 13, key[key.count - 13] == 0,
-            let name = String(validating: key[1..<(key.count - 13)], as: UTF8.self)
-        else { throw DecodingFailure("a key of the deliveries names no function") }
+        guard bytes.allSatisfy({ $0 > 1 }), let name = String(validating: bytes, as: UTF8.self) else {
+            throw DecodingFailure("a key of the deliveries names no function")
+        }
         return name
+    }
+
+    /// The first key behind all those with the function of a key of kind 1 or 3, readable or not.
+    static func afterFunction(of key: [UInt8]) -> [UInt8] {
+        guard let end = key.dropFirst().firstIndex(of: 0) else { return key + [0] }
+        // Ends in 0, so there is a successor.
+        return KeyBytes.successor(ofPrefix: Array(key[...end])) ?? key + [0]
     }
 
     /// The name at the start of a key of any kind but 6 and 7.

@@ -15,6 +15,12 @@ package protocol SnapshotJob: Sendable {
     func run(on snapshot: Snapshot)
     /// Called if no snapshot could be read.
     func fail(_ error: DocumentError)
+    /// Whether its caller still waits for it.
+    var isWanted: Bool { get }
+}
+
+extension SnapshotJob {
+    package var isWanted: Bool { true }
 }
 
 /// One thread's connection, with its snapshots.
@@ -54,7 +60,7 @@ final class SnapshotReader: @unchecked Sendable {
                         // A caller that came after the snapshot may know of commits that the snapshot doesn't hold.
                         guard let job = waiting ?? jobs.takeNext(before: end) else { return }
                         waiting = nil
-                        job.run(on: snapshot)
+                        if job.isWanted { job.run(on: snapshot) } else { job.fail(.callerLeft) }
                     }
                 }
             } catch {

@@ -7,20 +7,33 @@ package struct ThreadGroups: Sendable {
 
     package init() {}
 
-    package mutating func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    /// - Parameter isBackground: whether the thread gets less of the processors where others want them too.
+    package mutating func start(_ name: String, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void) {
         let latch = latches[name] ?? Latch()
         latches[name] = latch
         latch.enter()
         let work = Work(body)
         let thread = Thread {
+            if isBackground { Self.yieldToOthers() }
             // Releases what the body holds, such as a connection, before the thread counts as ended.
             work.take()?()
             latch.leave()
         }
         thread.name = name
+        #if !os(Linux)
+            if isBackground { thread.qualityOfService = .utility }
+        #endif
         // Decoding handles values that nest up to 64 deep.
         thread.stackSize = 2 << 20
         thread.start()
+    }
+
+    /// On Linux each thread has a priority of its own, which threads that it starts would inherit.
+    private static func yieldToOthers() {
+        #if os(Linux)
+            // PRIO_PROCESS, whose type differs between C libraries, for this thread.
+            _ = setpriority(0, 0, 5)
+        #endif
     }
 
     /// A latch that opens once all threads of a name have ended.

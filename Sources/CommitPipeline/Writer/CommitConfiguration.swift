@@ -1,6 +1,10 @@
 /// The limits of a pipeline.
 package struct CommitConfiguration: Sendable {
     package var readerThreads = 2
+    /// The threads that serve callers in turn, and the reads that may wait for them: see ``ReadCaller``. Of one caller, at
+    /// most half of the threads serve reads at a time.
+    package var callerReaderThreads = 4
+    package var maxCallerReads = 10_000
     /// Jobs that may wait for the threads of one kind.
     package var maxWaiting = 100_000
     /// The stored bytes, before and after, at which a batch is full: waiting jobs go to the next batch.

@@ -27,6 +27,7 @@ package final class CommitPipeline: Sendable {
     package let signal: CommitSignal
     let jobs = JobQueue<any CommitJob>()
     let reads = JobQueue<any SnapshotJob>()
+    let callerReads: CallerReads
     private let kinds = Mutex(Kinds())
     private let threads = Mutex(ThreadGroups())
 
@@ -45,7 +46,9 @@ package final class CommitPipeline: Sendable {
         self.configuration = configuration
         openedVersion = try engine.write { try StoreVersion.open($0, at: now()) }
         signal = CommitSignal(version: openedVersion)
-        outbox = Outbox(jobs: jobs, reads: reads, now: now)
+        callerReads = CallerReads(
+            places: configuration.maxCallerReads, maxRunning: max(configuration.callerReaderThreads / 2, 1))
+        outbox = Outbox(jobs: jobs, reads: reads, callerReads: callerReads, now: now)
     }
 
     /// Adds a kind of data. All kinds must be added before ``start()``, because the writer works for those that it
@@ -81,6 +84,11 @@ package final class CommitPipeline: Sendable {
         for kind in kinds { try kind.start() }
         threads.withLock { threads in
             for reader in readers { threads.start("store.reader") { reader.run() } }
+            for _ in 0..<max(configuration.callerReaderThreads, 1) {
+                let reader = CallerReader(callerReads, engine)
+                // Long reads yield the processors to short ones.
+                threads.start("store.reader", isBackground: true) { reader.run() }
+            }
             threads.start("store.writer") { writer.run() }
         }
     }
@@ -91,6 +99,7 @@ package final class CommitPipeline: Sendable {
     package func shutdown() async {
         // Readers may hand jobs to the writer, so they end first.
         reads.close()
+        callerReads.close()
         await threads.withLock { $0.end(of: "store.reader") }.wait()
         jobs.close()
         await threads.withLock { $0.end(of: "store.writer") }.wait()
@@ -106,8 +115,11 @@ package final class CommitPipeline: Sendable {
 
     /// Submits a job to a reader, without waiting. The job sees everything that was durable at the time of the call.
     ///
+    /// - Parameter caller: whose turn the job waits for; nil for a job that is short, or that no other may hold up.
     /// - Returns: false if the pipeline is shutting down or has too many jobs; the job was not taken then.
-    package func read(_ job: any SnapshotJob, limit: Int = .max) -> Bool { reads.put(job, limit: limit) }
+    package func read(_ job: any SnapshotJob, of caller: ReadCaller? = nil, limit: Int = .max) -> Bool {
+        if let caller { callerReads.put(job, of: caller) } else { reads.put(job, limit: limit) }
+    }
 
     /// Commits parts of any kinds together.
     package func commit(_ commit: sending @escaping @Sendable () -> Commit) async -> CommitOutcome {

@@ -17,6 +17,9 @@ package enum StoreVersion {
         let version = try reader.signed()
         let generations = try KindGenerations(from: &reader)
         try reader.finish()
+        guard version >= 0, Timestamp(microseconds: version).isInRange else {
+            throw DecodingFailure("the store's version \(version) is not the time of a commit")
+        }
         return (version, generations)
     }
 

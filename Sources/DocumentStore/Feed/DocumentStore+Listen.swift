@@ -16,7 +16,8 @@ extension DocumentStore {
         let target = try ListenerTarget(target)
         let mailbox = try listeners.register(context)
         submit(
-            ViewRead(store: self) { [listeners] (result: Result<Void, DocumentError>) in
+            ViewRead(store: self, context: context, caller: context.client) {
+                [listeners] (result: Result<Void, DocumentError>) in
                 guard case .failure(let error) = result, !mailbox.isEnded else { return }
                 listeners.end(
                     mailbox.id, error.code == .failedPrecondition ? .startOver(error.message) : .failed(error))

@@ -8,6 +8,8 @@ import DocumentModel
 final class ListenerCore: @unchecked Sendable {
     let mailbox: ListenerMailbox
     let policy: (any AccessPolicy)?
+    /// Whose refills count together.
+    let refiller: Refiller
     var target: ListenerTarget
     /// The version of the first result, which includes all changes up to it.
     let start: Int64
@@ -15,7 +17,6 @@ final class ListenerCore: @unchecked Sendable {
     /// The bytes that count as unread until the thread takes the listener. They include its window: if the listener
     /// ends before that, the limit on windows no longer counts the window, although it is still in memory.
     let untakenBytes: Int
-    var refillTime = RefillTime()
     /// The bytes of its window that count towards the limit on all windows.
     var notedBytes = 0
 
@@ -28,12 +29,14 @@ final class ListenerCore: @unchecked Sendable {
     ) throws {
         self.mailbox = mailbox
         policy = context.policy
+        refiller = context.policy == nil ? .listener(mailbox.id) : .client(context.owner ?? 0)
         start = version
         self.target = target
         let budget = ReadBudget(parts.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
         if let policy { try target.check(policy, parts.accessView(view), in: view) }
-        let first = try Self.first(&self.target, from: position, at: time, within: budget, parts, view)
+        let first = try Self.first(
+            &self.target, from: position, at: time, within: budget, parts.meter(context), parts, view)
         self.first = first
         let windowBytes = if case .window(let window) = self.target { window.bytes } else { 0 }
         untakenBytes = max(first.size, windowBytes)
@@ -47,16 +50,16 @@ final class ListenerCore: @unchecked Sendable {
 
     private static func first(
         _ target: inout ListenerTarget, from position: Timestamp?, at time: Timestamp, within budget: ReadBudget,
-        _ parts: DocumentParts, _ view: DocumentView
+        _ meter: QueryMeter, _ parts: DocumentParts, _ view: DocumentView
     ) throws -> ListenEvent {
-        guard let position else { return .initial(try target.begin(in: view, within: budget), at: time) }
+        guard let position else { return .initial(try target.begin(in: view, within: budget, meter), at: time) }
         let version = time.microseconds
         let since = position.microseconds
         try ChangeLog.checkReach(to: since, snapshot: version, in: view.storage)
         if case .window(var earlier) = target {
             let past = ReadState(view, of: version, at: since, PastLookup(parts, [])).view
-            earlier.fill(try earlier.source().run(in: past, within: budget))
-            _ = try target.begin(in: view, within: budget)
+            earlier.fill(try earlier.source().run(in: past, within: budget, meter: meter))
+            _ = try target.begin(in: view, within: budget, meter)
             guard case .window(let now) = target else { throw DocumentError(.internal, "a window is none") }
             let changes = try QueryWindow.difference(
                 from: Array(earlier.visible), to: Array(now.visible), of: now.query

@@ -38,15 +38,17 @@ enum ListenerTarget {
     }
 
     /// Reads the current result; a window keeps it.
-    mutating func begin(in view: DocumentView, within budget: ReadBudget) throws -> [Document] {
+    mutating func begin(
+        in view: DocumentView, within budget: ReadBudget, _ meter: QueryMeter
+    ) throws -> [Document] {
         switch self {
         case .documents(let paths):
             var budget = budget
             return try paths.sorted { DocumentPath.compare($0, $1) == .ascending }
                 .compactMap { try view.document($0, within: &budget) }
-        case .query(let query): return try query.run(in: view, within: budget)
+        case .query(let query): return try query.run(in: view, within: budget, meter: meter)
         case .window(var window):
-            window.fill(try window.source().run(in: view, within: budget))
+            window.fill(try window.source().run(in: view, within: budget, meter: meter))
             self = .window(window)
             return window.visible.map { window.query.project($0.document) }
         }

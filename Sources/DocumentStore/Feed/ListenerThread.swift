@@ -13,6 +13,7 @@ final class ListenerThread: @unchecked Sendable {
     private let session: SnapshotSession
     private var cores: [UInt64: ListenerCore] = [:]
     private var table = ListenerTable()
+    private var refillTimes = RefillTimes()
     /// The version up to which all listeners have received their events.
     private var position: Int64 = 0
 
@@ -93,15 +94,22 @@ final class ListenerThread: @unchecked Sendable {
         let effect = try core.target.apply(changes) { query in
             let start = parts.elapsed()
             let limit = parts.configuration.maxRefillTime
-            guard core.refillTime.isBelow(limit, at: start) else {
-                throw DocumentError(
-                    .failedPrecondition,
-                    "filling the listener's limited result again took more than \(limit) within a minute, the limit; "
-                        + "start over")
-            }
-            defer { core.refillTime.spend(parts.elapsed() - start) }
+            let left = refillTimes.left(of: limit, for: core.refiller, at: start)
+            let exceeded = DocumentError(
+                .failedPrecondition,
+                "filling limited results of listeners again took more than \(limit) within a minute, the limit; start "
+                    + "over")
+            guard left > .zero else { throw exceeded }
+            defer { refillTimes.spend(parts.elapsed() - start, for: core.refiller) }
+            let limits = QueryLimits(entries: .max, documents: .max, time: left)
             return try read(at: version) { view in
-                try query.run(in: view, within: ReadBudget(parts.configuration.maxReadBytes))
+                do {
+                    return try query.run(
+                        in: view, within: ReadBudget(parts.configuration.maxReadBytes),
+                        meter: QueryMeter(limits, elapsed: parts.elapsed))
+                } catch let error as DocumentError where error.code == .resourceExhausted {
+                    throw parts.elapsed() - start > left ? exceeded : error
+                }
             }
         }
         try hub.noteWindow(of: core)

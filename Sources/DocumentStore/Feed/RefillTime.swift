@@ -1,15 +1,21 @@
-/// The time that one listener's refills have taken on the listeners' thread.
-struct RefillTime {
+/// Whose refills of windows count together.
+enum Refiller: Hashable {
+    case client(UInt64)
+    case listener(UInt64)
+}
+
+/// The time that refills have taken on the listeners' thread within the current minute.
+struct RefillTimes {
     private static let span: Duration = .seconds(60)
 
     private var start: Duration = .zero
-    private var spent: Duration = .zero
+    private var spent: [Refiller: Duration] = [:]
 
-    /// Whether the listener may read again: its refills within the current minute took less than the limit.
-    mutating func isBelow(_ limit: Duration, at now: Duration) -> Bool {
-        if now - start >= Self.span { (start, spent) = (now, .zero) }
-        return spent < limit
+    /// What is left of a limit.
+    mutating func left(of limit: Duration, for refiller: Refiller, at now: Duration) -> Duration {
+        if now - start >= Self.span { (start, spent) = (now, [:]) }
+        return limit - (spent[refiller] ?? .zero)
     }
 
-    mutating func spend(_ time: Duration) { spent += time }
+    mutating func spend(_ time: Duration, for refiller: Refiller) { spent[refiller, default: .zero] += time }
 }

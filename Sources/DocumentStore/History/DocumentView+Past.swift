@@ -52,7 +52,7 @@ extension DocumentView {
     }
 
     /// The earlier states of documents that a query covers and that were changed or deleted since.
-    func forEachReplaced(_ query: NormalizedQuery, _ body: (Document) throws -> Void) throws {
+    func forEachReplaced(_ query: NormalizedQuery, _ meter: QueryMeter, _ body: (Document) throws -> Void) throws {
         guard let past else { return }
         var range = ChangeLog.range(after: past)
         if let lookup {
@@ -61,11 +61,13 @@ extension DocumentView {
         }
         let filter = CoverFilter(query)
         try ChangeLog.scanKeys(DocumentWriter.self, range, in: storage) { key in
+            try meter.readEntries()
             guard filter.covers(key.recordKey) else { return true }
             guard let value = try storage.get(.changes, key.bytes) else {
                 throw DecodingFailure("the change log lost a row")
             }
             guard let before = try ChangeLog.images(value).before else { return true }
+            try meter.readDocument(before.count)
             if let document = try StoredDocument.decode(before, path: try key.path(), upTo: past) { try body(document) }
             return true
         }

@@ -79,7 +79,7 @@ struct DocumentCheck {
             return try note("the document \"\(name)\" can't be read: \(reason)")
         }
         let (created, updated) = (document.createTime.microseconds, document.updateTime.microseconds)
-        if created > updated || updated > version {
+        if created > updated || updated > version || !document.createTime.isInRange {
             try note(
                 "the document \"\(name)\" was created at \(document.createTime) and changed at \(document.updateTime), "
                     + "and the store's last commit was at \(Timestamp(microseconds: version))")

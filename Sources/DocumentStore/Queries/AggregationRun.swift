@@ -36,6 +36,12 @@ struct AggregationPlan {
     ///
     /// - Parameter maxBytes: how many stored bytes of documents may be held if they must be sorted.
     func run(in view: DocumentView, _ meter: QueryMeter, maxBytes: Int) throws -> (values: [Value], count: Int) {
+        try plan.explainingLimits(view.catalog) { try results(in: view, meter, maxBytes: maxBytes) }
+    }
+
+    private func results(
+        in view: DocumentView, _ meter: QueryMeter, maxBytes: Int
+    ) throws -> (values: [Value], count: Int) {
         var result = start
         let query = query.query
         guard query.limit != 0 else { return (result.values, 0) }
@@ -74,10 +80,10 @@ struct AggregationPlan {
         let route: QueryRoute
         switch part.way {
         case .document(let path):
-            meter.documents += 1
             // A document that has changed since is among the replaced ones.
             guard query.covers(path), let bytes = try view.storage.get(.documents, DocumentKeys.key(of: path))
             else { return }
+            try meter.readDocument(bytes.count)
             let document = try StoredDocument.decode(bytes, path: path)
             if view.sees(document), query.matches(document), isBetweenCursors(document), isFirst(part, document) {
                 result.add(document)
@@ -133,8 +139,11 @@ struct AggregationPlan {
     ) throws {
         if use == .count, route.accesses.count == 1, counter.bound.map({ $0 > Self.maxScanned }) ?? true {
             var count = 0
-            for range in route.keyRanges(0) { count += try view.storage.count(route.accesses[0].table, range) }
-            meter.entries += count
+            for range in route.keyRanges(0) {
+                let entries = try view.storage.count(route.accesses[0].table, range)
+                try meter.readEntries(entries)
+                count += entries
+            }
             counter.count += count
             return result.add(count: count)
         }
@@ -149,8 +158,7 @@ struct AggregationPlan {
     private func addReplaced(
         in view: DocumentView, _ meter: QueryMeter, _ result: inout Aggregator, _ counter: inout Counter
     ) throws {
-        try view.forEachReplaced(query) { document in
-            meter.documents += 1
+        try view.forEachReplaced(query, meter) { document in
             guard !counter.isFull, query.matches(document), isBetweenCursors(document) else { return }
             result.add(document)
             counter.count += 1

@@ -1,14 +1,6 @@
 import StorageEngine
 import DocumentModel
 
-/// Counts what the queries of a run have read so far.
-final class QueryMeter {
-    var entries = 0
-    var documents = 0
-    /// The decisions made during the run, in words.
-    var decisions: [String] = []
-}
-
 /// The keys of a route, in the order of their places; with several accesses, the keys that all of them have.
 final class HitStream {
     let route: QueryRoute
@@ -90,7 +82,7 @@ final class HitStream {
 
     private func row(_ index: Int) throws -> RangeCursor.Row? {
         guard let row = try cursors[index].row() else { return nil }
-        meter.entries += 1
+        try meter.readEntries()
         entries += 1
         return row
     }

@@ -183,11 +183,11 @@ extension QueryRoute {
         let name = hit.name
         let path = hit.path(name, target)
         if checksParent, !conjunction.query.covers(path) { return nil }
-        meter.documents += 1
         guard let bytes = try hit.stored ?? view.storage.get(.documents, hit.documentKey(name, in: documentPrefix))
         else {
             throw DecodingFailure("the index names \(path), which is missing")
         }
+        try meter.readDocument(bytes.count)
         guard let past = view.past else { return (try StoredDocument.decode(bytes, path: path), bytes.count) }
         return try StoredDocument.decode(bytes, path: path, upTo: past).map { ($0, bytes.count) }
     }

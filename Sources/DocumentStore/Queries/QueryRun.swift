@@ -21,16 +21,18 @@ extension NormalizedQuery {
     func run(
         _ plan: QueryPlan, in view: DocumentView, within budget: ReadBudget, _ meter: QueryMeter
     ) throws -> [Document] {
-        var budget = budget
-        var documents: [Document] = []
-        let limit = query.limit ?? .max
-        let isAll = query.limit == nil && query.offset == 0
-        let places = try PlaceReader(plan, view, meter, maxBytes: budget.limit, within: isAll ? budget : nil)
-        while documents.count < limit, let place = try places.next() {
-            try budget.take(place.storedBytes)
-            documents.append(project(place.document))
+        try plan.explainingLimits(view.catalog) {
+            var budget = budget
+            var documents: [Document] = []
+            let limit = query.limit ?? .max
+            let isAll = query.limit == nil && query.offset == 0
+            let places = try PlaceReader(plan, view, meter, maxBytes: budget.limit, within: isAll ? budget : nil)
+            while documents.count < limit, let place = try places.next() {
+                try budget.take(place.storedBytes)
+                documents.append(project(place.document))
+            }
+            return documents
         }
-        return documents
     }
 }
 
@@ -66,8 +68,7 @@ struct PlaceReader {
     private static func replaced(_ context: QueryContext) throws -> ListStream {
         let query = context.query
         var sorter = PlaceSorter(context)
-        try context.view.forEachReplaced(query) { document in
-            context.meter.documents += 1
+        try context.view.forEachReplaced(query, context.meter) { document in
             guard query.matches(document) else { return }
             var place = query.place(of: document)
             place.storedBytes = DocumentLimits.size(of: document.fields)
@@ -103,8 +104,8 @@ extension QueryPlan.Part {
     private func document(_ path: DocumentPath, _ context: QueryContext) throws -> ListStream {
         let query = context.query
         guard query.covers(path) else { return ListStream() }
-        context.meter.documents += 1
         guard let bytes = try context.view.stored(path) else { return ListStream() }
+        try context.meter.readDocument(bytes.count)
         let document = try StoredDocument.decode(bytes, path: path)
         var place = query.place(of: document)
         place.storedBytes = bytes.count

@@ -10,6 +10,11 @@ protocol DocumentRead: SnapshotJob {
     /// The time of the state that is to be read; nil unless the caller names it.
     var readTime: Timestamp? { get }
 
+    var context: OperationContext { get }
+
+    /// Whose turn it waits for; nil if it never waits for other callers' reads.
+    var caller: ReadCaller? { get }
+
     /// - Returns: nil if the snapshot of this version doesn't hold the state yet.
     func answer(from view: DocumentView, version: Int64) throws -> Answer?
 
@@ -17,6 +22,10 @@ protocol DocumentRead: SnapshotJob {
 }
 
 extension DocumentRead {
+    var caller: ReadCaller? { nil }
+
+    var isWanted: Bool { !(context.cancellation?.isCancelled ?? false) }
+
     func run(on snapshot: Snapshot) {
         do {
             let view = try store.parts.view(of: snapshot)
@@ -43,7 +52,7 @@ struct LaterRead<Read: DocumentRead>: CommitJob {
         if let time = read.readTime { batch.versions.claim(time.microseconds) }
         batch.whenDurable { [read] error in
             if let error { return read.fail(error) }
-            if !read.store.pipeline.read(read) { read.fail(CommitPipeline.shutDown) }
+            if !read.store.pipeline.read(read, of: read.caller) { read.fail(CommitPipeline.shutDown) }
         }
     }
 
@@ -53,6 +62,8 @@ struct LaterRead<Read: DocumentRead>: CommitJob {
 /// A read of the newest state for a part of the store itself.
 struct ViewRead<Answer: Sendable>: DocumentRead {
     let store: DocumentStore
+    var context = OperationContext()
+    var caller: ReadCaller?
     let completion: DocumentStore.Completion<Answer>
     let body: @Sendable (DocumentView, _ version: Int64) throws -> Answer
 

@@ -36,13 +36,14 @@ struct QueryRead: DocumentRead {
     let context: OperationContext
     let completion: DocumentStore.Completion<QueryAnswer>
 
+    var caller: ReadCaller? { context.client }
     var readTime: Timestamp? { consistency.time }
 
     func answer(from view: DocumentView, version: Int64) throws -> QueryAnswer? {
         let normalized = try NormalizedQuery(query)
         let reads = ReadSet(queries: [query: normalized])
         let state = try store.listState(query, consistency, reads, context, view, version)
-        return try state.map { try store.query(query, normalized, $0) }
+        return try state.map { try store.query(query, normalized, $0, context) }
     }
 
     func complete(_ result: Result<QueryAnswer, DocumentError>) { completion(result) }
@@ -57,13 +58,14 @@ struct AggregateRead: DocumentRead {
     let context: OperationContext
     let completion: DocumentStore.Completion<AggregateAnswer>
 
+    var caller: ReadCaller? { context.client }
     var readTime: Timestamp? { consistency.time }
 
     func answer(from view: DocumentView, version: Int64) throws -> AggregateAnswer? {
         let normalized = try NormalizedQuery(query)
         let reads = ReadSet(queries: [query: normalized], aggregated: [query])
         let state = try store.listState(query, consistency, reads, context, view, version)
-        return try state.map { try store.aggregate(query, normalized, fields, $0) }
+        return try state.map { try store.aggregate(query, normalized, fields, $0, context) }
     }
 
     func complete(_ result: Result<AggregateAnswer, DocumentError>) { completion(result) }
@@ -79,13 +81,14 @@ struct ExplainRead: DocumentRead {
     let context: OperationContext
     let completion: DocumentStore.Completion<ExplainAnswer>
 
+    var caller: ReadCaller? { context.client ?? .maintenance }
     var readTime: Timestamp? { consistency.time }
 
     func answer(from view: DocumentView, version: Int64) throws -> ExplainAnswer? {
         let normalized = try NormalizedQuery(query)
         let reads = analyze ? ReadSet(queries: [query: normalized], aggregated: [query]) : ReadSet()
         let state = try store.listState(query, consistency, reads, context, view, version)
-        return try state.map { try store.explain(query, normalized, fields, analyze: analyze, $0) }
+        return try state.map { try store.explain(query, normalized, fields, analyze: analyze, $0, context) }
     }
 
     func complete(_ result: Result<ExplainAnswer, DocumentError>) { completion(result) }
@@ -99,12 +102,13 @@ struct PartitionRead: DocumentRead {
     let context: OperationContext
     let completion: DocumentStore.Completion<PartitionAnswer>
 
+    var caller: ReadCaller? { context.client ?? .maintenance }
     var readTime: Timestamp? { consistency.time }
 
     func answer(from view: DocumentView, version: Int64) throws -> PartitionAnswer? {
         let reads = ReadSet(queries: [query: try NormalizedQuery(query)], aggregated: [query])
         guard let state = try store.listState(query, consistency, reads, context, view, version) else { return nil }
-        let points = try QueryPartition.split(query, points: points, in: state.view, QueryMeter())
+        let points = try QueryPartition.split(query, points: points, in: state.view, store.parts.meter(context))
         return PartitionAnswer(points: points, readTime: state.time)
     }
 
@@ -144,6 +148,11 @@ extension DocumentStore {
             try policy.check(.list(query), in: parts.accessView(view))
         }
     }
+}
+
+extension OperationContext {
+    /// The client whose turn a read waits for; nil for functions and the host itself.
+    var client: ReadCaller? { policy == nil ? nil : .client(owner ?? 0) }
 }
 
 extension ReadConsistency {

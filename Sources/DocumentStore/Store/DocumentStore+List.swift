@@ -56,9 +56,9 @@ extension DocumentStore {
         _ completion: @escaping Completion<Answer>,
         _ answer: @escaping @Sendable (DocumentView, Timestamp) throws -> Answer
     ) {
-        let read = ViewRead(store: self, completion: completion) { view, version in
+        let read = ViewRead(store: self, caller: .maintenance, completion: completion) { view, version in
             try answer(view, Timestamp(microseconds: version))
         }
-        if !pipeline.read(read) { read.fail(CommitPipeline.shutDown) }
+        if !pipeline.read(read, of: read.caller) { read.fail(CommitPipeline.shutDown) }
     }
 }

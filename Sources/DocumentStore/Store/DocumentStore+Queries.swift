@@ -1,8 +1,10 @@
 import DocumentModel
 
 extension DocumentStore {
-    func query(_ query: Query, _ normalized: NormalizedQuery, _ state: ReadState) throws -> QueryAnswer {
-        let meter = QueryMeter()
+    func query(
+        _ query: Query, _ normalized: NormalizedQuery, _ state: ReadState, _ context: OperationContext
+    ) throws -> QueryAnswer {
+        let meter = parts.meter(context)
         let start = elapsed()
         let plan = normalized.plan(state.view.catalog)
         let results = try normalized.run(plan, in: state.view, within: ReadBudget(configuration.maxReadBytes), meter)
@@ -11,9 +13,10 @@ extension DocumentStore {
     }
 
     func aggregate(
-        _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], _ state: ReadState
+        _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], _ state: ReadState,
+        _ context: OperationContext
     ) throws -> AggregateAnswer {
-        let meter = QueryMeter()
+        let meter = parts.meter(context)
         let start = elapsed()
         let plan = try AggregationPlan(normalized, fields, state.view.catalog)
         let (values, count) = try plan.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
@@ -23,10 +26,11 @@ extension DocumentStore {
 
     /// - Parameter fields: the fields of an aggregation; empty for a query.
     func explain(
-        _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], analyze: Bool, _ state: ReadState
+        _ query: Query, _ normalized: NormalizedQuery, _ fields: [AggregateField], analyze: Bool, _ state: ReadState,
+        _ context: OperationContext
     ) throws -> ExplainAnswer {
         let catalog = state.view.catalog
-        let meter = QueryMeter()
+        let meter = parts.meter(context)
         let start = elapsed()
         let aggregation = fields.isEmpty ? nil : try AggregationPlan(normalized, fields, catalog)
         let plan = aggregation?.plan ?? normalized.plan(catalog)

@@ -3,14 +3,16 @@ package struct StoreConfiguration: Sendable {
     /// A transaction's maximum duration, and the maximum time between two of its operations.
     package var transactionLifetime: Duration = .seconds(270)
     package var transactionIdle: Duration = .seconds(60)
+    /// Open transactions; at most half of them may be clients'.
     package var maxTransactions = 20_000
-    /// Transactions that one client may have open; for functions only the total is limited.
+    /// Transactions that one client may have open, fewer once most of the clients' half is taken; for functions only the
+    /// total is limited.
     package var maxTransactionsPerClient = 100
     /// Documents and queries that one transaction may read, and the different queries among them.
     package var maxTransactionReads = 100_000
     package var maxTransactionQueries = 500
-    /// The reads that all open transactions may have recorded together, and those of one client; for functions only the
-    /// total is limited. A document counts as one plus one for each full 128 bytes of its path, a query as eight or
+    /// The reads that all open transactions may have recorded together, at most half of them clients', and those of one
+    /// client; for functions only the total is limited. A document counts as one plus one for each full 128 bytes of its path, a query as eight or
     /// more.
     package var maxNotedReads = 2_000_000
     package var maxNotedReadsPerClient = 50_000
@@ -21,6 +23,8 @@ package struct StoreConfiguration: Sendable {
     package var maxTurnReads = 1000
     /// The stored bytes of documents that one read may return.
     package var maxReadBytes = 12 * 1024 * 1024
+    /// What one query of a client may read; functions' queries end only with their invocation.
+    package var clientQueryLimits = QueryLimits(entries: 5_000_000, documents: 100_000, time: .seconds(10))
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.
     package var maxCommitReadBytes = 64 * 1024 * 1024
     /// How long a retried transaction keeps its turn.
@@ -41,7 +45,8 @@ package struct StoreConfiguration: Sendable {
     /// The size of the windows of all listeners, and of those of one client; for functions only the total is limited.
     package var maxWindowBytes = 256 * 1024 * 1024
     package var maxWindowBytesPerClient = 32 * 1024 * 1024
-    /// How long per minute one listener may keep the shared thread busy with refilling its window.
+    /// How long per minute the listeners of one client, or one listener of a function, may keep the shared thread busy
+    /// with refilling windows.
     package var maxRefillTime: Duration = .seconds(2)
     /// Bytes of changes that may wait for the listeners' thread; it reads further changes from the log.
     package var maxListenerBacklog = 64 * 1024 * 1024

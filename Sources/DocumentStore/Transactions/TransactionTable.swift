@@ -18,9 +18,11 @@ struct TransactionTable: Sendable {
     private var openByOwner: [UInt64: Set<TransactionID>] = [:]
     private var expiry = ExpiryBuckets()
     private var openReadOnly = 0
-    /// The weight of the recorded reads of all open transactions together, and of each client's.
+    private var openOfClients = 0
+    /// The weight of the recorded reads of all open transactions together, of each client's, and of all clients'.
     private var noted = 0
     private var notedByClient: [UInt64?: Int] = [:]
+    private var notedOfClients = 0
     private var tickets = RetryTickets()
     /// Clients' transactions get no turn, but may still be rolled back after they were aborted. Kept separately, so
     /// that clients' tickets don't evict those of functions.
@@ -44,19 +46,8 @@ struct TransactionTable: Sendable {
         _ id: TransactionID = makeID(), isReadOnly: Bool, seeing version: Int64? = nil, context: OperationContext,
         at now: Duration
     ) throws(DocumentError) -> TransactionID {
-        let client = context.policy == nil ? nil : context.owner
-        func isFull() -> Bool {
-            client.map { openByOwner[$0]?.count ?? 0 >= configuration.maxTransactionsPerClient } ?? false
-        }
-        if open.count >= configuration.maxTransactions || isFull() { expire(at: now) }
-        guard open.count < configuration.maxTransactions else {
-            throw DocumentError(.resourceExhausted, "too many transactions are open; retry later")
-        }
-        guard !isFull() else {
-            throw DocumentError(
-                .resourceExhausted,
-                "a client may have \(configuration.maxTransactionsPerClient) transactions open, the limit; end one")
-        }
+        if refusal(of: context) != nil { expire(at: now) }
+        if let refusal = refusal(of: context) { throw refusal }
         var transaction = OpenTransaction(
             id: id, owner: context.owner, isClient: context.policy != nil, isReadOnly: isReadOnly,
             completion: context.completion, version: version, begun: now, used: now)
@@ -64,8 +55,28 @@ struct TransactionTable: Sendable {
         expiry.insert(id, at: transaction.due)
         if let owner = context.owner { openByOwner[owner, default: []].insert(id) }
         if isReadOnly { openReadOnly += 1 }
+        if transaction.isClient { openOfClients += 1 }
         open[id] = transaction
         return id
+    }
+
+    /// Why an owner can't begin another transaction; nil if it can.
+    ///
+    /// Clients together have half of the places, so that functions always find some; the fewer are left of these, the
+    /// fewer may one client have.
+    private func refusal(of context: OperationContext) -> DocumentError? {
+        guard open.count < configuration.maxTransactions else {
+            return DocumentError(.resourceExhausted, "too many transactions are open; retry later")
+        }
+        guard context.policy != nil else { return nil }
+        let free = configuration.maxTransactions / 2 - openOfClients
+        guard free > 0 else {
+            return DocumentError(.resourceExhausted, "clients have too many transactions open together; retry later")
+        }
+        let limit = min(configuration.maxTransactionsPerClient, max(free / 100, 1))
+        guard let owner = context.owner, openByOwner[owner]?.count ?? 0 >= limit else { return nil }
+        return DocumentError(
+            .resourceExhausted, "a client may have \(limit) transactions open at the moment, the limit; end one")
     }
 
     /// Records a read before it is done.
@@ -245,13 +256,20 @@ struct TransactionTable: Sendable {
                 .resourceExhausted,
                 "a transaction may run \(configuration.maxTransactionQueries) different queries, the limit")
         }
-        if transaction.isClient,
-            (notedByClient[transaction.owner] ?? 0) + reads.weight > configuration.maxNotedReadsPerClient
-        {
-            return DocumentError(
-                .resourceExhausted,
-                "the open transactions of a client may have read \(configuration.maxNotedReadsPerClient) documents "
-                    + "together, the limit, where long names and queries count as several; end one")
+        if transaction.isClient {
+            // As with their number: half for clients, and less for each the less is left.
+            let free = configuration.maxNotedReads / 2 - notedOfClients
+            guard reads.weight <= free else {
+                return DocumentError(
+                    .resourceExhausted, "the open transactions of clients together have read too much; retry later")
+            }
+            let limit = min(configuration.maxNotedReadsPerClient, max(free / 20, 100))
+            guard (notedByClient[transaction.owner] ?? 0) + reads.weight <= limit else {
+                return DocumentError(
+                    .resourceExhausted,
+                    "the open transactions of a client may have read \(limit) documents together, the limit, where "
+                        + "long names and queries count as several; end one")
+            }
         }
         guard noted + reads.weight <= configuration.maxNotedReads else {
             return DocumentError(
@@ -263,6 +281,7 @@ struct TransactionTable: Sendable {
     private mutating func note(_ weight: Int, with transaction: OpenTransaction) {
         noted += weight
         guard transaction.isClient else { return }
+        notedOfClients += weight
         let all = (notedByClient[transaction.owner] ?? 0) + weight
         notedByClient[transaction.owner] = all == 0 ? nil : all
     }
@@ -277,6 +296,7 @@ struct TransactionTable: Sendable {
     private mutating func forget(_ transaction: OpenTransaction) {
         expiry.remove(transaction.id, at: transaction.due)
         if transaction.isReadOnly { openReadOnly -= 1 }
+        if transaction.isClient { openOfClients -= 1 }
         guard let owner = transaction.owner else { return }
         openByOwner[owner]?.remove(transaction.id)
         if openByOwner[owner]?.isEmpty ?? false { openByOwner[owner] = nil }

@@ -147,9 +147,8 @@ package final class ScheduleRunner: Service {
     // MARK: Parts
 
     private func setAlarm(_ time: Timestamp) {
-        let now = now()
-        let microseconds = max(0, time.microseconds - now.microseconds)
-        alarm.set(after: .microseconds(min(microseconds, ScheduleKeeper.longestWait * 1_000_000))) { [queue] in
+        let seconds = min(max(0, time.seconds(since: now())), Double(ScheduleKeeper.longestWait))
+        alarm.set(after: .microseconds(Int64(seconds * 1_000_000))) { [queue] in
             queue.yield(.alarm)
         }
     }

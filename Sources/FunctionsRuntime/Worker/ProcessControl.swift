@@ -20,8 +20,12 @@ enum ProcessControl {
     /// Exits without running exit handlers, because function handlers may still be running.
     static func exit(_ status: Int32) -> Never { _exit(status) }
 
-    /// Ends this process and all that its handlers have started.
+    /// Tells the host of a crash at once, through these links: writing the backtrace takes a while.
+    static func shutOnCrash(_ links: [Int32]) { functions_shut_on_crash(links, Int32(links.count)) }
+
+    /// Ends this process and all that its handlers have started. One that crashes ends itself.
     static func exitWithGroup() -> Never {
+        while functions_is_crashing() != 0 { pause() }
         functions_kill_own_group()
         exit(0)
     }

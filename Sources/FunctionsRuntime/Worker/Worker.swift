@@ -32,6 +32,7 @@ enum Worker {
                 ProcessControl.exit(71)
             }
         }
+        ProcessControl.shutOnCrash(descriptors)
         // The main thread runs the main actor, which a function may use.
         dispatchMain()
     }

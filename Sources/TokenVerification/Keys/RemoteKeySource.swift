@@ -51,13 +51,14 @@ package struct RemoteKeySource: KeySource {
         return FetchedKeys(keys: keys, maxAge: fixedAge ?? Self.age(response))
     }
 
-    /// `max-age` less the age that the response already has; an hour if it has none.
+    /// `max-age` less the age that the response already has, at most 30 days; an hour if it has none.
     private static func age(_ response: OutboundResponse) -> Int64 {
         let directives = (response.header("Cache-Control") ?? "").split(separator: ",")
         for directive in directives.map({ $0.trimmingCharacters(in: .whitespaces).lowercased() })
         where directive.hasPrefix("max-age=") {
             guard let age = Int64(directive.dropFirst("max-age=".count)) else { continue }
-            return age - min(max(Int64(response.header("Age") ?? "") ?? 0, 0), 24 * 3600)
+            let passed = min(max(Int64(response.header("Age") ?? "") ?? 0, 0), 24 * 3600)
+            return max(min(max(age, 0), 30 * 24 * 3600) - passed, 0)
         }
         return 3600
     }

@@ -61,7 +61,7 @@ package struct IPAddress: Hashable, Sendable {
 
     /// The address that identifies a caller. A household or a server has 2⁶⁴ IPv6 addresses, so only the first half
     /// counts.
-    var holder: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
+    package var holder: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
 }
 
 /// The addresses that begin with the same bits: `10.0.0.0/8`, or a single address.

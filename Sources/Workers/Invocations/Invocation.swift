@@ -46,6 +46,7 @@ package final class Invocation {
     /// Bytes of its streamed answer that the client hasn't taken yet.
     private var unreadBytes = 0
     private var documents = DocumentWork()
+    private let cancellation = OperationCancellation()
 
     /// How long a handler may go on after its deadline.
     static let overdueGrace = TimeAmount.seconds(2)
@@ -305,7 +306,8 @@ extension Invocation {
             return respond(DocumentResponse.failed(error).encoded)
         }
         let context = OperationContext(
-            owner: id, completion: completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease)
+            owner: id, completion: completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease,
+            cancellation: cancellation)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
         request.perform(on: pool.services.documents, in: context) {
             [
@@ -337,7 +339,9 @@ extension Invocation {
 
     /// Rolls back the transactions that the handler has open, and gives up its operations.
     private func releaseDocuments() {
-        if documents.release() { pool.services.documents.release(owner: id) }
+        guard documents.release() else { return }
+        cancellation.cancel()
+        pool.services.documents.release(owner: id)
     }
 }
 

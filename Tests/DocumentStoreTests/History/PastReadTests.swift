@@ -132,10 +132,10 @@ struct PastReadTests {
         try await readGone(remembering: 1000) { view, paths, reader in
             for path in paths { #expect(try view.document(path) != nil) }
             #expect(try view.document(try DocumentPath("gone/never")) == nil)
-            try view.forEachReplaced(try NormalizedQuery(Query(collectionID: "elsewhere"))) { _ in }
+            try view.forEachReplaced(try NormalizedQuery(Query(collectionID: "elsewhere")), QueryMeter()) { _ in }
             #expect(reader.scans == 0)
             var found = 0
-            try view.forEachReplaced(try NormalizedQuery(Query(collectionID: "gone"))) { _ in found += 1 }
+            try view.forEachReplaced(try NormalizedQuery(Query(collectionID: "gone")), QueryMeter()) { _ in found += 1 }
             #expect(found == 10)
             #expect(reader.rows == 10)
         }

@@ -1,4 +1,5 @@
 @testable import CommitPipeline
+import StorageEngine
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
@@ -109,6 +110,27 @@ struct DueDeliveriesTests {
             _ = try await test.store.outbox.deadLetter(
                 try await test.store.outbox.deliveries(areDead: false, limit: 5), because: "")
             #expect(try await test.store.outbox.functions() == ["f-2", "g"])
+        }
+    }
+
+    /// A key that this program didn't write, or that was damaged, must not hold up what lists functions.
+    @Test(arguments: ["", "\u{1}", "a\u{1}", "a\u{1}\u{2}b", "g\u{1}"])
+    func namesThatCannotBeReadAreSkipped(name: String) async throws {
+        try await withStore { test in
+            let known = ["f", "g"]
+            test.store.routeEvents(documents: try known.map { try .init($0, .written, "a/{id}") })
+            try await test.set("a/b", [:])
+            let event = try #require(try await test.due("f").first).delivery.id.event
+            try test.store.engine.write { storage in
+                for kind in [1, 3] as [UInt8] {
+                    try storage.put(.deliveries, [kind] + Array(name.utf8) + [0] + OutboxKey.event(event), [1])
+                    try storage.put(.deliveries, [kind, 0xFF, 0xFE], [1])
+                }
+            }
+            try await test.set("a/c", [:])
+            #expect(try await test.store.outbox.functions() == known)
+            #expect(try await test.store.outbox.counts().map(\.function) == known)
+            #expect(try !test.problems().isEmpty)
         }
     }
 

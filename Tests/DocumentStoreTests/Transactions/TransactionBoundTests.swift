@@ -80,19 +80,74 @@ struct TransactionBoundTests {
 
     @Test func whatIsOverMakesRoomBeforeAnyoneIsRefused() throws {
         var configuration = configuration
-        configuration.maxNotedReads = 3
+        configuration.maxNotedReads = 4
         configuration.maxTransactionsPerClient = 1
         var table = TransactionTable(version: 0, configuration: configuration)
         let old = try table.begin(isReadOnly: false, context: client(7), at: .zero)
         _ = try table.read(old, owner: 7, try reads("a/1", "a/2"), snapshot: 1, at: .zero)
         #expect(throws: DocumentError.self) { try table.begin(isReadOnly: false, context: client(7), at: .zero) }
         let new = try table.begin(isReadOnly: false, context: OperationContext(), at: .seconds(62))
-        _ = try table.read(new, owner: nil, try reads("a/1", "a/2"), snapshot: 1, at: .seconds(62))
+        _ = try table.read(new, owner: nil, try reads("a/1", "a/2", "a/3"), snapshot: 1, at: .seconds(62))
         #expect(table.openCount == 1)
 
         _ = try table.begin(isReadOnly: false, context: client(7), at: .seconds(62))
         _ = try table.begin(isReadOnly: false, context: client(7), at: .seconds(124))
         #expect(table.openCount == 1)
+    }
+
+    @Test func clientsTogetherHaveHalfOfTheTransactions() throws {
+        var configuration = configuration
+        configuration.maxTransactions = 2000
+        var table = TransactionTable(version: 0, configuration: configuration)
+        var refused = 0
+        // Each takes as many as it gets.
+        for owner in 1...500 as ClosedRange<UInt64> {
+            for count in 0...100 {
+                do throws(DocumentError) {
+                    _ = try table.begin(isReadOnly: false, context: client(owner), at: .zero)
+                } catch {
+                    #expect(error.code == .resourceExhausted)
+                    // While there are any, everyone has one.
+                    #expect(count > 0 || table.openCount == 1000)
+                    if count > 0 { #expect(count <= 10) }
+                    refused += 1
+                    break
+                }
+            }
+        }
+        #expect(refused == 500)
+        #expect(table.openCount == 1000)
+        for _ in 0..<1000 { _ = try table.begin(isReadOnly: false, context: OperationContext(owner: 1), at: .zero) }
+        #expect(throws: DocumentError.self) {
+            try table.begin(isReadOnly: false, context: OperationContext(owner: 1), at: .zero)
+        }
+        // What ended makes room.
+        let now = Duration.seconds(300)
+        #expect(try table.begin(isReadOnly: false, context: client(501), at: now).rawValue != 0)
+    }
+
+    @Test func clientsTogetherHaveHalfOfTheRecordedReads() throws {
+        var configuration = configuration
+        configuration.maxNotedReads = 4000
+        configuration.maxNotedReadsPerClient = 1000
+        var table = TransactionTable(version: 0, configuration: configuration)
+        for owner in 1...100 as ClosedRange<UInt64> {
+            let id = try table.begin(isReadOnly: false, context: client(owner), at: .zero)
+            for n in 0..<200 {
+                let read = try reads("a/\(n)")
+                do throws(DocumentError) {
+                    _ = try table.read(id, owner: owner, read, snapshot: 1, at: .zero)
+                } catch {
+                    #expect(error.code == .resourceExhausted)
+                    break
+                }
+            }
+        }
+        let function = try table.begin(isReadOnly: false, context: OperationContext(owner: 1), at: .zero)
+        for n in 0..<2000 { _ = try table.read(function, owner: 1, try reads("a/\(n)"), snapshot: 1, at: .zero) }
+        #expect(throws: DocumentError.self) {
+            try table.read(function, owner: 1, try reads("a/2001"), snapshot: 1, at: .zero)
+        }
     }
 
     @Test func clientsDontPushFunctionsOutOfTheirSecondTry() throws {

@@ -16,6 +16,13 @@ import Testing
             #expect(stream.events.last?["result"]?.text == "liftoff")
             let health = try await bundle.functions.send("GET", "/__/health")
             #expect(health.text == #"{"status":"SERVING"}"#)
+            // In production it would tell everybody what there is.
+            #expect(try await bundle.functions.send("GET", "/__/functions.yaml").status == 404)
+        }
+    }
+
+    @Test func inDevelopmentTheFunctionsThatAreServedAreListed() async throws {
+        try await RunningBundle.serving(RunningBundle.development) { bundle in
             let document = try await bundle.functions.send("GET", "/__/functions.yaml").text
             #expect(document.contains("  hello:\n"))
             #expect(!document.contains("nightly"))

@@ -75,7 +75,8 @@ import Testing
             try await host.set("traps/a", n: 1)
             try await host.set("calm/a", n: 1)
             try await host.wait(of: "calm")
-            try await host.waitForLog("the event is a dead letter", "trapsOnEvent", "try=4", "the process ended")
+            try await host.waitForLog(
+                "the event is a dead letter", "trapsOnEvent", "try=4", "the process ended", "Fatal error")
             try await host.set("calm/b", n: 1)
             try await host.wait(for: 2, of: "calm")
             try await host.expectEcho()

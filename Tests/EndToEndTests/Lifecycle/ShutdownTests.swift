@@ -26,7 +26,7 @@ import Testing
         try await RunningHost.serving { host in
             let connection = try await RawConnection.open(port: host.functions.port)
             try await connection.send(
-                "POST /demo-shop/us-central1/nothing HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                "POST /demo-shop/us-central1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                     + "Content-Length: 13\r\n\r\n{\"data\":")
             async let running = host.call("slow", "2000")
             let idle = try await RawConnection.open(port: host.functions.port)

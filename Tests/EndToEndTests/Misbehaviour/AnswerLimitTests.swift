@@ -31,7 +31,7 @@ import Testing
             for _ in 0..<10 {
                 let connection = try await RawConnection.open(port: host.functions.port, reads: false)
                 try await connection.send(
-                    "GET /demo-shop/us-central1/bytes?count=33554432 HTTP/1.1\r\nHost: h\r\n\r\n")
+                    "GET /demo-shop/us-central1/bytes?count=33554432 HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 connections.append(connection)
             }
             try await Bound.wait("one is dropped") {
@@ -57,7 +57,7 @@ import Testing
             for _ in 0..<100 {
                 let connection = try await RawConnection.open(port: host.functions.port, reads: false)
                 try await connection.send(
-                    "POST /demo-shop/us-central1/flood HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                    "POST /demo-shop/us-central1/flood HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                         + "Accept: text/event-stream\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
                 connections.append(connection)
             }

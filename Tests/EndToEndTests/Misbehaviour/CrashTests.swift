@@ -14,6 +14,13 @@ import Testing
             #expect(try await slow.text == #"{"result":1000}"#)
             let next = try await host.call("trap", "1")
             #expect(next.text == #"{"result":2}"#)
+            // One record says where, with the execution; registers and memory could hold secrets.
+            try await Bound.wait("the crash is logged") { host.process.errors.contains("the function crashed") }
+            let log = host.process.errors
+            let record = log.split(separator: "\n").first { $0.contains("the function crashed") } ?? ""
+            #expect(record.contains("backtrace=") && record.contains("execution.id="), "\(record)")
+            #expect(record.contains("Fatal error") && record.contains(".swift:"), "\(record)")
+            for part in ["rax", "Registers", "Images", "Backtrace took"] { #expect(!log.contains(part)) }
         }
     }
 

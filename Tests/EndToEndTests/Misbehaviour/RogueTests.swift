@@ -27,7 +27,7 @@ import Testing
             let connection = try await RawConnection.open(port: host.functions.port, reads: false)
             let body = #"{"data":"floodsStream"}"#
             try await connection.send(
-                "POST /demo-shop/us-central1/rogue HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                "POST /demo-shop/us-central1/rogue HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                     + "Accept: text/event-stream\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
             try await Bound.wait("the log tells why") {
                 host.process.errors.contains("it sent more of a stream than its client has taken")

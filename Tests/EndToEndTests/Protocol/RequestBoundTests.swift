@@ -25,8 +25,8 @@ import Testing
     @Test func halfSentRequestsDisturbNobody() async throws {
         try await RunningHost.serving { host in
             let halves = [
-                "POST /demo-shop/asia-northeast1/echo HTTP/1.1\r\nHost: h\r\nContent-Le",
-                "POST /demo-shop/asia-northeast1/echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                "POST /demo-shop/asia-northeast1/echo HTTP/1.1\r\nHost: localhost\r\nContent-Le",
+                "POST /demo-shop/asia-northeast1/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                     + "Content-Length: 100\r\n\r\n{\"data\":",
                 "GET", "", "\r\n\r\n",
             ]

@@ -1,4 +1,4 @@
-@testable import Workers
+import Semaphore
 import Testing
 
 @Suite struct FairQueueTests {
@@ -6,6 +6,20 @@ import Testing
         var taken = 0
         for number in numbers where queue.append(number, of: key) { taken += 1 }
         return taken
+    }
+
+    @Test func aCallerWithoutATurnKeepsItsPlace() {
+        var queue = FairQueue<String, Int>(places: 100)
+        _ = fill(&queue, "a", 1...2)
+        _ = fill(&queue, "b", 11...12)
+        func next(except busy: String?) -> Int? { queue.popFirst { $0 != busy }?.element }
+        #expect(next(except: "a") == 11)
+        #expect(next(except: "b") == 1)
+        #expect(next(except: "a") == 12)
+        #expect(next(except: "a") == nil)
+        #expect(queue.count == 1)
+        #expect(next(except: "b") == 2)
+        #expect(queue.isEmpty)
     }
 
     @Test func callersAreServedInTurn() {

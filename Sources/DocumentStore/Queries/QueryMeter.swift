@@ -1,0 +1,106 @@
+import DocumentModel
+
+/// What one query may read, in case its caller asks for more than the host can do for one of many.
+package struct QueryLimits: Hashable, Sendable {
+    /// Keys of indexes.
+    package var entries: Int
+    package var documents: Int
+    package var time: Duration
+
+    package init(entries: Int, documents: Int, time: Duration) {
+        self.entries = entries
+        self.documents = documents
+        self.time = time
+    }
+}
+
+/// Counts what the queries of a run have read so far, and ends them at their limits or once their caller has left.
+final class QueryMeter {
+    private(set) var entries = 0
+    private(set) var documents = 0
+    /// The decisions made during the run, in words.
+    var decisions: [String] = []
+
+    private let limits: QueryLimits?
+    private let cancellation: OperationCancellation?
+    /// The time since some start.
+    private let elapsed: (@Sendable () -> Duration)?
+    private let end: Duration
+    /// The work since the caller and the clock were last looked at.
+    private var unchecked = 0
+
+    /// About a millisecond of reading.
+    private static let maxUnchecked = 512
+
+    /// - Parameters:
+    ///   - limits: nil for none.
+    ///   - elapsed: a clock, for the limit on time.
+    init(
+        _ limits: QueryLimits? = nil, cancellation: OperationCancellation? = nil,
+        elapsed: (@Sendable () -> Duration)? = nil
+    ) {
+        self.limits = limits
+        self.cancellation = cancellation
+        self.elapsed = elapsed
+        end = limits.flatMap { limits in elapsed.map { $0() + limits.time } } ?? .zero
+    }
+
+    /// - Throws: ``Exceeded``, or `cancelled` if the caller has left.
+    func readEntries(_ count: Int = 1) throws {
+        entries += count
+        if let limits, entries > limits.entries { throw Exceeded(what: "\(limits.entries) entries of indexes") }
+        try work(count)
+    }
+
+    /// - Parameter bytes: the size of the stored document.
+    /// - Throws: ``Exceeded``, or `cancelled` if the caller has left.
+    func readDocument(_ bytes: Int) throws {
+        documents += 1
+        if let limits, documents > limits.documents { throw Exceeded(what: "\(limits.documents) documents") }
+        try work(16 + bytes / 1024)
+    }
+
+    private func work(_ amount: Int) throws {
+        unchecked += amount
+        guard unchecked >= Self.maxUnchecked else { return }
+        unchecked = 0
+        if let cancellation, cancellation.isCancelled { throw DocumentError.callerLeft }
+        if let limits, let elapsed, elapsed() > end {
+            throw Exceeded(what: "for \(limits.time.components.seconds) s")
+        }
+    }
+
+    /// A query has reached a limit.
+    struct Exceeded: Error {
+        /// The limit, after "a client's query may read".
+        let what: String
+
+        /// - Parameter suggestion: the index with which the query reads less; nil if none would help.
+        func error(_ suggestion: String?) -> DocumentError {
+            let advice = suggestion.map { "this index would help: \($0)" } ?? "ask for less, or page by page"
+            return DocumentError(
+                .resourceExhausted, "a client's query may read \(what), the limit, and this one needs more; \(advice)")
+        }
+    }
+}
+
+extension QueryPlan {
+    /// Runs the body, which executes this plan, and says what would help if it reaches a limit.
+    func explainingLimits<Result>(_ catalog: IndexCatalog, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let exceeded as QueryMeter.Exceeded {
+            let isOrderWanted = query.query.limit != nil
+            throw exceeded.error(IndexSuggestion(self, catalog, isOrderWanted: isOrderWanted)?.json)
+        }
+    }
+}
+
+extension DocumentParts {
+    /// A meter for the queries of an operation.
+    func meter(_ context: OperationContext) -> QueryMeter {
+        QueryMeter(
+            context.policy == nil ? nil : configuration.clientQueryLimits, cancellation: context.cancellation,
+            elapsed: elapsed)
+    }
+}

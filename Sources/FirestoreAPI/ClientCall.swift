@@ -1,0 +1,11 @@
+import DocumentModel
+
+/// What is known of a request besides its content.
+struct ClientCall: Sendable {
+    @TaskLocal static var current: ClientCall?
+
+    /// A number that stands for the client's address; nil if the address is unknown.
+    let address: UInt64?
+    /// Cancelled once the client has left.
+    let cancellation = OperationCancellation()
+}

@@ -1,0 +1,86 @@
+import FunctionManifest
+@testable import Gateway
+import NIOHTTP1
+import Testing
+import WorkerTesting
+import Workers
+
+/// Which names a host in development answers to, and what pages of other sites may do.
+@Suite struct LocalHostsTests {
+    private static let hosts = LocalHosts(
+        ["shop.test", "*.shop.test"].compactMap { HostPattern($0) }, setting: "listen.hosts")
+
+    @Test(arguments: [
+        "localhost", "localhost:5001", "LocalHost:5001", "a.localhost", "127.0.0.1", "127.0.0.1:80", "10.0.2.2:8080",
+        "[::1]", "[::1]:5001", "[fe80::1]:1", "host.docker.internal:8080", "shop.test", "a.b.shop.test:1", "localhost.",
+    ])
+    func thisMachineIsMeant(authority: String) { #expect(Self.hosts.contains(authority)) }
+
+    @Test(arguments: [
+        "", ":80", "evil.test", "localhost.evil.test", "evil-localhost", "notshop.test", "shop.test.evil",
+        "127.0.0.1.nip.io",
+        "[::1", "[evil]", "::1", "localhost:x", "localhost:80:80", "user@localhost", "1.2.3", "[127.0.0.1.nip.io]",
+        "localhost ", "localhost/", "0x7f.1",
+    ])
+    func anotherSiteIsMeant(authority: String) { #expect(!Self.hosts.contains(authority)) }
+
+    @Test(arguments: [
+        "http://localhost:3000", "https://127.0.0.1", "http://[::1]:1", "https://app.shop.test",
+        "capacitor://localhost",
+    ])
+    func aPageOfThisMachineIsNotForeign(origin: String) { #expect(!Self.hosts.isForeign(origin: origin)) }
+
+    @Test(arguments: [
+        "null", "", "https://evil.test", "http://localhost.evil.test", "localhost", "file://", "http://a@localhost",
+    ])
+    func aPageOfAnotherSiteIsForeign(origin: String) { #expect(Self.hosts.isForeign(origin: origin)) }
+
+    @Test(arguments: ["", "*", "*.", "a..b", "a b", "shop.test:80", "*.*.test", "a/b", "shöp.test", ".test"])
+    func whatIsNotAHostNameIsRefused(text: String) { #expect(HostPattern(text) == nil) }
+
+    @Test func anotherNameIsMisdirected() throws {
+        try GatewayRing.with([.callable("f")], hosts: Self.hosts) { ring throws in
+            ring.processes.handler = { $0.end("1") }
+            let refused = try #require(try ring.call("f", "1", ["Host": "evil.test"]).answer)
+            #expect(refused.status == 421)
+            #expect(refused.body.contains("listen.hosts"))
+            #expect(refused.body.contains("evil.test"))
+            #expect(try ring.call("f", "1", ["Host": "app.shop.test:5001"]).answer?.status == 200)
+            // Pages of any site may call functions as their users.
+            #expect(try ring.call("f", "1", ["Origin": "https://evil.test"]).answer?.status == 200)
+            let document = try #require(try ring.send("GET", "/__/functions.yaml").answer)
+            #expect(document.status == 200)
+        }
+    }
+
+    @Test func inProductionEveryNameIsAnsweredAndFunctionsAreNotListed() throws {
+        try GatewayRing.with([.callable("f")]) { ring throws in
+            ring.processes.handler = { $0.end("1") }
+            #expect(try ring.call("f", "1", ["Host": "shop.example"]).answer?.status == 200)
+            #expect(try ring.send("GET", "/__/functions.yaml").answer?.status == 404)
+        }
+    }
+
+    private func refusal(_ method: HTTPMethod, _ uri: String, _ headers: HTTPHeaders) -> Int? {
+        var all: HTTPHeaders = ["Host": "localhost"]
+        all.add(contentsOf: headers)
+        let head = HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: all)
+        return PortRules(hosts: Self.hosts).refusal(of: head).map { Int($0.status.code) }
+    }
+
+    @Test func pagesOfOtherSitesAreNeitherOwnersNorUseTheHelpers() {
+        let foreign = "https://evil.test"
+        #expect(refusal(.GET, "/v1/x", ["Origin": foreign]) == nil)
+        #expect(refusal(.GET, "/v1/x", ["Origin": foreign, "Authorization": "Bearer e30.e30."]) == nil)
+        for value in ["Bearer owner", "bearer  owner", "BEARER\towner"] {
+            #expect(refusal(.GET, "/v1/x", ["Origin": foreign, "Authorization": value]) == 403)
+            #expect(refusal(.GET, "/v1/x", ["Origin": "http://localhost:3000", "Authorization": value]) == nil)
+            #expect(refusal(.GET, "/v1/x", ["Authorization": value]) == nil)
+        }
+        #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", ["Origin": foreign]) == 403)
+        #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", ["Origin": "null"]) == 403)
+        #expect(refusal(.DELETE, "/emulator/v1/projects/p/accounts", [:]) == nil)
+        #expect(
+            refusal(.DELETE, "/emulator/v1/x", ["Origin": "http://localhost", "origin": foreign]) == 403)
+    }
+}

@@ -71,7 +71,7 @@ struct RunCommand: AsyncParsableCommand {
         CallableBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self, PurchaseBenchmark.self,
         EventBenchmark.self, ReleaseBenchmark.self, LimitsBenchmark.self,
         DocumentBenchmark.self, QueryBenchmark.self, StoreBenchmark.self, GroupCommitBenchmark.self,
-        ListenerBenchmark.self, DeliveriesBenchmark.self,
+        ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self,
     ]
 
     /// Several benchmarks may have the same name.

@@ -37,6 +37,7 @@ package struct HostParts: Sendable {
             let limits = configuration.limits
             storeConfiguration.clientQueryLimits = QueryLimits(
                 entries: limits.queryEntries, documents: limits.queryDocuments, time: .seconds(limits.querySeconds))
+            storeConfiguration.maxClientCommitCost = limits.commitChanges
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(

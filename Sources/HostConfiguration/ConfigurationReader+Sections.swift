@@ -180,6 +180,7 @@ extension ConfigurationReader {
             ("queryEntries", \.queryEntries, 1000...1_000_000_000, "a number of index entries"),
             ("queryDocuments", \.queryDocuments, 1000...1_000_000_000, "a number of documents"),
             ("querySeconds", \.querySeconds, 1...3600, "a time in seconds"),
+            ("commitChanges", \.commitChanges, 1000...1_000_000_000, "a number of documents and index entries"),
         ]
         for (key, field, range, what) in numbers {
             if let node = object[key], let value = integer(node, range, what) { limits[keyPath: field] = value }

@@ -21,6 +21,8 @@ package struct HostLimits: Hashable, Sendable {
     package var queryEntries = 5_000_000
     package var queryDocuments = 100_000
     package var querySeconds = 10
+    /// Documents and index entries that one commit of a client may change.
+    package var commitChanges = 50_000
 
     package init() {}
 

@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: EngineKind.allCases) func aClientsQueryEndsAtItsDocuments(kind: EngineKind) async throws {
         try await withStore(kind, configuration: configuration(documents: 100)) { test in
             try await fill(test, 101)
-            let error = await refusal { try await test.query(all, context: client) }
+            let error = await refusal { _ = try await test.query(all, context: client) }
             #expect(error?.code == .resourceExhausted)
             #expect(error?.message.contains("100 documents") == true)
             #expect(try await test.query(all).count == 101)
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: EngineKind.allCases) func aClientsQueryEndsAtItsEntries(kind: EngineKind) async throws {
         try await withStore(kind, configuration: configuration(entries: 100)) { test in
             try await fill(test, 400)
-            let error = await refusal { try await test.query(try costly(), context: client) }
+            let error = await refusal { _ = try await test.query(try costly(), context: client) }
             #expect(error?.code == .resourceExhausted)
             #expect(error?.message.contains("100 entries of indexes") == true)
             #expect(error?.message.contains("this index would help: {") == true, "\(error as Any)")

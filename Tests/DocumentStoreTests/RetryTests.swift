@@ -135,7 +135,7 @@ struct RetryTests {
             let first = try await loser(test)
             let second = try await loser(test)
             let others = [try await test.begin(), try await test.begin()]
-            #expect(await refusal { try await again(test, first) }?.code == .resourceExhausted)
+            #expect(await refusal { _ = try await again(test, first) }?.code == .resourceExhausted)
             for other in others { #expect(try await test.store.rollback(other) == .rolledBack) }
             let answer = Mutex<Result<BeginAnswer, DocumentError>?>(nil)
             test.store.begin(.readWrite(retrying: second), in: OperationContext()) { begun in

@@ -31,7 +31,7 @@ struct PurchaseBenchmark: Benchmark {
                     "reference: the same reads and writes straight on SQLite, 64 in a commit, in one process",
                     "ours: HTTP, a token, a worker and a serializable transaction for each",
                 ])
-            let watch = Task { try await peakMemory(of: host.child.tree) }
+            let watch = Task { try await host.child.tree.peakResidentBytes() }
             defer { watch.cancel() }
             var totals: [ShopData.Products: Total] = [:]
             for _ in 0..<pace.rounds {
@@ -87,15 +87,5 @@ struct PurchaseBenchmark: Benchmark {
         for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
             section.add(Row("\(products.rawValue): \(name)", .milliseconds(total.ours.percentile(part))))
         }
-    }
-
-    /// Samples the processes' memory a few times a second until the task is cancelled, and returns the maximum.
-    private func peakMemory(of server: ProcessTree) async throws -> Int {
-        var peak = 0
-        while !Task.isCancelled {
-            peak = max(peak, try server.residentBytes())
-            try? await Task.sleep(for: .milliseconds(250))
-        }
-        return peak
     }
 }

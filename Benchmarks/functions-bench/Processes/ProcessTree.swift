@@ -35,6 +35,16 @@ struct ProcessTree: Sendable {
         }
     }
 
+    /// Samples the processes' memory a few times a second until the task is cancelled, and returns the maximum.
+    func peakResidentBytes() async throws -> Int {
+        var peak = 0
+        while !Task.isCancelled {
+            peak = max(peak, try residentBytes())
+            try? await Task.sleep(for: .milliseconds(250))
+        }
+        return peak
+    }
+
     /// The number of processes.
     func count() throws -> Int { try stats().count }
 

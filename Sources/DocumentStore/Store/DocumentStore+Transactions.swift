@@ -37,10 +37,20 @@ extension DocumentStore {
         _ writes: [Write], transaction: TransactionID?, completing: [UInt8]?, effects: [Effect],
         in context: OperationContext, completion: @escaping Completion<CommitAnswer>
     ) {
+        let commit = WriteCommit(
+            store: self, writes: writes, transaction: transaction, completing: completing, effects: effects,
+            context: context, completion: completion)
+        guard CommitCheck.isNeeded(writes, context) else { return submit(commit) }
         submit(
-            WriteCommit(
-                store: self, writes: writes, transaction: transaction, completing: completing, effects: effects,
-                context: context, completion: completion))
+            CommitCheck(store: self, writes: writes, transaction: transaction, context: context) { [self] checked in
+                switch checked {
+                case .success: submit(commit)
+                case .failure(let error):
+                    // As where the writer refuses it.
+                    if let transaction { parts.transactions.withLock { $0.drop(transaction, owner: context.owner) } }
+                    completion(.failure(error))
+                }
+            })
     }
 
     package func batchWrite(

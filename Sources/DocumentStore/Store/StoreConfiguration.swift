@@ -25,6 +25,8 @@ package struct StoreConfiguration: Sendable {
     package var maxReadBytes = 12 * 1024 * 1024
     /// What one query of a client may read; functions' queries end only with their invocation.
     package var clientQueryLimits = QueryLimits(entries: 5_000_000, documents: 100_000, time: .seconds(10))
+    /// How many documents and index entries one commit of a client may change, about.
+    package var maxClientCommitCost = 50_000
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.
     package var maxCommitReadBytes = 64 * 1024 * 1024
     /// How long a retried transaction keeps its turn.

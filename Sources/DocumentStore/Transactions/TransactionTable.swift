@@ -135,6 +135,12 @@ struct TransactionTable: Sendable {
         return transaction
     }
 
+    /// Ends a transaction if it is open.
+    mutating func drop(_ id: TransactionID, owner: UInt64?) {
+        guard let transaction = open[id], transaction.owner == owner else { return }
+        remove(transaction)
+    }
+
     /// Why a transaction can't commit; nil if it can.
     func conflict(of transaction: OpenTransaction) -> DocumentError? {
         guard let version = transaction.version else { return nil }

@@ -10,6 +10,8 @@ final class DocumentCommit: CommitPart {
     private let writer: DocumentWriter
     private let parts: DocumentParts
     private var transaction: OpenTransaction?
+    /// What the commit of a client costs; 0 for others.
+    private(set) var cost = 0
     private var prepared: (computation: WriteComputation, documents: StoredDocuments)?
 
     init(
@@ -56,6 +58,10 @@ final class DocumentCommit: CommitPart {
         let computation = try WriteComputation(
             writes, at: Timestamp(microseconds: version), policy: commit.context.policy, catalog: writer.catalog,
             read: documents.document)
+        if commit.context.policy != nil {
+            cost = CommitCost(computation.changes, writer.catalog).total
+            try CommitCost.check(cost, parts.configuration.maxClientCommitCost)
+        }
         if let transaction, writer.turns.blocks(computation.changes, of: transaction) {
             throw DocumentError(
                 .aborted, "another transaction has its turn on the same documents; try the transaction again")

@@ -37,13 +37,21 @@ struct BatchWrite: CommitJob {
         }
         var results: [Result<WriteResult, DocumentError>] = []
         let start = batch.bytes
+        var cost = 0
         for write in writes {
+            do throws(DocumentError) {
+                try CommitCost.check(cost, store.configuration.maxClientCommitCost)
+            } catch {
+                results.append(.failure(error))
+                continue
+            }
             guard batch.bytes - start < batch.maxBytes else {
                 results.append(.failure(Self.batchIsFull))
                 continue
             }
             let part = DocumentCommit([write], nil, store.writer, store.parts)
             let outcome = try batch.run(Commit([part], in: context))
+            cost += part.cost
             do throws(DocumentError) {
                 let committed = try part.answer(to: outcome).get().result
                 results.append(contentsOf: committed.writeResults.map { .success($0) })

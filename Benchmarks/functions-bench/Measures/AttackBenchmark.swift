@@ -1,0 +1,114 @@
+import Foundation
+import NIOCore
+
+/// Measures what honest users notice of attacks: gets of another user and purchases, with each attack and without.
+struct AttackBenchmark: Benchmark {
+    static let name = "attacks"
+    private static let products = 20_000
+    private static let users = 200
+
+    var pace: Pace
+
+    /// Requests that one or many attackers send over and over.
+    private struct Attack {
+        var name: String
+        var callers: [any Caller]
+    }
+
+    private struct Figures {
+        var gets: LoadReport
+        var purchases: LoadReport
+    }
+
+    func run(in directory: URL) async throws -> Section {
+        try await HostProcess.with(["ShopFunctions"], in: directory) { host in
+            let shop = try await ShopData(host, buyersPerClient: pace.count(20, quick: 6))
+            try await shop.purchase(expecting: 400).check()
+            let documents = Documents(port: host.ports.firestore)
+            try await documents.store(
+                (0..<Self.products).map { Documents.set("products/bulk\($0)", Documents.product($0)) })
+            let users = try await host.signUp(Self.users)
+            var section = Section(
+                "Honest users beside attackers, \(Self.products) products",
+                notes: [
+                    "reference: the same without the attack, just before",
+                    "gets: one user with 4 connections; purchases: \(ShopData.clients) clients",
+                ])
+            let watch = Task { try await host.child.tree.peakResidentBytes() }
+            defer { watch.cancel() }
+            for attack in attacks(host, users) {
+                let calm = try await measure(shop, users[0])
+                let length = Load.Length(warmUp: .zero, measured: .seconds(pace.count(15, quick: 6)))
+                async let load = Load.run(attack.callers, to: host.ports.firestore, for: length, of: host.child.tree)
+                try await Task.sleep(for: .milliseconds(500))
+                let attacked = try await measure(shop, users[0])
+                _ = try await load
+                section.check(attacked.gets, "gets beside \(attack.name)")
+                section.check(attacked.purchases, "purchases beside \(attack.name)")
+                for (what, ours, reference) in [
+                    ("get", attacked.gets, calm.gets), ("purchase", attacked.purchases, calm.purchases),
+                ] {
+                    section.add(
+                        Row(
+                            "\(what) beside \(attack.name): p99", .milliseconds(ours.percentile(0.99)),
+                            beside: .milliseconds(reference.percentile(0.99)), aim: .ratioAtMost(5)))
+                }
+            }
+            watch.cancel()
+            section.add(Row("peak memory", .bytes(try await watch.value), aim: .atMost(.bytes(600_000_000))))
+            return section
+        }
+    }
+
+    private func measure(_ shop: ShopData, _ user: HostProcess.User) async throws -> Figures {
+        let port = shop.host.ports.firestore
+        let get = Requests(port: port, token: user.idToken).get("/v1/\(Documents.root)/products/p1")
+        let callers = (0..<4).map { _ in RepeatingCaller([get]) }
+        let gets = try await Load.run(callers, to: port, for: pace.length, of: shop.host.child.tree)
+        try await shop.fillCarts(.separate)
+        return Figures(gets: gets, purchases: try await shop.purchase())
+    }
+
+    // MARK: Attacks
+
+    private func attacks(_ host: HostProcess, _ users: [HostProcess.User]) -> [Attack] {
+        let port = host.ports.firestore
+        func path(_ verb: String) -> String { "/v1/\(Documents.root):\(verb)" }
+        // What they are answered doesn't matter.
+        func caller(_ requests: [ByteBuffer], from start: Int = 0) -> RepeatingCaller {
+            RepeatingCaller(requests, from: start) { _ in true }
+        }
+        let query = Requests(port: port, token: users[1].idToken).post(path("runQuery"), Self.costlyQuery)
+        let delete = Requests(port: port).post(path("commit"), Self.deletes)
+        let begins = users.dropFirst(2).map {
+            Requests(port: port, token: $0.idToken).post(path("beginTransaction"), "{}")
+        }
+        return [
+            Attack(name: "costly queries", callers: (0..<8).map { _ in caller([query]) }),
+            Attack(name: "125,000 deletes", callers: (0..<2).map { _ in caller([delete]) }),
+            Attack(name: "transactions", callers: (0..<16).map { caller(begins, from: $0 * 12) }),
+        ]
+    }
+
+    /// An OR of 30 ANDs, each of which reads much and finds nothing, in an order that no index has.
+    private static var costlyQuery: String {
+        func field(_ name: String, _ op: String, _ value: Int) -> String {
+            #"{"fieldFilter":{"field":{"fieldPath":"\#(name)"},"op":"\#(op)","value":{"integerValue":"\#(value)"}}}"#
+        }
+        let parts = (0..<30).map { number in
+            let filters = [
+                field("number", "LESS_THAN", 10_000 - number * 10),
+                field("group", "GREATER_THAN_OR_EQUAL", 100 + number % 10), field("price", "GREATER_THAN", 0),
+            ]
+            return #"{"compositeFilter":{"op":"AND","filters":[\#(filters.joined(separator: ","))]}}"#
+        }
+        return #"{"structuredQuery":{"from":[{"collectionId":"products"}],"where":{"compositeFilter":{"op":"OR","#
+            + #""filters":[\#(parts.joined(separator: ","))]}},"orderBy":[{"field":{"fieldPath":"name"}},"#
+            + #"{"field":{"fieldPath":"stock"}}],"limit":1}}"#
+    }
+
+    private static var deletes: String {
+        let writes = (0..<125_000).map { #"{"delete":"\#(Documents.root)/p/\#($0)"}"# }
+        return #"{"writes":[\#(writes.joined(separator: ","))]}"#
+    }
+}

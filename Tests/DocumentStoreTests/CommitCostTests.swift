@@ -1,0 +1,117 @@
+import DocumentModel
+@testable import DocumentStore
+import StoreTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a client's commit may cost the writer.
+@Suite(.endsHangs) struct CommitCostTests {
+    /// Allows all writes but those of documents named `denied`.
+    private struct Policy: AccessPolicy {
+        func check(_ access: Access, in view: AccessView) throws(DocumentError) {
+            let path: DocumentPath
+            switch access {
+            case .create(let document), .update(_, let document): path = document.path
+            case .delete(let deleted, _), .get(let deleted, _): path = deleted
+            case .list: return
+            }
+            guard path.id != "denied" else { throw DocumentError(.permissionDenied, "no") }
+        }
+    }
+
+    private let client = OperationContext(owner: 7, policy: Policy())
+
+    private var configuration: StoreConfiguration {
+        var configuration = StoreConfiguration()
+        configuration.maxClientCommitCost = 100
+        return configuration
+    }
+
+    private func sets(_ count: Int, fields: Int = 0) throws -> [Write] {
+        let fields = Dictionary(uniqueKeysWithValues: (0..<fields).map { ("f\($0)", Value.integer(Int64($0))) })
+        return try (0..<count).map { Write(path: try DocumentPath("c/d\($0)"), operation: .set(fields)) }
+    }
+
+    private func deletes(_ count: Int) throws -> [Write] {
+        try (0..<count).map { Write(path: try DocumentPath("c/d\($0)"), operation: .delete) }
+    }
+
+    @Test func documentsAndTheirEntriesCount() throws {
+        func cost(_ before: [String: Value]?, _ after: [String: Value]?) throws -> Int {
+            let path = try DocumentPath("c/d")
+            let time = Timestamp(seconds: 1, nanoseconds: 0)
+            func document(_ fields: [String: Value]?) -> Document? {
+                fields.map { Document(path: path, fields: $0, createTime: time, updateTime: time) }
+            }
+            let change = DocumentChange(path: path, before: document(before), after: document(after))
+            return CommitCost([change], IndexCatalog()).total
+        }
+        #expect(try cost(nil, [:]) == 1)
+        #expect(try cost(nil, ["a": .null, "b": .null]) == 3)
+        #expect(try cost(["a": .null, "b": .null], nil) == 3)
+        // What stays is not written again.
+        #expect(try cost(["a": .integer(1), "b": .null], ["a": .integer(2), "b": .null]) == 3)
+        #expect(try cost(nil, ["a": .array([.null, .null, .null])]) == 5)
+        #expect(try cost(nil, ["a": .map(["b": .null, "c": .map(["d": .null])])]) == 5)
+    }
+
+    @Test(arguments: EngineKind.allCases) func aCommitThatChangesTooMuchIsRefusedBeforeTheWriter(
+        kind: EngineKind
+    ) async throws {
+        try await withStore(kind, configuration: configuration) { test in
+            #expect(try await test.commit(try sets(100), context: client).writeResults.count == 100)
+            for writes in [try sets(101), try sets(20, fields: 5), try sets(5, fields: 20), try deletes(101)] {
+                let error = await refusal { try await test.commit(writes, context: client) }
+                #expect(error?.code == .resourceExhausted)
+                #expect(error?.message.contains("100 documents and index entries") == true)
+            }
+            // Functions may, and what they wrote counts for a client that deletes it.
+            try await test.commit(try sets(20, fields: 10))
+            #expect(await refusal { try await test.commit(try deletes(20), context: client) }?.code == .resourceExhausted)
+            #expect(try await test.query(Query(collectionID: "c")).count == 100)
+            try await test.commit(try deletes(9), context: client)
+        }
+    }
+
+    /// The policy's refusal says less than the other limits would.
+    @Test func aLargeCommitIsDecidedByThePolicyAtAnyPlace() async throws {
+        try await withStore(configuration: configuration) { test in
+            for place in [0, 20, 40] {
+                var writes = try sets(40)
+                writes.insert(Write(path: try DocumentPath("c/denied"), operation: .delete), at: place)
+                #expect(await refusal { try await test.commit(writes, context: client) }?.code == .permissionDenied)
+            }
+            #expect(try await test.query(Query(collectionID: "c")).isEmpty)
+        }
+    }
+
+    @Test func aTransactionWhoseCommitIsTooLargeHasEnded() async throws {
+        try await withStore(configuration: configuration) { test in
+            let id = try await test.begin(context: client)
+            #expect(
+                await refusal { try await test.commit(try sets(101), in: id, context: client) }?.code
+                    == .resourceExhausted)
+            #expect(
+                await refusal { try await test.commit(try sets(1), in: id, context: client) }?.code == .invalidArgument)
+            // One that lost hears of that.
+            let loser = try await test.begin(context: client)
+            _ = try await test.get("c/d0", in: loser, context: client)
+            try await test.set("c/d0", ["n": .integer(1)])
+            var writes = try sets(20)
+            writes.append(Write(path: try DocumentPath("c/denied"), operation: .delete))
+            #expect(await refusal { try await test.commit(writes, in: loser, context: client) }?.code == .aborted)
+        }
+    }
+
+    @Test func independentWritesCountTogether() async throws {
+        try await withStore(configuration: configuration) { test in
+            let results = try await test.store.batchWrite(try sets(50, fields: 3), in: client)
+            #expect(results.count == 50)
+            let done = results.count { (try? $0.get()) != nil }
+            #expect((25...26).contains(done))
+            for case .failure(let error) in results { #expect(error.code == .resourceExhausted) }
+            #expect(try await test.query(Query(collectionID: "c")).count == done)
+        }
+    }
+}

@@ -68,7 +68,8 @@ import Testing
             }
             // Functions may, and what they wrote counts for a client that deletes it.
             try await test.commit(try sets(20, fields: 10))
-            #expect(await refusal { try await test.commit(try deletes(20), context: client) }?.code == .resourceExhausted)
+            #expect(
+                await refusal { try await test.commit(try deletes(20), context: client) }?.code == .resourceExhausted)
             #expect(try await test.query(Query(collectionID: "c")).count == 100)
             try await test.commit(try deletes(9), context: client)
         }

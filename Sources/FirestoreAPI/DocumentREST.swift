@@ -72,6 +72,14 @@ package struct DocumentREST: HTTPResponder {
     }
 
     private func answered(_ request: Request) async -> Response {
+        let hasBody = request.method == .post || request.method == .patch
+        // A body without a length may be large, too.
+        let length = hasBody ? request.headers[.contentLength].flatMap { Int($0) } ?? .max : 0
+        guard length >= LargeRequests.leastBytes else { return await respond(request) }
+        return await withTaskExecutorPreference(LargeRequests.shared) { await respond(request) }
+    }
+
+    private func respond(_ request: Request) async -> Response {
         do throws(DocumentError) {
             return RESTResponse.json(try await answer(request).bytes, status: .ok)
         } catch {

@@ -52,10 +52,14 @@ static struct sigaction crash_handlers[crash_signal_count];
 static int crash_sockets[max_crash_sockets];
 static volatile sig_atomic_t crash_socket_count;
 static volatile sig_atomic_t is_crashing;
+static pid_t crash_process;
 
 static void shut_and_handle(int number, siginfo_t *info, void *context) {
-    is_crashing = 1;
-    for (int i = 0; i < crash_socket_count; i++) shutdown(crash_sockets[i], SHUT_WR);
+    /* A child that a function has forked shares the sockets, but isn't the process that they belong to. */
+    if (getpid() == crash_process) {
+        is_crashing = 1;
+        for (int i = 0; i < crash_socket_count; i++) shutdown(crash_sockets[i], SHUT_WR);
+    }
     for (int i = 0; i < crash_signal_count; i++) {
         if (crash_signals[i] != number) continue;
         if (crash_handlers[i].sa_flags & SA_SIGINFO) {
@@ -70,6 +74,7 @@ void functions_shut_on_crash(const int *sockets, int count) {
     if (count > max_crash_sockets) count = max_crash_sockets;
     for (int i = 0; i < count; i++) crash_sockets[i] = sockets[i];
     crash_socket_count = count;
+    crash_process = getpid();
     for (int i = 0; i < crash_signal_count; i++) {
         /* Without a handler the process ends at once, and its sockets with it. */
         if (sigaction(crash_signals[i], NULL, &crash_handlers[i]) != 0) continue;

@@ -51,8 +51,17 @@ package struct LocalHosts: Sendable {
     /// it doesn't say which.
     package func isForeign(origin: String) -> Bool {
         guard let scheme = origin.range(ofUTF8: "://") else { return true }
-        return !contains(origin[scheme.upperBound...])
+        let authority = origin[scheme.upperBound...]
+        guard let host = Self.host(of: authority), let address = IPAddress(host) else { return !contains(authority) }
+        // A page needs no name to be served from a public address.
+        return !Self.near.contains { $0.contains(address) }
     }
+
+    /// The addresses of this machine and its networks.
+    private static let near = [
+        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "::1",
+        "fc00::/7", "fe80::/10",
+    ].compactMap { AddressPrefix($0) }
 
     /// The host without its port; without brackets if it is an IPv6 address.
     private static func host(of authority: some StringProtocol) -> String? {

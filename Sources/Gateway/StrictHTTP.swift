@@ -31,7 +31,8 @@ package struct PortRules: Sendable {
 
     /// Whether a request acts as the owner or uses a helper of the emulator. Pages of other sites may do neither.
     private static func needsOwner(_ head: HTTPRequestHead) -> Bool {
-        if head.uri.hasPrefix("/emulator/") { return true }
+        // Servers may skip empty segments, as those of `//emulator/…`.
+        if head.uri.split(separator: "/").first == "emulator" { return true }
         return head.headers["Authorization"].contains { value in
             let words = value.split(whereSeparator: { $0 == " " || $0 == "\t" })
             return words.count == 2 && words[0].lowercased() == "bearer" && words[1] == "owner"

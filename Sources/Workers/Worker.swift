@@ -99,7 +99,7 @@ package final class Worker: Sendable {
     /// The execution that the worker's output belongs to: the only one that runs or, if none does, the last one,
     /// because an answer may arrive before what its handler printed. Nil if several run.
     var soleExecution: String? {
-        executions.withLock { $0.running.count > 1 ? nil : $0.running.first ?? $0.last }
+        executions.withLock { $0.running.count > 1 || $0.lost ?? 0 > 1 ? nil : $0.running.first ?? $0.last }
     }
 
     var isBusy: Bool { executions.withLock { !$0.running.isEmpty } }

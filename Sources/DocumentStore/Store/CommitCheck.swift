@@ -62,6 +62,8 @@ struct CommitCheck: DocumentRead {
             if transaction != nil { return () }
             throw error
         }
+        // A document by itself has its own limits.
+        guard computation.changes.count > 1 else { return () }
         try CommitCost.check(CommitCost(computation.changes, view.catalog).total, configuration.maxClientCommitCost)
         return ()
     }

@@ -47,7 +47,9 @@ extension DocumentStore {
                 case .success: submit(commit)
                 case .failure(let error):
                     // As where the writer refuses it.
-                    if let transaction { parts.transactions.withLock { $0.drop(transaction, owner: context.owner) } }
+                    if let transaction, error.code == .resourceExhausted {
+                        parts.transactions.withLock { $0.drop(transaction, owner: context.owner) }
+                    }
                     completion(.failure(error))
                 }
             })

@@ -59,8 +59,10 @@ final class DocumentCommit: CommitPart {
             writes, at: Timestamp(microseconds: version), policy: commit.context.policy, catalog: writer.catalog,
             read: documents.document)
         if commit.context.policy != nil {
-            cost = CommitCost(computation.changes, writer.catalog).total
-            try CommitCost.check(cost, parts.configuration.maxClientCommitCost)
+            let cost = CommitCost(computation.changes, writer.catalog).total
+            // A document by itself has its own limits.
+            if computation.changes.count > 1 { try CommitCost.check(cost, parts.configuration.maxClientCommitCost) }
+            self.cost = cost
         }
         if let transaction, writer.turns.blocks(computation.changes, of: transaction) {
             throw DocumentError(

@@ -22,6 +22,7 @@ enum Worker {
         let database = DatabaseID(project: ProcessControl.environment("GCLOUD_PROJECT") ?? "")
         let links = LinkSet()
         LoggingSystem.bootstrap { label in InvocationLogHandler(label: label, fallback: links) }
+        ProcessControl.shutOnCrash(descriptors)
         for descriptor in descriptors {
             ProcessControl.closeOnExec(descriptor)
             let writer = LinkWriter(descriptor: descriptor)
@@ -32,7 +33,6 @@ enum Worker {
                 ProcessControl.exit(71)
             }
         }
-        ProcessControl.shutOnCrash(descriptors)
         // The main thread runs the main actor, which a function may use.
         dispatchMain()
     }

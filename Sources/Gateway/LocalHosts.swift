@@ -10,7 +10,7 @@ package import Workers
     import Darwin
 #endif
 
-/// The hosts that requests to a host in development are for. In production there is no such list: any name may lead
+/// The names and addresses under which a host in development is called. Production has no such list: any name may lead
 /// there, and nothing is open to callers just because they reach it.
 ///
 /// In development a page of any site could otherwise act as the developer: by `Bearer owner`, or by a name of its own

@@ -26,7 +26,8 @@ final class PlainExchange: Exchange {
 
     func clientLeft() {}
 
-    /// Answers with the host's health, in development with the manifest for tools, or that there is no such function.
+    /// Answers a path of the gateway's own: the host's health, and in development the manifest for tools. Any other path
+    /// is that of an unknown function.
     static func notFound(
         _ head: HTTPRequestHead, loop: GatewayLoop, connection: GatewayHandler
     ) -> PlainExchange {

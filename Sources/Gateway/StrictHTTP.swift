@@ -26,7 +26,9 @@ package struct PortRules: Sendable {
         if let ambiguity = head.ambiguity { return .init(status: .badRequest, message: ambiguity) }
         guard let hosts else { return nil }
         if let refusal = hosts.refusal(of: head) { return refusal }
-        return Self.needsOwner(head) ? hosts.refusal(ofForeign: head) : nil
+        // First whether a page sent it: most requests come from programs, with a long token.
+        guard head.headers.contains(name: "Origin"), Self.needsOwner(head) else { return nil }
+        return hosts.refusal(ofForeign: head)
     }
 
     /// Whether a request acts as the owner or uses a helper of the emulator. Pages of other sites may do neither.
@@ -34,8 +36,9 @@ package struct PortRules: Sendable {
         // Servers may skip empty segments, as those of `//emulator/…`.
         if head.uri.split(separator: "/").first == "emulator" { return true }
         return head.headers["Authorization"].contains { value in
-            let words = value.split(whereSeparator: { $0 == " " || $0 == "\t" })
-            return words.count == 2 && words[0].lowercased() == "bearer" && words[1] == "owner"
+            let words = value.utf8.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
+            return words.count == 2 && words[1].elementsEqual("owner".utf8)
+                && String(words[0])?.lowercased() == "bearer"
         }
     }
 }

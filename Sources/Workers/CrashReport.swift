@@ -1,6 +1,6 @@
 /// Finds a crash in what a worker writes to standard error: the runtime's fatal error, and the backtrace after it.
 ///
-/// All of it becomes one record. Other lines pass, also if they look like the beginning of a crash and are none.
+/// All of it becomes one record. Other lines pass, even if they look like the beginning of a crash.
 struct CrashReport: Equatable {
     /// A crash, for the log and for the failure of what ran.
     struct Record: Equatable {

@@ -1,7 +1,6 @@
 import CommitPipeline
 import DocumentModel
 import StorageEngine
-import Synchronization
 
 /// Decides on a client's large commit before it reaches the one writer: a commit that costs too much, or that the policy
 /// refuses, costs the writer nothing.
@@ -12,7 +11,7 @@ struct CommitCheck: DocumentRead {
     let writes: [Write]
     let transaction: TransactionID?
     let context: OperationContext
-    /// Called with a refusal; nil if the writer is to decide.
+    /// Called with a refusal, or with success if the writer is to decide.
     let completion: DocumentStore.Completion<Void>
 
     var readTime: Timestamp? { nil }

@@ -148,7 +148,8 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Semaphore", "TokenVerification",
+                "Workers",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -183,7 +184,8 @@ let package = Package(
         .target(
             name: "FirestoreAPI",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "DocumentStore", "GoogleREST", "FirestoreJSON",
+                "StrictJSON", "TextFormats", "DocumentModel", "Semaphore", "DocumentStore", "GoogleREST",
+                "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -479,8 +481,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "TokenVerification", "Workers",
-                "Gateway", "TestSupport", "HostTesting", "WorkerTesting",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Semaphore", "TokenVerification",
+                "Workers", "Gateway", "TestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -504,7 +506,7 @@ let package = Package(
         .testTarget(
             name: "FirestoreAPITests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FirestoreAPI", "HostTesting",
+                "StrictJSON", "DocumentModel", "Semaphore", "FirestoreAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -33,11 +33,13 @@ package struct OperationContext: Sendable {
     package var firesEvents: Bool
     /// Tells whether the caller still waits; nil if it always does.
     package var cancellation: OperationCancellation?
+    /// Counts the answer of a read while it is read; nil if nothing does.
+    package var answer: (any AnswerBytes)?
 
     package init(
         owner: UInt64? = nil, completion: CompletionKey? = nil, policy: (any AccessPolicy)? = nil,
         auth: EventAuth = EventAuth(.serviceAccount), chain: [String] = [], delivery: DeliveryLease? = nil,
-        firesEvents: Bool = true, cancellation: OperationCancellation? = nil
+        firesEvents: Bool = true, cancellation: OperationCancellation? = nil, answer: (any AnswerBytes)? = nil
     ) {
         self.owner = owner
         self.completion = completion
@@ -47,5 +49,6 @@ package struct OperationContext: Sendable {
         self.delivery = delivery
         self.firesEvents = firesEvents
         self.cancellation = cancellation
+        self.answer = answer
     }
 }

@@ -6,6 +6,8 @@ struct ClientCall: Sendable {
 
     /// A number that stands for the client's address; nil if the address is unknown.
     let address: UInt64?
+    /// Counts what is read for the answer.
+    let answer: ClientAnswer
     /// Cancelled once the client has left.
     let cancellation = OperationCancellation()
 }

@@ -7,7 +7,7 @@ import StrictJSON
 extension DocumentREST {
     func runAggregationQuery(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONWriter {
+    ) async throws(DocumentError) -> StreamedAnswer {
         let parent = try path.parent()
         let (aggregation, selector, explains) = try body.read { (root) throws(JSONProblem) in
             var aggregation: RESTAggregation?
@@ -26,24 +26,29 @@ extension DocumentREST {
             return (aggregation, selector, explains)
         }
         try check(aggregation.query)
-        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+        return try await reading(selector, principal) { (consistency) throws(DocumentError) in
             guard let explains else {
                 let found = try await service.aggregate(
                     aggregation.query, aggregation.fields, consistency, as: principal)
-                return text.aggregates(aggregation.aliases, found.values, at: found.readTime)
+                return StreamedAnswer.Elements.none.followed {
+                    $0.aggregates(aggregation.aliases, found.values, at: found.readTime)
+                }
             }
             let explained = try await service.explain(
                 aggregation.query, aggregation.fields, analyze: explains.analyze, consistency, as: principal)
-            if explains.analyze { text.aggregates(aggregation.aliases, explained.values, at: explained.readTime) }
-            text.element()
-            text.explainMetrics(explained.explanation, isAggregation: true)
+            var elements = StreamedAnswer.Elements.none
+            if explains.analyze {
+                elements = elements.followed {
+                    $0.aggregates(aggregation.aliases, explained.values, at: explained.readTime)
+                }
+            }
+            return elements.followed { $0.explainMetrics(explained.explanation, isAggregation: true) }
         }
     }
 }
 
 extension JSONWriter {
     fileprivate mutating func aggregates(_ aliases: [String], _ values: [Value], at readTime: Timestamp) {
-        element()
         raw("{\"result\":{\"aggregateFields\":{")
         list(zip(aliases, values)) { text, field in
             text.key(field.0)

@@ -9,7 +9,8 @@ extension DocumentREST {
     private static let defaultPage = 100
     private static let maxPage = 1000
 
-    func list(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
+    func list(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> StreamedAnswer
+    {
         let parameters = try RESTParameters(
             query,
             known: [
@@ -33,15 +34,13 @@ extension DocumentREST {
         request.limit = size + 1
         let found = try await service.query(request, try parameters.consistency(), as: principal).documents
         let page = found.prefix(size)
-        var text = JSONWriter()
-        text.raw("{")
-        if !page.isEmpty {
-            text.raw("\"documents\":")
-            text.array(page) { $0.document($1.masked(by: mask), in: database) }
-        }
+        guard !page.isEmpty else { return StreamedAnswer(.emptyObject) }
+        var (text, end) = (JSONWriter(), JSONWriter())
+        text.raw("{\"documents\":[")
+        end.raw("]")
         if found.count > size, let last = page.last {
-            text.raw(",\"nextPageToken\":")
-            text.string(
+            end.raw(",\"nextPageToken\":")
+            end.string(
                 RESTPageToken.text(
                     request.orderBy.map { order in
                         order.field.isDocumentID
@@ -49,8 +48,11 @@ extension DocumentREST {
                             : last[order.field] ?? .null
                     }))
         }
-        text.raw("}")
-        return text
+        end.raw("}")
+        let documents = StreamedAnswer.Elements(count: page.count) { [database] index, text in
+            text.document(page[index].masked(by: mask), in: database)
+        }
+        return StreamedAnswer(text, documents, end: end)
     }
 
     func listCollectionIDs(

@@ -5,7 +5,7 @@ import StrictJSON
 
 /// Reads by name and by query. Over gRPC these stream their results; here they respond with a JSON array.
 extension DocumentREST {
-    func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
+    func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> StreamedAnswer {
         let (paths, mask, selector) = try body.read { (root) throws(JSONProblem) in
             var paths: [DocumentPath] = []
             var mask: [FieldPath]?
@@ -23,16 +23,15 @@ extension DocumentREST {
             }
             return (paths, mask, selector)
         }
-        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+        return try await reading(selector, principal) { [database] (consistency) throws(DocumentError) in
             let found = try await service.get(paths, consistency, as: principal)
-            for (path, document) in zip(paths, found.documents) {
-                text.element()
-                if let document {
+            return StreamedAnswer.Elements(count: paths.count) { [paths, mask] index, text in
+                if let document = found.documents[index] {
                     text.raw("{\"found\":")
                     text.document(document.masked(by: mask), in: database)
                 } else {
                     text.raw("{\"missing\":")
-                    text.string(DocumentName(database: database, path: path).description)
+                    text.string(DocumentName(database: database, path: paths[index]).description)
                 }
                 text.readTime(found.readTime)
             }
@@ -41,7 +40,7 @@ extension DocumentREST {
 
     func runQuery(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONWriter {
+    ) async throws(DocumentError) -> StreamedAnswer {
         let parent = try path.parent()
         let (query, selector, explains) = try body.read { (root) throws(JSONProblem) in
             var query: Query?
@@ -60,34 +59,33 @@ extension DocumentREST {
             return (query, selector, explains)
         }
         try check(query)
-        return try await reading(selector, principal) { (consistency, text) throws(DocumentError) in
+        return try await reading(selector, principal) { [database] (consistency) throws(DocumentError) in
             guard let explains else {
                 let found = try await service.query(query, consistency, as: principal)
-                return text.results(found.documents, at: found.readTime, in: database)
+                return StreamedAnswer.Elements(found.documents, at: found.readTime, in: database)
             }
             let explained = try await service.explain(
                 query, [], analyze: explains.analyze, consistency, as: principal)
-            if explains.analyze { text.results(explained.documents, at: explained.readTime, in: database) }
-            text.element()
-            text.explainMetrics(explained.explanation, isAggregation: false)
+            let results =
+                explains.analyze
+                ? StreamedAnswer.Elements(explained.documents, at: explained.readTime, in: database) : .none
+            return results.followed { $0.explainMetrics(explained.explanation, isAggregation: false) }
         }
     }
 }
 
-extension JSONWriter {
-    /// Writes one element per document; if there are none, one element with the read time alone.
-    fileprivate mutating func results(_ documents: [Document], at readTime: Timestamp, in database: DatabaseID) {
-        for document in documents {
-            element()
-            raw("{\"document\":")
-            self.document(document, in: database)
-            self.readTime(readTime)
-        }
-        if documents.isEmpty {
-            element()
-            raw("{\"readTime\":")
-            string(readTime.rfc3339)
-            raw("}")
+extension StreamedAnswer.Elements {
+    /// One element per document; if there are none, one element with the read time alone.
+    fileprivate init(_ documents: [Document], at readTime: Timestamp, in database: DatabaseID) {
+        self.init(count: max(documents.count, 1)) { index, text in
+            guard !documents.isEmpty else {
+                text.raw("{\"readTime\":")
+                text.string(readTime.rfc3339)
+                return text.raw("}")
+            }
+            text.raw("{\"document\":")
+            text.document(documents[index], in: database)
+            text.readTime(readTime)
         }
     }
 }

@@ -8,18 +8,18 @@ import TextFormats
 extension DocumentREST {
     func perform(
         _ verb: String, _ path: RESTPath, _ body: RESTBody, _ principal: Principal
-    ) async throws(DocumentError) -> JSONWriter {
+    ) async throws(DocumentError) -> StreamedAnswer {
         let isRoot = path.segments.isEmpty
         switch verb {
-        case "commit" where isRoot: return try await commit(body, principal)
+        case "commit" where isRoot: return StreamedAnswer(try await commit(body, principal))
         case "batchGet" where isRoot: return try await batchGet(body, principal)
-        case "beginTransaction" where isRoot: return try await begin(body, principal)
-        case "rollback" where isRoot: return try await rollback(body, principal)
+        case "beginTransaction" where isRoot: return StreamedAnswer(try await begin(body, principal))
+        case "rollback" where isRoot: return StreamedAnswer(try await rollback(body, principal))
         case "runQuery": return try await runQuery(path, body, principal)
-        case "listCollectionIds": return try await listCollectionIDs(path, body, principal)
-        case "batchWrite" where isRoot: return try await batchWrite(body, principal)
+        case "listCollectionIds": return StreamedAnswer(try await listCollectionIDs(path, body, principal))
+        case "batchWrite" where isRoot: return StreamedAnswer(try await batchWrite(body, principal))
         case "runAggregationQuery": return try await runAggregationQuery(path, body, principal)
-        case "partitionQuery": return try await partitionQuery(path, body, principal)
+        case "partitionQuery": return StreamedAnswer(try await partitionQuery(path, body, principal))
         case "listen", "write", "executePipeline":
             throw DocumentError(.unimplemented, "\(verb) is not available over REST")
         default:

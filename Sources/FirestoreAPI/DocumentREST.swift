@@ -3,6 +3,7 @@ import GoogleREST
 import HTTPTypes
 package import Hummingbird
 import NIOCore
+package import Semaphore
 import StrictJSON
 
 /// Firestore's REST API over a document service.
@@ -33,16 +34,20 @@ package struct DocumentREST: HTTPResponder {
     private let principals: PrincipalReader
     private let connections: ClientConnections?
     private let address: AddressReader
+    private let answers: MemoryBudget?
     private let maxBodyBytes: Int
 
     /// Firestore's own limit on the size of a request.
     package static let maxRequestBytes = 10 * 1024 * 1024
 
-    /// - Parameter connections: the port's connections; nil if requests come without.
+    /// - Parameters:
+    ///   - connections: the port's connections; nil if requests come without.
+    ///   - answers: the memory of all answers; nil for no bound.
     package init(
         database: DatabaseID, service: any DocumentService, isDevelopment: Bool,
         principals: PrincipalReader, connections: ClientConnections? = nil,
-        address: @escaping AddressReader = { _, _ in nil }, maxBodyBytes: Int = maxRequestBytes
+        address: @escaping AddressReader = { _, _ in nil }, answers: MemoryBudget? = nil,
+        maxBodyBytes: Int = maxRequestBytes
     ) {
         self.database = database
         self.service = service
@@ -50,6 +55,7 @@ package struct DocumentREST: HTTPResponder {
         self.principals = principals
         self.connections = connections
         self.address = address
+        self.answers = answers
         self.maxBodyBytes = maxBodyBytes
     }
 
@@ -59,11 +65,12 @@ package struct DocumentREST: HTTPResponder {
             response = Response(status: .ok)
         } else {
             let forwarded = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
-            let call = ClientCall(address: address(context.channel.remoteAddress, forwarded))
+            let address = address(context.channel.remoteAddress, forwarded)
+            let call = ClientCall(address: address, answer: ClientAnswer(answers, for: .stranger(address ?? 0)))
             response = await ClientCall.$current.withValue(call) {
-                guard let connections else { return await answered(request) }
+                guard let connections else { return await respond(request, call) }
                 return await connections.during(call.cancellation, on: context.channel) {
-                    await answered(request)
+                    await respond(request, call)
                 }
             }
         }
@@ -71,23 +78,18 @@ package struct DocumentREST: HTTPResponder {
         return response
     }
 
-    private func answered(_ request: Request) async -> Response {
-        let hasBody = request.method == .post || request.method == .patch
-        // A body without a length may be large, too.
-        let length = hasBody ? request.headers[.contentLength].flatMap { Int($0) } ?? .max : 0
-        guard length >= LargeRequests.leastBytes else { return await respond(request) }
-        return await withTaskExecutorPreference(LargeRequests.shared) { await respond(request) }
-    }
-
-    private func respond(_ request: Request) async -> Response {
+    private func respond(_ request: Request, _ call: ClientCall) async -> Response {
+        let executor = LargeRequests(of: call.address)
         do throws(DocumentError) {
-            return RESTResponse.json(try await answer(request).bytes, status: .ok)
+            return try await answer(request, call, executor).response(call, on: executor)
         } catch {
             return RESTResponse.error(error)
         }
     }
 
-    private func answer(_ request: Request) async throws(DocumentError) -> JSONWriter {
+    private func answer(
+        _ request: Request, _ call: ClientCall, _ executor: LargeRequests
+    ) async throws(DocumentError) -> StreamedAnswer {
         guard let path = RESTPath(request.uri.path, hasVerb: request.method == .post) else {
             throw DocumentError(
                 .notFound,
@@ -99,15 +101,37 @@ package struct DocumentREST: HTTPResponder {
                 "this host serves \(database.resourceName), not \(path.database.resourceName)")
         }
         let principal = try await principals.principal(request.headers[.authorization])
+        if let user = principal.holder { call.answer.identify(user) }
+        if path.isHelper { return StreamedAnswer(try await helper(request.method, path)) }
+        guard request.method == .post || request.method == .patch else {
+            return try await answer(request, path, ByteBuffer(), principal)
+        }
+        let body = try await body(request)
+        guard body.readableBytes >= LargeRequests.leastBytes else {
+            return try await answer(request, path, body, principal)
+        }
+        return try await withTaskExecutorPreference(executor) { () async -> Result<StreamedAnswer, DocumentError> in
+            do throws(DocumentError) {
+                return .success(try await answer(request, path, body, principal))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
+    private func answer(
+        _ request: Request, _ path: RESTPath, _ buffer: ByteBuffer, _ principal: Principal
+    ) async throws(DocumentError) -> StreamedAnswer {
         let query = request.uri.query
-        if path.isHelper { return try await helper(request.method, path) }
+        let body = try RESTBody(buffer)
         switch (request.method, path.verb) {
-        case (.get, nil) where path.segments.count % 2 == 0: return try await get(path, query, principal)
+        case (.get, nil) where path.segments.count % 2 == 0:
+            return StreamedAnswer(try await get(path, query, principal))
         case (.get, nil): return try await list(path, query, principal)
-        case (.post, nil): return try await create(path, query, try await body(request), principal)
-        case (.patch, nil): return try await update(path, query, try await body(request), principal)
-        case (.delete, nil): return try await delete(path, query, principal)
-        case (.post, let verb?): return try await perform(verb, path, try await body(request), principal)
+        case (.post, nil): return StreamedAnswer(try await create(path, query, body, principal))
+        case (.patch, nil): return StreamedAnswer(try await update(path, query, body, principal))
+        case (.delete, nil): return StreamedAnswer(try await delete(path, query, principal))
+        case (.post, let verb?): return try await perform(verb, path, body, principal)
         default:
             throw DocumentError(.notFound, "\(request.method.rawValue) isn't supported here")
         }
@@ -122,16 +146,23 @@ package struct DocumentREST: HTTPResponder {
         return .emptyObject
     }
 
-    /// Reads the body's JSON; an empty body is an empty message.
-    private func body(_ request: Request) async throws(DocumentError) -> RESTBody {
-        let buffer: ByteBuffer
+    private func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {
         do {
-            buffer = try await request.body.collect(upTo: maxBodyBytes)
+            return try await request.body.collect(upTo: maxBodyBytes)
         } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
             throw .invalidArgument("the request body is larger than the limit of \(maxBodyBytes) bytes")
         } catch {
             throw DocumentError(.cancelled, "the request body was not received")
         }
-        return try RESTBody(buffer)
+    }
+}
+
+extension Principal {
+    /// Whose share of the host's memory a request uses; nil for a stranger.
+    fileprivate var holder: MemoryBudget.Holder? {
+        switch self {
+        case .admin: .host
+        case .client(let client): client.map { .user(id: $0.uid) }
+        }
     }
 }

@@ -33,19 +33,21 @@ extension DocumentREST {
     /// If the read fails, the new transaction is rolled back, because the client never receives its id.
     func reading(
         _ selector: RESTConsistencySelector, _ principal: Principal,
-        _ body: (ReadConsistency, inout JSONWriter) async throws(DocumentError) -> Void
-    ) async throws(DocumentError) -> JSONWriter {
-        var text = JSONWriter()
+        _ body: (ReadConsistency) async throws(DocumentError) -> StreamedAnswer.Elements
+    ) async throws(DocumentError) -> StreamedAnswer {
+        var (text, end) = (JSONWriter(), JSONWriter())
         text.raw("[")
+        end.raw("]")
         switch selector {
-        case .at(let consistency): try await body(consistency, &text)
+        case .at(let consistency): return StreamedAnswer(text, try await body(consistency), end: end)
         case .new(let mode):
             let transaction = try await service.begin(mode, as: principal)
             text.raw("{\"transaction\":")
             text.string(Base64.encode(transaction.restBytes))
             text.raw("}")
             do throws(DocumentError) {
-                try await body(.transaction(transaction), &text)
+                let elements = try await body(.transaction(transaction))
+                return StreamedAnswer(text, hasElement: true, elements, end: end)
             } catch {
                 // The client needs the read's own error. If the rollback fails, the transaction expires when it has
                 // been idle too long.
@@ -53,8 +55,6 @@ extension DocumentREST {
                 throw error
             }
         }
-        text.raw("]")
-        return text
     }
 
     func checkParent(_ node: JSONNode, _ parent: DocumentPath?) throws(JSONProblem) {
@@ -66,11 +66,6 @@ extension DocumentREST {
 }
 
 extension JSONWriter {
-    /// Separates an array element from the one before it.
-    mutating func element() {
-        if bytes.count > 1 { raw(",") }
-    }
-
     /// Ends an element with the time at which it was read.
     mutating func readTime(_ time: Timestamp) {
         raw(",\"readTime\":")

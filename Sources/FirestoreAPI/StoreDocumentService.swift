@@ -96,13 +96,13 @@ package struct StoreDocumentService: DocumentService {
     private func context(_ principal: Principal) -> OperationContext {
         let call = ClientCall.current
         switch principal {
-        case .admin: return OperationContext(cancellation: call?.cancellation)
+        case .admin: return OperationContext(cancellation: call?.cancellation, answer: call?.answer)
         case .client(let client):
             let id = client.map { UInt64(truncatingIfNeeded: $0.uid.hashValue) } ?? call?.address ?? 0
             return OperationContext(
                 owner: id | 1 << 63, policy: ClientAccess(database: database, client: client),
                 auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated),
-                cancellation: call?.cancellation)
+                cancellation: call?.cancellation, answer: call?.answer)
         }
     }
 }

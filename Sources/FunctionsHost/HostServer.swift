@@ -227,10 +227,11 @@ package final class HostServer: Sendable {
                 IPAddress(peer).map {
                     UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)
                 }
-            }, maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+            }, answers: parts.serving.memory.answers,
+            maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
         return server(
             responder, port: configuration.listen.firestore, name: "firestore",
-            PortRules(hosts: configuration.localHosts), connections: connections, readiness)
+            portRules(tokens: verifier, countsAnswers: false), connections: connections, readiness)
     }
 
     private func eventServer(_ readiness: Readiness) -> any Service {
@@ -240,12 +241,12 @@ package final class HostServer: Sendable {
             maxBodyBytes: configuration.limits.requestBody, metrics: metricsText)
         return server(
             responder, port: configuration.listen.events, name: "events",
-            PortRules(hosts: configuration.localHosts), readiness)
+            portRules(), readiness)
     }
 
     /// The host's metrics in Prometheus' text format.
     private func metricsText() async throws(DocumentError) -> String {
-        try await events.metricsText() + parts.serving.supervisor.metrics.text
+        try await events.metricsText() + parts.serving.supervisor.metrics.text + parts.serving.memory.metrics
     }
 
     private func controlServer() -> any Service {
@@ -269,7 +270,7 @@ package final class HostServer: Sendable {
         ).addRoutes(to: router)
         return server(
             router.buildResponder(), port: configuration.listen.auth, name: "auth",
-            PortRules(hosts: configuration.localHosts), readiness)
+            portRules(), readiness)
     }
 
     /// The logger for libraries. Their messages about starts and stops don't help operators, and the host reports their
@@ -279,6 +280,15 @@ package final class HostServer: Sendable {
         var quiet = logger
         quiet.logLevel = .critical
         return quiet
+    }
+
+    private func portRules(tokens: TokenVerifier? = nil, countsAnswers: Bool = true) -> PortRules {
+        PortRules(
+            hosts: configuration.localHosts, memory: parts.serving.memory, times: configuration.limits.portTimes,
+            caller: PortCaller(
+                proxies: configuration.trustedProxies, tokens: tokens,
+                isDevelopment: configuration.mode == .development),
+            countsAnswers: countsAnswers)
     }
 
     private func server<Responder: HTTPResponder>(
@@ -291,7 +301,7 @@ package final class HostServer: Sendable {
             // Incomplete requests and idle connections time out as on the functions port.
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [StrictHTTPHandler.Installer(rules)]
+                    additionalChannelHandlers: [PortHandler.Installer(rules)]
                         + (connections.map { [$0.makeHandler()] } ?? []), idleTimeout: .seconds(75))),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,

@@ -1,5 +1,6 @@
 import DocumentModel
 import FunctionManifest
+import Semaphore
 import WorkerProtocol
 import Workers
 import DequeModule
@@ -35,14 +36,16 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isPaused = false
     /// Whether the connection closes after the current answer. Later requests are ignored.
     private var isClosing = false
-    /// Bytes of the request's body, as counted by the loop.
-    private var heldBytes = 0
+    /// The memory of the request's body.
+    private var held: HeldMemory?
+    /// The headers of the request that is being answered.
+    private var headers = HTTPHeaders()
     /// The time at which the connection becomes stale in its current state.
     private(set) var deadline: NIODeadline
 
     init(loop: GatewayLoop) {
         self.loop = loop
-        deadline = loop.eventLoop.now + loop.limits.idleTimeout
+        deadline = loop.eventLoop.now + loop.limits.times.idle
     }
 
     var isIdle: Bool { if case .idle = state { true } else { false } }
@@ -134,8 +137,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             isHead: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
             keepsAlive: head.isKeepAlive && !loop.isStopping)
         answer.reset()
-        deadline = loop.eventLoop.now + loop.limits.transferTimeout
+        deadline = loop.eventLoop.now + loop.limits.times.transfer
         state = .receiving(head, ByteBuffer())
+        headers = head.headers
         if let refusal = loop.rules.refusal(of: head) { return refuse(refusal.failure, status: refusal.status, head) }
         if let length = head.headers.first(name: "Content-Length").flatMap(Int.init), length > loop.limits.requestBody {
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge, head)
@@ -151,11 +155,18 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard body.readableBytes + bytes.readableBytes <= loop.limits.requestBody else {
             return refuse(.bodyTooLarge(limit: loop.limits.requestBody), status: .payloadTooLarge, head)
         }
-        hold(bytes.readableBytes)
-        guard loop.bodyBytes <= loop.limits.allBodies else {
+        guard hold(bytes.readableBytes, head) else {
             return refuse(.tooManyBodies, status: .serviceUnavailable, head)
         }
-        if body.readableBytes == 0 { body = bytes } else { body.writeImmutableBuffer(bytes) }
+        if body.readableBytes == 0 {
+            body = bytes
+        } else {
+            // At once what it will need: a buffer that grows has twice the size.
+            if body.writableBytes < bytes.readableBytes, let length = head.headers.first(name: "Content-Length") {
+                body.reserveCapacity(min(Int(length) ?? 0, loop.limits.requestBody))
+            }
+            body.writeImmutableBuffer(bytes)
+        }
         state = .receiving(head, body)
     }
 
@@ -234,6 +245,15 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     func sendChunk(_ part: AnswerPart, taken: @escaping () -> Void) {
         guard let context else { return taken() }
         let promise = context.eventLoop.makePromise(of: Void.self)
+        // What the socket doesn't take at once waits here for the client.
+        if !context.channel.isWritable || part.count > Self.largeAnswer {
+            guard var held = holdAnswer(part.count) else {
+                promise.succeed()
+                taken()
+                return breakOff()
+            }
+            promise.futureResult.assumeIsolated().whenComplete { _ in held.giveBack() }
+        }
         promise.futureResult.assumeIsolated().whenComplete { _ in taken() }
         write(ByteBuffer(), part, isLast: false, context, promise)
     }
@@ -248,11 +268,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         releaseBody()
         guard writeLast(start, part, context) else { return breakOff() }
         if case .discarding = state {
-            deadline = loop.eventLoop.now + loop.limits.discardTimeout
+            deadline = loop.eventLoop.now + loop.limits.times.discard
             return
         }
         state = .idle
-        deadline = loop.eventLoop.now + loop.limits.idleTimeout
+        deadline = loop.eventLoop.now + loop.limits.times.idle
         if !request.keepsAlive || answer.endsByClosing {
             closeWhenSent()
         } else if !waiting.isEmpty {
@@ -262,24 +282,30 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// Writes the rest of an answer. A large one counts until its client has taken it.
-    /// - Returns: false if large answers already fill ``GatewayLimits/allAnswers``; this one is dropped then.
+    /// - Returns: false if it has to be dropped.
     private func writeLast(_ start: ByteBuffer, _ part: AnswerPart, _ context: ChannelHandlerContext) -> Bool {
         let size = start.readableBytes + part.count
         guard size > Self.largeAnswer else {
             write(start, part, isLast: true, context, nil)
             return true
         }
-        guard loop.answerBytes + size <= loop.limits.allAnswers else {
-            loop.logRefusal(
-                "an answer was dropped: too many wait for clients that don't read them", of: peer, level: .warning,
-                ["answer.bytes": "\(size)", "answers.waiting": "\(loop.answerBytes)"])
-            return false
-        }
-        loop.answerBytes += size
+        guard var held = holdAnswer(size) else { return false }
         let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.assumeIsolated().whenComplete { [loop] _ in loop.answerBytes -= size }
+        sent.futureResult.assumeIsolated().whenComplete { _ in held.giveBack() }
         write(start, part, isLast: true, context, sent)
         return true
+    }
+
+    /// Counts an answer, or a part of one, until its client has taken it.
+    ///
+    /// - Returns: nil if too much waits already for the caller, or for all.
+    private func holdAnswer(_ size: Int) -> HeldMemory? {
+        var held = HeldMemory(loop.memory.answers, address: loop.caller.address(peer, headers))
+        if held.take(size, identify: { loop.caller.user(headers) }) { return held }
+        loop.logRefusal(
+            "an answer was dropped: too many wait for clients that don't read them", of: peer, level: .warning,
+            ["answer.bytes": "\(size)", "answers.waiting": "\(loop.memory.answers.figures.used)"])
+        return nil
     }
 
     /// Writes a part of an answer: a small one with a single system call, a large one without copying its content.
@@ -307,14 +333,16 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     func breakOff() { context?.close(promise: nil) }
 
     /// Counts bytes of the body from their arrival until the request is answered or the connection closes.
-    private func hold(_ count: Int) {
-        heldBytes += count
-        loop.bodyBytes += count
+    private func hold(_ count: Int, _ head: HTTPRequestHead) -> Bool {
+        if held == nil {
+            held = HeldMemory(loop.memory.bodies, address: loop.caller.address(peer, head.headers))
+        }
+        return held?.take(count) { loop.caller.user(head.headers) } ?? false
     }
 
     private func releaseBody() {
-        loop.bodyBytes -= heldBytes
-        heldBytes = 0
+        held?.giveBack()
+        held = nil
     }
 }
 

@@ -11,15 +11,14 @@ package final class GatewayLoop: @unchecked Sendable {
     let verifiers: TokenVerifiers
     let consumedTokens: ConsumedTokens
     let limits: GatewayLimits
+    /// What the bodies and answers of all ports use.
+    let memory: PortMemory
+    let caller: PortCaller
     let proxies: TrustedProxies
     /// Which requests are answered.
     let rules: PortRules
     let logger: Logger
     package var routes: RouteTable
-    /// Bytes of request bodies held by the loop's connections.
-    var bodyBytes = 0
-    /// Bytes of large answers that clients haven't received yet.
-    var answerBytes = 0
     var isStopping = false
     private var refusals = RefusalLog()
     private var connections: [ObjectIdentifier: GatewayHandler] = [:]
@@ -30,13 +29,16 @@ package final class GatewayLoop: @unchecked Sendable {
 
     package init(
         invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
-        proxies: TrustedProxies = TrustedProxies(), hosts: LocalHosts? = nil, logger: Logger, routes: RouteTable
+        memory: PortMemory = PortMemory(), proxies: TrustedProxies = TrustedProxies(), hosts: LocalHosts? = nil,
+        logger: Logger, routes: RouteTable
     ) {
         self.invocations = invocations
         self.verifiers = verifiers
         self.consumedTokens = consumedTokens
         self.limits = limits
+        self.memory = memory
         self.proxies = proxies
+        caller = PortCaller(proxies: proxies, tokens: verifiers.idToken, isDevelopment: hosts != nil)
         rules = PortRules(hosts: hosts)
         self.logger = logger
         self.routes = routes
@@ -91,32 +93,16 @@ package final class GatewayLoop: @unchecked Sendable {
 package struct GatewayLimits: Sendable {
     /// Bytes of one body.
     var requestBody: Int
-    /// Bytes of all bodies that are held on one loop.
-    var allBodies: Int
-    /// Bytes of all large answers that wait on one loop for their clients.
-    var allAnswers: Int
     /// Connections on one loop.
     var connections: Int
-    /// How long a request may take to arrive, and an answer to be read.
-    var transferTimeout: TimeAmount
-    /// How long a connection without a request is kept.
-    var idleTimeout: TimeAmount
-    /// How long the rest of a refused request is read and discarded.
-    var discardTimeout: TimeAmount
+    var times: PortTimes
 
     package init(
-        requestBody: Int = 10 * 1024 * 1024, allBodies: Int = 256 * 1024 * 1024, allAnswers: Int = 256 * 1024 * 1024,
-        connections: Int = 10_000,
-        transferTimeout: TimeAmount = .seconds(60), idleTimeout: TimeAmount = .seconds(75),
-        discardTimeout: TimeAmount = .seconds(10)
+        requestBody: Int = 10 * 1024 * 1024, connections: Int = 10_000, times: PortTimes = PortTimes()
     ) {
         self.requestBody = requestBody
-        self.allBodies = allBodies
-        self.allAnswers = allAnswers
         self.connections = connections
-        self.transferTimeout = transferTimeout
-        self.idleTimeout = idleTimeout
-        self.discardTimeout = discardTimeout
+        self.times = times
     }
 }
 

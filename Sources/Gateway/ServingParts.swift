@@ -17,6 +17,8 @@ package struct ServingParts: Sendable {
     package let group: MultiThreadedEventLoopGroup
     let invocationServices: InvocationServices
     package let invocationLoops: [InvocationLoop]
+    /// What the bodies and answers of all ports use.
+    package let memory: PortMemory
     private let limits: HostLimits
 
     /// - Parameter adoptsOrphans: see ``WorkerSupervisor/init(cgroups:adoptsOrphans:)``.
@@ -25,6 +27,7 @@ package struct ServingParts: Sendable {
         adoptsOrphans: Bool = false, logger: Logger
     ) {
         self.limits = limits
+        memory = PortMemory(bodies: limits.allBodies, answers: limits.allAnswers)
         invocationServices = services
         verifiers = TokenVerifiers(tokens)
         keyCaches = [tokens.idTokenKeys, tokens.appCheckKeys].compactMap { $0 }
@@ -65,12 +68,13 @@ package struct ServingParts: Sendable {
         host: String, port: Int, proxies: TrustedProxies, hosts: LocalHosts?, routes: RouteTable, logger: Logger
     ) async throws -> Gateway {
         let gatewayLimits = GatewayLimits(
-            requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count))
+            requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count),
+            times: limits.portTimes)
         let consumedTokens = ConsumedTokens()
         let loops = invocationLoops.map {
             GatewayLoop(
                 invocations: $0, verifiers: verifiers, consumedTokens: consumedTokens, limits: gatewayLimits,
-                proxies: proxies, hosts: hosts, logger: logger, routes: routes)
+                memory: memory, proxies: proxies, hosts: hosts, logger: logger, routes: routes)
         }
         return try await Gateway.start(
             group: group, loops: loops, services: invocationServices, host: host, port: port,
@@ -121,6 +125,8 @@ extension TokenVerifiers {
 }
 
 extension HostLimits {
+    package var portTimes: PortTimes { PortTimes(transfer: .seconds(Int64(transferSeconds))) }
+
     /// The home of the workers' cgroups, if they are configured and the host may create them.
     fileprivate func cgroupHome(_ logger: Logger) -> (home: CgroupHome?, log: @Sendable () -> Void) {
         guard cgroups == .auto else { return (nil, {}) }

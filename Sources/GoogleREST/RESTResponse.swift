@@ -6,9 +6,11 @@ package import StrictJSON
 
 /// Responses in the format of Google's REST APIs.
 package enum RESTResponse {
+    package static let jsonHeaders: HTTPFields = [.contentType: "application/json; charset=UTF-8"]
+
     package static func json(_ bytes: [UInt8], status: HTTPResponse.Status) -> Response {
         Response(
-            status: status, headers: [.contentType: "application/json; charset=UTF-8"],
+            status: status, headers: jsonHeaders,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 

@@ -15,7 +15,8 @@ enum ConfigurationKeys {
     static let rateLimit = ["per", "count", "seconds"]
     static let limits = [
         "requestBody", "queue", "connections", "shutdownGrace", "eventDepth", "responseBody", "openFiles", "processes",
-        "cgroups", "queryEntries", "queryDocuments", "querySeconds", "commitChanges",
+        "cgroups", "allBodies", "allAnswers", "transferSeconds", "queryEntries", "queryDocuments", "querySeconds",
+        "commitChanges",
     ]
     static let alerts = ["webhook"]
     static let releases = ["keep"]

@@ -167,6 +167,12 @@ extension ConfigurationReader {
         guard let object = object(node, key: "limits", known: ConfigurationKeys.limits) else { return limits }
         if let node = object["requestBody"], let bytes = byteCount(node, most: 10) { limits.requestBody = bytes }
         if let node = object["responseBody"], let bytes = byteCount(node, most: 32) { limits.responseBody = bytes }
+        if let node = object["allBodies"], let bytes = byteCount(node, least: 32, most: 65_536) {
+            limits.allBodies = bytes
+        }
+        if let node = object["allAnswers"], let bytes = byteCount(node, least: 96, most: 65_536) {
+            limits.allAnswers = bytes
+        }
         if let node = object["cgroups"], let choice = choice(node, HostLimits.Cgroups.self) {
             limits.cgroups = choice
         }
@@ -175,6 +181,7 @@ extension ConfigurationReader {
             ("connections", \.connections, 1...1_000_000, "a number of connections"),
             ("shutdownGrace", \.shutdownGrace, 0...3600, "a time in seconds"),
             ("eventDepth", \.eventDepth, 1...1000, "a number of events"),
+            ("transferSeconds", \.transferSeconds, 1...3600, "a time in seconds"),
             ("openFiles", \.openFiles, 64...1_000_000, "a number of files"),
             ("processes", \.processes, 1...10_000, "a number of processes"),
             ("queryEntries", \.queryEntries, 1000...1_000_000_000, "a number of index entries"),

@@ -94,17 +94,22 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Reads a size such as `512KiB` or `10MiB`, from 1 KiB to what fits into a frame.
-    /// - Parameter most: the largest size, in MiB.
-    mutating func byteCount(_ node: JSONNode, most: Int) -> Int? {
+    /// Reads a size such as `512KiB` or `10MiB`.
+    ///
+    /// - Parameters:
+    ///   - least: the smallest size, in MiB; 0 for 1 KiB.
+    ///   - most: the largest size, in MiB.
+    mutating func byteCount(_ node: JSONNode, least: Int = 0, most: Int) -> Int? {
         if case .string(let text) = node.kind, text.hasSuffix("KiB") || text.hasSuffix("MiB"),
             text.utf8.first.map({ (49...57).contains($0) }) == true, let number = Int(text.dropLast(3)),
             (1...most << 10).contains(number)
         {
             let bytes = number * (text.hasSuffix("MiB") ? 1024 * 1024 : 1024)
-            if bytes <= most << 20 { return bytes }
+            if (least << 20...most << 20).contains(bytes) { return bytes }
         }
-        report("\(node.summary) is not the size of a body; write 1KiB … \(most)MiB", at: node.offset)
+        let range = least == 0 ? "1KiB … \(most)MiB" : "\(least)MiB … \(most)MiB"
+        report(
+            "\(node.summary) is not the size of \(least == 0 ? "a body" : "a memory"); write \(range)", at: node.offset)
         return nil
     }
 }

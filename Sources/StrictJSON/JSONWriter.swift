@@ -15,6 +15,9 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// Appends what another writer has written.
+    public mutating func append(_ other: JSONWriter) { bytes.append(contentsOf: other.bytes) }
+
     @inlinable
     public mutating func null() { raw("null") }
 

@@ -12,6 +12,12 @@ package struct HostLimits: Hashable, Sendable {
     package var eventDepth = 16
     /// Bytes of an answer that isn't streamed.
     package var responseBody = 32 * 1024 * 1024
+    /// Bytes of all bodies that are being received or answered on all ports, and of all answers that wait for their
+    /// clients.
+    package var allBodies = 128 * 1024 * 1024
+    package var allAnswers = 128 * 1024 * 1024
+    /// The number of seconds in which a request must arrive whole.
+    package var transferSeconds = 60
     /// Files and connections that a worker may have open.
     package var openFiles = 1024
     /// Processes that a worker may consist of: itself and those it has started.

@@ -145,7 +145,7 @@ import WorkerTesting
 
     /// Each body counts among those that the gateway holds, until it is done with it.
     @Test func callsThatHangUpFreeTheirBodies() throws {
-        try GatewayRing.with([.callable("f")], gatewayLimits: GatewayLimits(allBodies: 3_000)) { ring in
+        try GatewayRing.with([.callable("f")], memory: PortMemory(bodies: 8_000)) { ring in
             let json = ["Content-Type": "application/json"]
             for _ in 0..<10 {
                 let client = try ring.send("POST", "/f", json, body(of: 1000))
@@ -180,7 +180,7 @@ import WorkerTesting
 
     /// A client that doesn't read costs what waits for it, and no more than all such may cost together.
     @Test func answersThatNobodyReadsHaveABoundTogether() throws {
-        try GatewayRing.with([.http("f")], gatewayLimits: GatewayLimits(allAnswers: 300_000)) { ring in
+        try GatewayRing.with([.http("f")], memory: PortMemory(answers: 700_000)) { ring in
             ring.processes.handler = { $0.end(String(repeating: "x", count: 100_000)) }
             var clients: [RingClient] = []
             for _ in 0..<4 {

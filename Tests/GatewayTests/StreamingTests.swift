@@ -1,6 +1,8 @@
 import DocumentModel
 import FunctionManifest
+@testable import Gateway
 import NIOCore
+import Semaphore
 import Testing
 import WorkerProtocol
 import Workers
@@ -161,6 +163,29 @@ import WorkerTesting
             #expect(invocation.worker.end == .violation("it sent more of a stream than its client has taken"))
             client.reads = true
             #expect(client.answer?.body.hasSuffix("data: \(CallableErrorTests.hidden)\n\n") == true)
+        }
+    }
+
+    @Test func streamsThatNobodyReadsHaveABoundTogether() throws {
+        try GatewayRing.with([.callable("f")], memory: PortMemory(answers: 1_000_000)) { ring in
+            let chunk = String(repeating: "1", count: 65_536)
+            var streams: [(client: RingClient, invocation: ScriptedInvocation)] = []
+            for _ in 0..<3 {
+                let client = try ring.call("f", "1", Self.stream)
+                streams.append((client, try #require(ring.next())))
+                client.reads = false
+                for _ in 0..<4 { streams.last?.invocation.send(chunk: chunk) }
+                ring.run()
+            }
+            // Each is left 196,608 bytes: what its socket took at once doesn't count. The caller may have 375,000.
+            #expect(streams.map(\.client.isClosed) == [false, true, true])
+            #expect(streams.map(\.invocation.cancellation) == [nil, .clientGone, .clientGone])
+            #expect(ring.gateway.memory.answers.figures.peak <= 375_000)
+            streams[0].client.reads = true
+            streams[0].invocation.end("2")
+            ring.run()
+            #expect(streams[0].client.answer?.isWhole == true)
+            #expect(ring.gateway.memory.answers.figures.used == 0)
         }
     }
 

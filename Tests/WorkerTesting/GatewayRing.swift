@@ -31,10 +31,11 @@ package final class GatewayRing {
     ///   - secrets: of each function.
     ///   - hosts: those that requests may be for; nil for any, as in production.
     ///   - verifiers: nil for those of development without keys.
+    ///   - memory: what bodies and answers may use.
     ///   - gatewayLimits: the bounds of the gateway; nil for those that follow from `limits`.
     package static func with(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:], secrets: [String: String] = [:],
-        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, hosts: LocalHosts? = nil,
+        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, memory: PortMemory = PortMemory(), hosts: LocalHosts? = nil,
         verifiers: TokenVerifiers? = nil, _ body: (GatewayRing) throws -> Void
     ) throws {
         _ = CapturedLog.isInstalled
@@ -42,7 +43,7 @@ package final class GatewayRing {
         try CapturedLog.$current.withValue(log) {
             let ring = GatewayRing(
                 functions, budgets, secrets, limits, gatewayLimits ?? GatewayLimits(requestBody: limits.requestBody),
-                hosts, verifiers ?? developmentVerifiers, log: log)
+                memory, hosts, verifiers ?? developmentVerifiers, log: log)
             defer { ring.close() }
             try body(ring)
         }
@@ -50,8 +51,8 @@ package final class GatewayRing {
 
     private init(
         _ functions: [FunctionManifest], _ budgets: [String: FunctionBudget], _ secrets: [String: String],
-        _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ hosts: LocalHosts?, _ verifiers: TokenVerifiers,
-        log: CapturedLog
+        _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ memory: PortMemory, _ hosts: LocalHosts?,
+        _ verifiers: TokenVerifiers, log: CapturedLog
     ) {
         self.log = log
         processes = ScriptedProcesses(loop: loop)
@@ -78,7 +79,7 @@ package final class GatewayRing {
         }
         gateway = GatewayLoop(
             invocations: invocations, verifiers: verifiers, consumedTokens: ConsumedTokens(), limits: gatewayLimits,
-            hosts: hosts, logger: logger,
+            memory: memory, hosts: hosts, logger: logger,
             routes: RouteTable(project: Self.project, functions: Array(self.functions.values)))
     }
 

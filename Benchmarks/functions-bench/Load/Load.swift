@@ -34,6 +34,22 @@ struct Load: Sendable {
         return report
     }
 
+    /// Runs callers for as long as a body runs.
+    static func during<Result>(
+        _ callers: [any Caller], to port: Int, _ body: () async throws -> Result
+    ) async throws -> Result {
+        let load = try await connect(callers, to: port)
+        try await load.begin()
+        do {
+            let result = try await body()
+            try await load.stop()
+            return result
+        } catch {
+            try? await load.stop()
+            throw error
+        }
+    }
+
     /// Runs callers until they have no more operations.
     ///
     /// - Parameter server: the processes whose CPU time is measured; nil if it isn't needed.

@@ -38,18 +38,21 @@ struct ResponseParser {
                 return LoadResponse(status: status, body: body)
             case .chunk(let status, var collected):
                 let start = buffer.readerIndex
-                guard let line = readLine(&buffer) else { return nil }
+                // Held here alone, or the next chunk would copy all before it.
+                state = .head
+                guard let line = readLine(&buffer) else {
+                    state = .chunk(status: status, collected: collected)
+                    return nil
+                }
                 guard let size = Int(line.prefix { $0 != ";" }, radix: 16), size >= 0 else {
                     throw LoadError("\"\(line)\" is not the size of a chunk")
                 }
                 guard var chunk = buffer.readSlice(length: size), buffer.readSlice(length: 2) != nil else {
                     buffer.moveReaderIndex(to: start)
+                    state = .chunk(status: status, collected: collected)
                     return nil
                 }
-                if size == 0 {
-                    state = .head
-                    return LoadResponse(status: status, body: collected)
-                }
+                if size == 0 { return LoadResponse(status: status, body: collected) }
                 collected.writeBuffer(&chunk)
                 state = .chunk(status: status, collected: collected)
             }

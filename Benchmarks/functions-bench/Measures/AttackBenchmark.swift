@@ -12,6 +12,7 @@ struct AttackBenchmark: Benchmark {
     /// Requests that one or many attackers send over and over.
     private struct Attack {
         var name: String
+        var port: Int
         var callers: [any Caller]
     }
 
@@ -27,6 +28,9 @@ struct AttackBenchmark: Benchmark {
             let documents = Documents(port: host.ports.firestore)
             try await documents.store(
                 (0..<Self.products).map { Documents.set("products/bulk\($0)", Documents.product($0)) })
+            for number in 0..<3 {
+                try await documents.store([Documents.set("products/nulls\(number)", Self.nulls)])
+            }
             let users = try await host.signUp(Self.users)
             var section = Section(
                 "Honest users beside attackers, \(Self.products) products",
@@ -38,11 +42,10 @@ struct AttackBenchmark: Benchmark {
             defer { watch.cancel() }
             for attack in attacks(host, users) {
                 let calm = try await measure(shop, users[0])
-                let length = Load.Length(warmUp: .zero, measured: .seconds(pace.count(15, quick: 6)))
-                async let load = Load.run(attack.callers, to: host.ports.firestore, for: length, of: host.child.tree)
-                try await Task.sleep(for: .milliseconds(500))
-                let attacked = try await measure(shop, users[0])
-                _ = try await load
+                let attacked = try await Load.during(attack.callers, to: attack.port) {
+                    try await Task.sleep(for: .milliseconds(500))
+                    return try await measure(shop, users[0])
+                }
                 section.check(attacked.gets, "gets beside \(attack.name)")
                 section.check(attacked.purchases, "purchases beside \(attack.name)")
                 for (what, ours, reference) in [
@@ -83,10 +86,16 @@ struct AttackBenchmark: Benchmark {
         let begins = users.dropFirst(2).map {
             Requests(port: port, token: $0.idToken).post(path("beginTransaction"), "{}")
         }
+        let get = Requests(port: port, token: users[1].idToken).post(path("batchGet"), Self.batchGet(30))
+        let getMore = Requests(port: port, token: users[1].idToken).post(path("batchGet"), Self.batchGet(300))
+        let body = Requests(port: port, token: users[1].idToken)
+            .post(path("commit"), #"{"writes":["# + String(repeating: " ", count: 10_000_000) + "]}")
         return [
-            Attack(name: "costly queries", callers: (0..<8).map { _ in caller([query]) }),
-            Attack(name: "125,000 deletes", callers: (0..<2).map { _ in caller([delete]) }),
-            Attack(name: "transactions", callers: (0..<16).map { caller(begins, from: $0 * 12) }),
+            Attack(name: "costly queries", port: port, callers: (0..<8).map { _ in caller([query]) }),
+            Attack(name: "125,000 deletes", port: port, callers: (0..<2).map { _ in caller([delete]) }),
+            Attack(name: "transactions", port: port, callers: (0..<16).map { caller(begins, from: $0 * 12) }),
+            Attack(name: "answers of nulls", port: port, callers: (0..<8).map { _ in caller([get, getMore]) }),
+            Attack(name: "bodies of 10 MB", port: port, callers: (0..<8).map { _ in caller([body]) }),
         ]
     }
 
@@ -105,6 +114,17 @@ struct AttackBenchmark: Benchmark {
         return #"{"structuredQuery":{"from":[{"collectionId":"products"}],"where":{"compositeFilter":{"op":"OR","#
             + #""filters":[\#(parts.joined(separator: ","))]}},"orderBy":[{"field":{"fieldPath":"name"}},"#
             + #"{"field":{"fieldPath":"stock"}}],"limit":1}}"#
+    }
+
+    /// A field that takes 40 KB in the store, and twenty times as much as JSON.
+    private static var nulls: String {
+        let values = Array(repeating: #"{"nullValue":null}"#, count: 39_990).joined(separator: ",")
+        return #""a":{"arrayValue":{"values":[\#(values)]}}"#
+    }
+
+    private static func batchGet(_ count: Int) -> String {
+        let names = (0..<count).map { #""\#(Documents.root)/products/nulls\#($0 % 3)""# }
+        return #"{"documents":[\#(names.joined(separator: ","))]}"#
     }
 
     private static var deletes: String {

@@ -94,8 +94,17 @@ struct DocumentView {
 
     /// As ``document(_:)``, for a response with a limited size.
     func document(_ path: DocumentPath, within budget: inout ReadBudget) throws -> Document? {
-        guard let bytes = try stored(path) else { return nil }
-        try budget.take(bytes.count)
+        guard let document = try document(path) else { return nil }
+        try budget.take(document.weight)
+        return document
+    }
+
+    func document(_ path: DocumentPath, _ meter: QueryMeter) throws -> Document? {
+        guard let bytes = try stored(path) else {
+            try meter.readEntries()
+            return nil
+        }
+        try meter.readDocument(bytes.count)
         return try StoredDocument.decode(bytes, path: path)
     }
 

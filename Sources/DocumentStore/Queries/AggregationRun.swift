@@ -100,7 +100,7 @@ struct AggregationPlan {
         }
         let hits = HitStream(route, view.storage, meter, expecting: 64)
         while !counter.isFull, let hit = try hits.next() {
-            guard let (document, _) = try route.document(of: hit, in: view, meter), route.admits(document),
+            guard let document = try route.document(of: hit, in: view, meter), route.admits(document),
                 !route.checksCursors || isBetweenCursors(document), isFirst(part, document)
             else { continue }
             result.add(document)

@@ -134,6 +134,6 @@ struct QueryPlace {
     var document: Document
     /// One for each order, except for the name, which the document holds.
     var values: [Value]
-    /// The document's size in the store.
-    var storedBytes = 0
+    /// The document's ``Document/weight``.
+    var weight = 0
 }

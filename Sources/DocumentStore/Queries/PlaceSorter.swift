@@ -4,7 +4,7 @@ import DocumentModel
 struct PlaceSorter {
     private let query: NormalizedQuery
     private let needed: Int
-    /// Above this many stored bytes, documents are released, and read again when they are needed.
+    /// Above this weight, documents are released, and read again when they are needed.
     private let maxBytes: Int
     /// How many bytes may be held without the documents.
     private let maxKeyBytes: Int
@@ -27,10 +27,10 @@ struct PlaceSorter {
 
     /// - Throws: `resourceExhausted` if the result exceeds a limit.
     mutating func add(_ place: QueryPlace) throws(DocumentError) {
-        try budget?.take(place.storedBytes)
+        try budget?.take(place.weight)
         places.append(place)
         if isLight { places[places.count - 1].document.fields = [:] }
-        bytes += isLight ? place.keyBytes : place.storedBytes
+        bytes += isLight ? place.keyBytes : place.weight
         if needed < places.count, places.count > needed &* 4 &+ 1000 || bytes > pruneAt { prune() }
         // Not only at the limit itself, where the next place would prune again.
         if !isLight, bytes > maxBytes / 2, needed == places.count || bytes > maxBytes { lighten() }
@@ -53,7 +53,7 @@ struct PlaceSorter {
     private mutating func prune() {
         let query = query
         places.sort { query.compare($0, $1) == .ascending }
-        for place in places[needed...] { bytes -= isLight ? place.keyBytes : place.storedBytes }
+        for place in places[needed...] { bytes -= isLight ? place.keyBytes : place.weight }
         places.removeLast(places.count - needed)
         // Twice as much as is needed, so that pruning is rare.
         pruneAt = max(maxBytes, 2 * bytes)

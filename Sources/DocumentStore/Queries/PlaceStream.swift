@@ -161,14 +161,14 @@ final class RouteStream: PlaceStream {
     private func place(of hit: IndexHit, withValues: Bool) throws -> QueryPlace? {
         documents += 1
         allowance -= 1
-        guard let (document, bytes) = try route.document(of: hit, in: context.view, context.meter) else { return nil }
+        guard let document = try route.document(of: hit, in: context.view, context.meter) else { return nil }
         guard route.admits(document) else { return nil }
         guard withValues || route.checksCursors else {
-            return QueryPlace(document: document, values: [], storedBytes: bytes)
+            return QueryPlace(document: document, values: [], weight: document.weight)
         }
         var place = context.query.place(of: document)
         guard !route.checksCursors || context.query.isBetweenCursors(place) else { return nil }
-        place.storedBytes = bytes
+        place.weight = document.weight
         return place
     }
 }
@@ -179,7 +179,7 @@ extension QueryRoute {
     /// - Returns: nil if it isn't below the query's parent, or changed after the state that the view sees.
     func document(
         of hit: IndexHit, in view: DocumentView, _ meter: QueryMeter
-    ) throws -> (document: Document, bytes: Int)? {
+    ) throws -> Document? {
         let name = hit.name
         let path = hit.path(name, target)
         if checksParent, !conjunction.query.covers(path) { return nil }
@@ -188,8 +188,8 @@ extension QueryRoute {
             throw DecodingFailure("the index names \(path), which is missing")
         }
         try meter.readDocument(bytes.count)
-        guard let past = view.past else { return (try StoredDocument.decode(bytes, path: path), bytes.count) }
-        return try StoredDocument.decode(bytes, path: path, upTo: past).map { ($0, bytes.count) }
+        guard let past = view.past else { return try StoredDocument.decode(bytes, path: path) }
+        return try StoredDocument.decode(bytes, path: path, upTo: past)
     }
 
     /// Whether a found document satisfies the conditions that keys don't express. Cursors aren't considered.

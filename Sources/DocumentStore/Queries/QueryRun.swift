@@ -4,7 +4,7 @@ extension NormalizedQuery {
     /// The documents of the result, in order, with the selected fields.
     ///
     /// - Parameters:
-    ///   - budget: how many stored bytes the result may have.
+    ///   - budget: how large the result may be.
     ///   - meter: counts what is read.
     /// - Throws: `StorageError`, or `DecodingFailure` if the store is damaged.
     func run(
@@ -26,9 +26,10 @@ extension NormalizedQuery {
             var documents: [Document] = []
             let limit = query.limit ?? .max
             let isAll = query.limit == nil && query.offset == 0
-            let places = try PlaceReader(plan, view, meter, maxBytes: budget.limit, within: isAll ? budget : nil)
+            let places = try PlaceReader(
+                plan, view, meter, maxBytes: budget.limit, within: isAll ? budget.beforeAnswer : nil)
             while documents.count < limit, let place = try places.next() {
-                try budget.take(place.storedBytes)
+                try budget.take(place.weight)
                 documents.append(project(place.document))
             }
             return documents
@@ -41,7 +42,7 @@ struct PlaceReader {
     private let stream: any PlaceStream
 
     /// - Parameters:
-    ///   - maxBytes: how many stored bytes of documents may be held while they are sorted.
+    ///   - maxBytes: the weight of the documents that may be held while they are sorted.
     ///   - budget: the budget for everything that is found.
     init(
         _ plan: QueryPlan, _ view: DocumentView, _ meter: QueryMeter, maxBytes: Int, within budget: ReadBudget? = nil
@@ -51,7 +52,7 @@ struct PlaceReader {
             query: query, view: view, meter: meter,
             needed: query.query.limit.map { $0.addingReportingOverflow(query.query.offset) }
                 .map { $0.overflow ? .max : $0.partialValue } ?? .max,
-            maxBytes: maxBytes / max(plan.parts.count, 1), maxKeyBytes: maxBytes > .max / 4 ? .max : 4 * maxBytes,
+            maxBytes: maxBytes / max(plan.parts.count, 1), maxKeyBytes: maxBytes > .max / 4 ? .max : maxBytes / 2 * 3,
             budget: budget,
             needsValues: plan.needsValues || view.past != nil)
         var streams = try plan.parts.map { try $0.stream(context) }
@@ -71,7 +72,7 @@ struct PlaceReader {
         try context.view.forEachReplaced(query, context.meter) { document in
             guard query.matches(document) else { return }
             var place = query.place(of: document)
-            place.storedBytes = DocumentLimits.size(of: document.fields)
+            place.weight = document.weight
             if query.isBetweenCursors(place) { try sorter.add(place) }
         }
         return ListStream(sorter.take(), context.view)
@@ -108,7 +109,7 @@ extension QueryPlan.Part {
         try context.meter.readDocument(bytes.count)
         let document = try StoredDocument.decode(bytes, path: path)
         var place = query.place(of: document)
-        place.storedBytes = bytes.count
+        place.weight = document.weight
         guard query.matches(document), query.isBetweenCursors(place) else { return ListStream() }
         return ListStream(SortedPlaces(reversed: [place]), context.view)
     }

@@ -1,23 +1,37 @@
 import DocumentModel
 
-/// How many stored bytes a read may still return: a read that needs more fails, rather than exhausting the host's
-/// memory.
+/// How large the documents may be that a read still returns, in the host's memory or as JSON: a read that needs more
+/// fails, rather than exhausting the host's memory.
 struct ReadBudget {
     let limit: Int
     private var left: Int
+    /// Counts what becomes part of the answer; nil if nothing counts it.
+    private let answer: (any AnswerBytes)?
 
-    init(_ limit: Int) {
+    init(_ limit: Int, answer: (any AnswerBytes)? = nil) {
         self.limit = limit
         left = limit
+        self.answer = answer
     }
 
-    /// - Throws: `resourceExhausted` if the read needs more than one response may hold.
-    mutating func take(_ bytes: Int) throws(DocumentError) {
-        left -= bytes
+    /// The same budget for documents that are held while the answer is looked for.
+    var beforeAnswer: ReadBudget {
+        var budget = ReadBudget(limit)
+        budget.left = left
+        return budget
+    }
+
+    /// Takes a document into the answer.
+    ///
+    /// - Parameter weight: as ``Document/weight``.
+    /// - Throws: `resourceExhausted` if the read needs more than one answer may hold, or than its caller may have now.
+    mutating func take(_ weight: Int) throws(DocumentError) {
+        left -= weight
         guard left >= 0 else {
             throw DocumentError(
                 .resourceExhausted,
-                "one answer may hold \(limit / 1_048_576) MiB of documents, the limit; ask for fewer, page by page")
+                "one answer may hold about \(limit / 1_048_576) MiB of JSON, the limit; ask for less, page by page")
         }
+        try answer?.take(weight)
     }
 }

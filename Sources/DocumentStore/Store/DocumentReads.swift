@@ -12,17 +12,33 @@ struct GetRead: DocumentRead {
     let completion: DocumentStore.Completion<DocumentsAnswer>
 
     var readTime: Timestamp? { consistency.time }
+    /// A few documents never wait for other callers' reads.
+    var caller: ReadCaller? { paths.count > 20 ? context.client : nil }
 
     func answer(from view: DocumentView, version: Int64) throws -> DocumentsAnswer? {
+        do {
+            return try answer(from: view, version: version, store.parts.meter(context))
+        } catch let exceeded as QueryMeter.Exceeded {
+            throw exceeded.error(nil)
+        }
+    }
+
+    private func answer(
+        from view: DocumentView, version: Int64, _ meter: QueryMeter
+    ) throws -> DocumentsAnswer? {
         let state = try store.state(consistency, ReadSet(documents: Set(paths)), context, view, version) {
             policy, view in
             // Checked before anything is recorded or collected: a refusal ends the read at the first document.
             let access = store.parts.accessView(view)
-            for path in paths { try policy.check(.get(path, try view.document(path)), in: access) }
+            for path in paths { try policy.check(.get(path, try view.document(path, meter)), in: access) }
         }
         guard let state else { return nil }
-        var budget = ReadBudget(store.configuration.maxReadBytes)
-        let documents = try paths.map { try state.view.document($0, within: &budget) }
+        var budget = ReadBudget(store.configuration.maxReadBytes, answer: context.answer)
+        let documents = try paths.map { path in
+            let document = try state.view.document(path, meter)
+            if let document { try budget.take(document.weight) }
+            return document
+        }
         return DocumentsAnswer(documents: documents, readTime: state.time)
     }
 

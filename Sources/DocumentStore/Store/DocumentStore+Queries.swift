@@ -7,7 +7,7 @@ extension DocumentStore {
         let meter = parts.meter(context)
         let start = elapsed()
         let plan = normalized.plan(state.view.catalog)
-        let results = try normalized.run(plan, in: state.view, within: ReadBudget(configuration.maxReadBytes), meter)
+        let results = try normalized.run(plan, in: state.view, within: readBudget(context), meter)
         note(query, plan, meter, since: start, returned: results.count, state.view.catalog)
         return QueryAnswer(documents: results, readTime: state.time)
     }
@@ -46,7 +46,7 @@ extension DocumentStore {
         if let aggregation {
             (values, returned) = try aggregation.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
         } else {
-            results = try normalized.run(plan, in: state.view, within: ReadBudget(configuration.maxReadBytes), meter)
+            results = try normalized.run(plan, in: state.view, within: readBudget(context), meter)
             returned = results.count
         }
         explanation.steps += meter.decisions
@@ -55,6 +55,10 @@ extension DocumentStore {
         if meter.entries + meter.documents > 4 * (returned + 1) { explanation.suggestedIndex = suggestion }
         return ExplainAnswer(
             explanation: explanation, documents: results, values: values, readTime: state.time)
+    }
+
+    private func readBudget(_ context: OperationContext) -> ReadBudget {
+        ReadBudget(configuration.maxReadBytes, answer: context.answer)
     }
 
     private func cost(_ meter: QueryMeter, since start: Duration, returned: Int) -> QueryExplanation.Cost {

@@ -104,8 +104,8 @@ final class TransactionTurns {
             prefetched.append(.document(path, try view.document(path, within: &budget)))
         }
         for (query, normalized) in reads.queries where !reads.aggregated.contains(query) {
-            let documents = try normalized.run(in: view, within: budget)
-            try budget.take(documents.reduce(0) { $0 + DocumentLimits.size(of: $1.fields) })
+            let documents = try normalized.run(in: view, within: budget.beforeAnswer)
+            try budget.take(documents.reduce(0) { $0 + $1.weight })
             prefetched.append(.query(query, documents))
         }
         return prefetched

@@ -1,0 +1,50 @@
+import DocumentModel
+import Semaphore
+import Synchronization
+
+/// What the answer to one request holds of the memory of all answers, until it is sent.
+final class ClientAnswer: AnswerBytes {
+    private struct State {
+        var holder: MemoryBudget.Holder
+        /// All that the answer has, and what of it was taken from the budget.
+        var bytes = 0
+        var held = 0
+    }
+
+    private let budget: MemoryBudget?
+    private let state: Mutex<State>
+
+    /// Answers up to this size aren't counted: the socket's buffer takes most of them at once.
+    static let leastBytes = 64 * 1024
+
+    /// - Parameter budget: nil for no bound.
+    init(_ budget: MemoryBudget?, for holder: MemoryBudget.Holder) {
+        self.budget = budget
+        state = Mutex(State(holder: holder))
+    }
+
+    deinit {
+        let (held, holder) = state.withLock { ($0.held, $0.holder) }
+        budget?.giveBack(held, of: holder)
+    }
+
+    /// The answer's request is known to be the holder's. Call before anything is taken.
+    func identify(_ holder: MemoryBudget.Holder) { state.withLock { $0.holder = holder } }
+
+    func take(_ bytes: Int) throws(DocumentError) {
+        guard let budget else { return }
+        let isTaken = state.withLock { state in
+            state.bytes += bytes
+            guard state.bytes > Self.leastBytes else { return true }
+            guard budget.take(state.bytes - state.held, for: state.holder) else { return false }
+            state.held = state.bytes
+            return true
+        }
+        guard isTaken else {
+            throw DocumentError(
+                .resourceExhausted,
+                "too much of the answers to this caller, or to all, waits to be received; read them, "
+                    + "and ask for less at a time")
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Hummingbird
+import GoogleREST
+import NIOCore
+import StrictJSON
+
+/// An answer whose elements become JSON only while they are sent: as JSON they may be many times as large.
+struct StreamedAnswer: Sendable {
+    /// Elements of an array.
+    struct Elements: Sendable {
+        let count: Int
+        /// Writes the element at an index.
+        let write: @Sendable (Int, inout JSONWriter) -> Void
+
+        static let none = Elements(count: 0) { _, _ in }
+
+        /// These elements and a last one.
+        func followed(by last: @escaping @Sendable (inout JSONWriter) -> Void) -> Elements {
+            Elements(count: count + 1) { [count, write] index, text in
+                if index < count { write(index, &text) } else { last(&text) }
+            }
+        }
+    }
+
+    private let start: JSONWriter
+    /// Whether the array has an element already.
+    private let hasElement: Bool
+    private let elements: Elements
+    private let end: JSONWriter
+
+    /// - Parameters:
+    ///   - start: up to the elements.
+    ///   - hasElement: whether an element of the array is part of `start`.
+    ///   - end: what follows the elements.
+    init(_ start: JSONWriter, hasElement: Bool = false, _ elements: Elements, end: JSONWriter) {
+        self.start = start
+        self.hasElement = hasElement
+        self.elements = elements
+        self.end = end
+    }
+
+    init(_ text: JSONWriter) {
+        self.init(text, .none, end: JSONWriter())
+    }
+
+    /// A part is sent once it has about this size.
+    private static let partBytes = 64 * 1024
+
+    /// - Parameters:
+    ///   - call: the answer's memory is held until the answer is sent.
+    ///   - executor: renders answers that are larger than a part.
+    func response(_ call: ClientCall, on executor: LargeRequests) -> Response {
+        var text = start
+        var next = 0
+        if render(&text, &next) { return RESTResponse.json(text.bytes, status: .ok) }
+        let (first, index) = (text, next)
+        let body = ResponseBody { writer in
+            try await withTaskExecutorPreference(executor) {
+                var (text, next) = (first, index)
+                var isLast = false
+                while true {
+                    try await writer.write(ByteBuffer(bytes: text.bytes))
+                    if isLast { break }
+                    text = JSONWriter(capacity: 2 * Self.partBytes)
+                    isLast = render(&text, &next)
+                }
+                try await writer.finish(nil)
+            }
+            withExtendedLifetime(call) {}
+        }
+        return Response(status: .ok, headers: RESTResponse.jsonHeaders, body: body)
+    }
+
+    /// Appends elements until a part is complete.
+    ///
+    /// - Returns: whether the answer is complete.
+    private func render(_ text: inout JSONWriter, _ next: inout Int) -> Bool {
+        while next < elements.count {
+            if text.bytes.count >= Self.partBytes { return false }
+            if next > 0 || hasElement { text.raw(",") }
+            elements.write(next, &text)
+            next += 1
+        }
+        text.append(end)
+        return true
+    }
+}

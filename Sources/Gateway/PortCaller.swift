@@ -1,0 +1,39 @@
+package import NIOCore
+package import NIOHTTP1
+import Semaphore
+package import TokenVerification
+import Workers
+
+/// Tells whose share of the host's memory a request uses.
+package struct PortCaller: Sendable {
+    private let proxies: TrustedProxies
+    /// Nil if the port has no tokens.
+    private let tokens: TokenVerifier?
+    private let isDevelopment: Bool
+
+    package init(
+        proxies: TrustedProxies = TrustedProxies(), tokens: TokenVerifier? = nil, isDevelopment: Bool = false
+    ) {
+        self.proxies = proxies
+        self.tokens = tokens
+        self.isDevelopment = isDevelopment
+    }
+
+    /// A number that stands for the address of a request's client; 0 if there is none.
+    package func address(_ peer: SocketAddress?, _ headers: HTTPHeaders) -> UInt64 {
+        address(IPAddress(peer), headers)
+    }
+
+    func address(_ peer: IPAddress?, _ headers: HTTPHeaders) -> UInt64 {
+        guard let peer else { return 0 }
+        return UInt64(truncatingIfNeeded: proxies.client(peer, headers).holder.hashValue)
+    }
+
+    /// The user whose token a request has; nil if it has none, or none that is valid by keys that are known already.
+    func user(_ headers: HTTPHeaders) -> MemoryBudget.Holder? {
+        guard let token = headers.first(name: "Authorization").flatMap(TokenCheck.bearerToken) else { return nil }
+        if isDevelopment, token == "owner" { return .host }
+        guard case .valid(let verified)? = tokens?.verify(token) else { return nil }
+        return .user(id: verified.subject)
+    }
+}

@@ -1,0 +1,49 @@
+package import NIOCore
+package import Semaphore
+
+/// The memory of the bodies and answers under way on all ports of a host.
+package struct PortMemory: Sendable {
+    package let bodies: MemoryBudget
+    package let answers: MemoryBudget
+
+    /// - Parameters: in bytes.
+    package init(bodies: Int = 128 * 1024 * 1024, answers: Int = 128 * 1024 * 1024) {
+        self.bodies = MemoryBudget(total: bodies)
+        self.answers = MemoryBudget(total: answers)
+    }
+}
+
+/// How long a connection may take for what.
+package struct PortTimes: Sendable {
+    /// For a request to arrive whole, and for an answer to be read.
+    package var transfer: TimeAmount
+    /// Without a request.
+    package var idle: TimeAmount
+    /// For the rest of a refused request, which is read and discarded.
+    package var discard: TimeAmount
+
+    package init(
+        transfer: TimeAmount = .seconds(60), idle: TimeAmount = .seconds(75), discard: TimeAmount = .seconds(10)
+    ) {
+        self.transfer = transfer
+        self.idle = idle
+        self.discard = discard
+    }
+}
+
+extension PortMemory {
+    /// Metrics in the Prometheus format.
+    package var metrics: String {
+        var text = ""
+        for (name, budget, what) in [
+            ("functions_host_body_bytes", bodies, "bodies of requests on all ports"),
+            ("functions_host_answer_bytes", answers, "answers that clients haven't received yet"),
+        ] {
+            let figures = budget.figures
+            text += "# HELP \(name) Memory held by \(what).\n# TYPE \(name) gauge\n\(name) \(figures.used)\n"
+            text += "# HELP \(name)_peak The most of it since the start.\n# TYPE \(name)_peak gauge\n"
+            text += "\(name)_peak \(figures.peak)\n"
+        }
+        return text
+    }
+}

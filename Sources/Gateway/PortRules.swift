@@ -1,0 +1,58 @@
+import NIOHTTP1
+
+extension HTTPRequestHead {
+    /// What makes a request ambiguous, so that a proxy before this host may have read another one; nil for none.
+    var ambiguity: String? {
+        let hosts = headers["Host"].count
+        if hosts > 1 { return "The request has \(hosts) Host headers; send one." }
+        if version.major == 1, version.minor == 0 {
+            return headers.contains(name: "Transfer-Encoding")
+                ? "HTTP/1.0 has no Transfer-Encoding; send a Content-Length, or use HTTP/1.1." : nil
+        }
+        return hosts == 0 ? "The request has no Host header." : nil
+    }
+}
+
+/// Which requests a port answers, beyond those that its API refuses, and what they may hold of the host.
+package struct PortRules: Sendable {
+    /// Nil in production.
+    package let hosts: LocalHosts?
+    let memory: PortMemory
+    let times: PortTimes
+    let caller: PortCaller
+    /// Whether answers count from the moment at which the server writes them. A server that counts them itself, while
+    /// it reads them, has no need of it.
+    let countsAnswers: Bool
+
+    package init(
+        hosts: LocalHosts?, memory: PortMemory = PortMemory(), times: PortTimes = PortTimes(),
+        caller: PortCaller = PortCaller(), countsAnswers: Bool = true
+    ) {
+        self.hosts = hosts
+        self.memory = memory
+        self.times = times
+        self.caller = caller
+        self.countsAnswers = countsAnswers
+    }
+
+    /// - Returns: nil if the request may be answered.
+    func refusal(of head: HTTPRequestHead) -> LocalHosts.Refusal? {
+        if let ambiguity = head.ambiguity { return .init(status: .badRequest, message: ambiguity) }
+        guard let hosts else { return nil }
+        if let refusal = hosts.refusal(of: head) { return refusal }
+        // First whether a page sent it: most requests come from programs, with a long token.
+        guard head.headers.contains(name: "Origin"), Self.needsOwner(head) else { return nil }
+        return hosts.refusal(ofForeign: head)
+    }
+
+    /// Whether a request acts as the owner or uses a helper of the emulator. Pages of other sites may do neither.
+    private static func needsOwner(_ head: HTTPRequestHead) -> Bool {
+        // Servers may skip empty segments, as those of `//emulator/…`.
+        if head.uri.split(separator: "/").first == "emulator" { return true }
+        return head.headers["Authorization"].contains { value in
+            let words = value.utf8.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
+            return words.count == 2 && words[1].elementsEqual("owner".utf8)
+                && String(words[0])?.lowercased() == "bearer"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import DocumentModel
+@testable import FirestoreAPI
+import HTTPTypes
+import HostTesting
+@testable import Semaphore
+import Testing
+
+/// Answers that are larger than they look.
+struct ClientAnswerTests: RESTExchanges {
+    @Test func aSmallAnswerCountsNothing() throws {
+        let budget = MemoryBudget(total: 1_000_000)
+        let answer = ClientAnswer(budget, for: .stranger(1))
+        try answer.take(ClientAnswer.leastBytes)
+        #expect(budget.figures.used == 0)
+        try answer.take(1)
+        #expect(budget.figures.used == ClientAnswer.leastBytes + 1)
+    }
+
+    @Test func anAnswerIsHeldUntilNothingNeedsIt() throws {
+        let budget = MemoryBudget(total: 1_000_000)
+        do {
+            let answer = ClientAnswer(budget, for: .stranger(1))
+            answer.identify(.user(2))
+            try answer.take(200_000)
+            try answer.take(100_000)
+            #expect(budget.figures.used == 300_000)
+            let error = #expect(throws: DocumentError.self) { try answer.take(100_000) }
+            #expect(error?.code == .resourceExhausted)
+            #expect(budget.figures.used == 300_000)
+        }
+        #expect(budget.figures.used == 0)
+    }
+
+    @Test func aLargeAnswerIsSentInParts() async throws {
+        let values = Value.array(Array(repeating: .null, count: 5000))
+        let documents = try (0..<10).map { try Self.document("c/d\($0)", ["a": values]) }
+        for count in [1, 10] {
+            let some = Array(documents.prefix(count))
+            let service = ScriptedDocuments([
+                .init(
+                    .query(Query(collectionID: "c"), .strong), .results(some, readTime: Self.time))
+            ])
+            let answer = try await exchange(
+                .post, Self.root + ":runQuery", #"{"structuredQuery":{"from":[{"collectionId":"c"}]}}"#, of: service)
+            let nulls = Array(repeating: #"{"nullValue":null}"#, count: 5000).joined(separator: ",")
+            let elements = (0..<count).map { number in
+                let document = Self.json("c/d\(number)", #"{"a":{"arrayValue":{"values":[\#(nulls)]}}}"#)
+                return "{\"document\":\(document),\"readTime\":\"\(Self.timeText)\"}"
+            }
+            #expect(answer.status == 200)
+            #expect(answer.body == "[\(elements.joined(separator: ","))]")
+        }
+    }
+
+    @Test func aNewTransactionComesBeforeTheParts() async throws {
+        let documents = try (0..<3).map {
+            try Self.document("c/d\($0)", ["a": .string(String(repeating: "x", count: 60_000))])
+        }
+        let service = ScriptedDocuments([
+            .init(.begin(.readOnly(at: nil)), .began(TransactionID(rawValue: 7))),
+            .init(
+                .query(Query(collectionID: "c"), .transaction(TransactionID(rawValue: 7))),
+                .results(documents, readTime: Self.time)),
+        ])
+        let answer = try await exchange(
+            .post, Self.root + ":runQuery",
+            #"{"structuredQuery":{"from":[{"collectionId":"c"}]},"newTransaction":{"readOnly":{}}}"#, of: service)
+        #expect(answer.body.hasPrefix(#"[{"transaction":""#))
+        #expect(answer.body.ranges(of: #"},{"document":"#).count == 3)
+        #expect(answer.body.hasSuffix("}]"))
+    }
+}

@@ -1,0 +1,232 @@
+import Gateway
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Semaphore
+import Testing
+
+/// What stands before the servers of the other ports.
+@Suite struct PortHandlerTests {
+    /// A server's connection, and what its handler sees and answers.
+    private final class Connection {
+        let channel = EmbeddedChannel()
+        let memory: PortMemory
+
+        init(hosts: LocalHosts? = nil, memory: PortMemory = PortMemory(), countsAnswers: Bool = true) throws {
+            self.memory = memory
+            let rules = PortRules(hosts: hosts, memory: memory, countsAnswers: countsAnswers)
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
+            try channel.pipeline.syncOperations.addHandler(PortHandler.Installer(rules))
+            channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        }
+
+        func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
+
+        /// The paths of the requests that have come since.
+        func requests() throws -> [String] {
+            var paths: [String] = []
+            while let part = try channel.readInbound(as: HTTPServerRequestPart.self) {
+                if case .head(let head) = part { paths.append(head.uri) }
+            }
+            return paths
+        }
+
+        func answer(_ body: String, _ headers: HTTPHeaders = [:]) throws {
+            try channel.writeOutbound(
+                HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)))
+            try channel.writeOutbound(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: body))))
+            try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+        }
+
+        /// All that was sent to the client since.
+        func received() throws -> String {
+            var text = ""
+            while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+            return text
+        }
+    }
+
+    @Test func requestsAndAnswersPass() throws {
+        let connection = try Connection()
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try connection.requests() == ["/a"])
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(try connection.received().hasSuffix("\r\n\r\nhello"))
+        _ = try connection.channel.finish()
+    }
+
+    @Test(arguments: [
+        "GET /a HTTP/1.1\r\n\r\n", "GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+        "POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ])
+    func anAmbiguousRequestIsRefused(text: String) throws {
+        let connection = try Connection()
+        try connection.send(text)
+        #expect(try connection.requests() == [])
+        let answer = try connection.received()
+        #expect(answer.hasPrefix("HTTP/1.1 400 "))
+        #expect(answer.contains(#"{"error":{"code":400,"message":""#))
+        #expect(!connection.channel.isActive)
+    }
+
+    /// Otherwise the client would take the refusal for the answer to its first request.
+    @Test func aRefusalWaitsForTheAnswersBeforeIt() throws {
+        let connection = try Connection()
+        try connection.send(
+            "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\n\r\nGET /c HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try connection.requests() == ["/a"])
+        #expect(try connection.received() == "")
+        try connection.answer("hello", ["Content-Length": "5"])
+        let answers = try connection.received()
+        #expect(answers.contains("helloHTTP/1.1 400 "))
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test func anotherNameIsMisdirected() throws {
+        let connection = try Connection(hosts: LocalHosts(setting: "listen.hosts"))
+        try connection.send("GET /a HTTP/1.1\r\nHost: evil.test\r\n\r\n")
+        #expect(try connection.requests() == [])
+        #expect(try connection.received().hasPrefix("HTTP/1.1 421 "))
+    }
+
+    @Test func anAnswerToHEADHasNoBody() throws {
+        let connection = try Connection()
+        for headers in [["Content-Length": "5"], [:]] as [HTTPHeaders] {
+            try connection.send("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try connection.requests() == ["/a"])
+            try connection.answer("hello", headers)
+            let answer = try connection.received().lowercased()
+            #expect(answer.hasSuffix("\r\n\r\n"))
+            #expect(answer.contains("content-length: 5\r\n"))
+            #expect(!answer.contains("transfer-encoding"))
+        }
+        // The next request isn't a HEAD.
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(try connection.received().hasSuffix("hello"))
+        _ = try connection.channel.finish()
+    }
+
+    // MARK: Memory and time
+
+    private func start(_ bytes: Int) -> String {
+        "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: \(bytes)\r\n\r\n"
+    }
+
+    @Test func aBodyCountsUntilItIsAnswered() throws {
+        let connection = try Connection()
+        try connection.send(start(1000) + String(repeating: "x", count: 600))
+        #expect(connection.memory.bodies.figures.used == 600)
+        try connection.send(String(repeating: "x", count: 400))
+        #expect(connection.memory.bodies.figures.used == 1000)
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(connection.memory.bodies.figures.used == 0)
+        // A client that leaves gives back what it has sent.
+        try connection.send(start(1000) + "x")
+        #expect(connection.memory.bodies.figures.used == 1)
+        _ = try? connection.channel.finish()
+        #expect(connection.memory.bodies.figures.used == 0)
+    }
+
+    /// The rest of its body is passed on to the server, which reads it for the sake of the connection.
+    @Test func aRequestMayBeAnsweredBeforeItsBodyIsWhole() throws {
+        let connection = try Connection(memory: PortMemory(bodies: 800))
+        try connection.send(start(1000) + "x")
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(connection.memory.bodies.figures.used == 0)
+        try connection.send(String(repeating: "x", count: 998))
+        #expect(connection.memory.bodies.figures.used == 0)
+        #expect(connection.channel.isActive)
+        try connection.send("xGET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try connection.requests() == ["/a", "/b"])
+        try connection.answer("again", ["Content-Length": "5"])
+        #expect(try connection.received().hasSuffix("again"))
+        // One whose body never ends is cut off.
+        try connection.send(start(1000) + "x")
+        try connection.answer("hello", ["Content-Length": "5"])
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(90))
+        #expect(try connection.received().ranges(of: "HTTP/1.1").count == 1)
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test func aBodyWithoutRoomIsRefusedAndReadToItsEnd() throws {
+        let connection = try Connection(memory: PortMemory(bodies: 800))
+        try connection.send(start(1000) + String(repeating: "x", count: 300))
+        #expect(try connection.received() == "")
+        try connection.send("x")
+        let answer = try connection.received()
+        #expect(answer.hasPrefix("HTTP/1.1 503 "))
+        #expect(answer.contains("request bodies"))
+        #expect(connection.memory.bodies.figures.used == 0)
+        #expect(connection.channel.isActive)
+        // What the server says after that is too late.
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(try connection.received() == "")
+        try connection.send(String(repeating: "x", count: 698))
+        #expect(connection.channel.isActive)
+        try connection.send("x")
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test func aRefusedRequestThatNeverEndsIsCutOff() throws {
+        let connection = try Connection(memory: PortMemory(bodies: 800))
+        try connection.send(start(1000) + String(repeating: "x", count: 301))
+        #expect(try connection.received().hasPrefix("HTTP/1.1 503 "))
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(9))
+        #expect(connection.channel.isActive)
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(!connection.channel.isActive)
+    }
+
+    /// A byte now and then doesn't keep a request open.
+    @Test func aRequestMustArriveInTime() throws {
+        let connection = try Connection()
+        try connection.send(start(1000))
+        for _ in 0..<4 {
+            try connection.send("x")
+            #expect(connection.channel.isActive)
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(20))
+        }
+        let answer = try connection.received()
+        #expect(answer.hasPrefix("HTTP/1.1 408 "))
+        #expect(answer.contains("didn't arrive within 60 s"))
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(11))
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test func aHeadMustArriveInTime() throws {
+        let connection = try Connection()
+        try connection.send("GET /a HTTP/1.1\r\n")
+        for _ in 0..<4 {
+            #expect(connection.channel.isActive)
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(20))
+            if connection.channel.isActive { try connection.send("X: y\r\n") }
+        }
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test func aServerHasTheTimeItNeeds() throws {
+        let connection = try Connection()
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(600))
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(try connection.received().hasSuffix("hello"))
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(74))
+        #expect(connection.channel.isActive)
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(76))
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test func anAnswerWithoutRoomEndsItsConnection() throws {
+        let memory = PortMemory(answers: 400_000)
+        let connection = try Connection(memory: memory)
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        try connection.answer(String(repeating: "x", count: 100_000), [:])
+        #expect(try connection.received().utf8.count > 100_000)
+        #expect(memory.answers.figures == (used: 0, peak: 100_000))
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        try? connection.answer(String(repeating: "x", count: 160_000), [:])
+        #expect(!connection.channel.isActive)
+        #expect(memory.answers.figures == (used: 0, peak: 100_000))
+    }
+}

@@ -8,6 +8,7 @@ enum SQLiteStatement: Int, CaseIterable {
     case scan, scanOpen, scanDown, scanDownOpen
     case keys, keysOpen, keysDown, keysDownOpen
     case count, countOpen
+    case skip, skipOpen
 
     static let kinds = allCases.count
 
@@ -21,6 +22,9 @@ enum SQLiteStatement: Int, CaseIterable {
     }
 
     static func count(_ range: KeyRange) -> Self { range.upper == nil ? .countOpen : .count }
+
+    /// The key of a range after as many others as the third parameter says.
+    static func skip(_ range: KeyRange) -> Self { range.upper == nil ? .skipOpen : .skip }
 
     func sql(of table: StorageTable) -> String {
         let name = table.sqlName
@@ -39,6 +43,8 @@ enum SQLiteStatement: Int, CaseIterable {
         case .keysDownOpen: "SELECT key \(open) ORDER BY key DESC"
         case .count: "SELECT count(*) \(bounded)"
         case .countOpen: "SELECT count(*) \(open)"
+        case .skip: "SELECT key \(bounded) ORDER BY key LIMIT 1 OFFSET ?3"
+        case .skipOpen: "SELECT key \(open) ORDER BY key LIMIT 1 OFFSET ?3"
         }
     }
 

@@ -60,6 +60,16 @@ final class SQLiteTables: StorageWriter {
         }
     }
 
+    func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+        guard !range.isEmpty else { return nil }
+        return try using(.skip(range), of: table) { statement in
+            try binding(range, to: statement) {
+                sqlite3_bind_int64(statement, 3, Int64(count))
+                return try step(statement) ? blob(statement, 0) : nil
+            }
+        }
+    }
+
     func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
         try using(.put, of: table) { statement in
             try binding(key, at: 1, of: statement) {

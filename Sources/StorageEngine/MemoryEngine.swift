@@ -60,6 +60,16 @@ package final class MemoryEngine: StorageEngine {
             return count
         }
 
+        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) -> [UInt8]? {
+            var (left, found) = (count, [UInt8]?.none)
+            tables[table.rawValue].scan(range, reverse: false) { key, _ in
+                if left == 0 { found = key }
+                left -= 1
+                return found == nil
+            }
+            return found
+        }
+
         func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) {
             tables[table.rawValue].put(key, value)
         }

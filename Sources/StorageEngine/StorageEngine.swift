@@ -31,6 +31,11 @@ package protocol StorageReader {
     ///
     /// - Throws: `StorageError`.
     func count(_ table: StorageTable, _ range: KeyRange) throws -> Int
+
+    /// The key in a range that comes after so many others; nil if the range has no more than these.
+    ///
+    /// - Throws: `StorageError`.
+    func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]?
 }
 
 /// The one writer's view: it sees its own changes.

@@ -22,11 +22,11 @@ struct ReaderTests {
         let pipeline = try CommitPipeline(engine: MemoryEngine(), now: ManualClock().timestamp)
         let second = DispatchSemaphore(value: 0)
         let isInTime = Atomic(false)
-        _ = pipeline.read(
+        pipeline.read(
             ClosureRead {
                 isInTime.store(second.wait(timeout: .now() + 20) == .success, ordering: .sequentiallyConsistent)
             })
-        _ = pipeline.read(ClosureRead { second.signal() })
+        pipeline.read(ClosureRead { second.signal() })
         try pipeline.start()
         await pipeline.shutdown()
         #expect(isInTime.load(ordering: .sequentiallyConsistent) == true)
@@ -59,5 +59,37 @@ struct ReaderTests {
         #expect(queue.firstPosition { $0 >= 995 } == 995)
         #expect(queue.popLast() == 999)
         #expect(queue.count == 9)
+    }
+
+    private struct RefusedRead: SnapshotJob {
+        let errors: ErrorLog
+
+        func run(on snapshot: Snapshot) {}
+        func fail(_ error: DocumentError) { errors.all.withLock { $0.append(error) } }
+    }
+
+    private final class ErrorLog: Sendable {
+        let all = Mutex<[DocumentError]>([])
+    }
+
+    @Test func aFullQueueIsToldApartFromAClosedOne() async throws {
+        var configuration = CommitConfiguration()
+        configuration.maxCallerReads = 1
+        let pipeline = try CommitPipeline(
+            engine: MemoryEngine(), now: ManualClock().timestamp, configuration: configuration)
+        let errors = ErrorLog()
+        let callers: [ReadCaller] = [.client(1), .clientCommit(1), .maintenance]
+        for caller in callers { pipeline.read(RefusedRead(errors: errors), of: caller) }
+        pipeline.read(RefusedRead(errors: errors), limit: 1)
+        #expect(errors.all.withLock { $0.isEmpty })
+        for caller in callers { pipeline.read(RefusedRead(errors: errors), of: caller) }
+        pipeline.read(RefusedRead(errors: errors), limit: 1)
+        #expect(errors.all.withLock { $0 } == Array(repeating: CommitPipeline.overloaded, count: 4))
+        await #expect(throws: CommitPipeline.overloaded) { try await pipeline.outbox.counts() }
+        await pipeline.shutdown()
+        pipeline.read(RefusedRead(errors: errors), of: .maintenance)
+        pipeline.read(RefusedRead(errors: errors))
+        #expect(errors.all.withLock { $0.suffix(2) } == [CommitPipeline.shutDown, CommitPipeline.shutDown])
+        await #expect(throws: CommitPipeline.shutDown) { try await pipeline.outbox.counts() }
     }
 }

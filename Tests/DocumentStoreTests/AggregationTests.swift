@@ -1,6 +1,8 @@
+import StorageEngine
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
+import TestSupport
 import Testing
 
 struct AggregationTests {
@@ -151,6 +153,34 @@ struct AggregationTests {
             let group = Query(collectionID: "c", allDescendants: true)
             let partitioned = await refusal { _ = try await test.store.partition(group, points: 1, in: user) }
             #expect(partitioned?.code == .permissionDenied)
+        }
+    }
+
+    @Test(arguments: EngineKind.allCases) func aCountEndsBetweenTwoSteps(kind: EngineKind) async throws {
+        let step = AggregationPlan.maxCounted
+        let directory = try TemporaryDirectory()
+        let engine = try kind.make(in: directory)
+        try await withStore(engine: engine) { test in
+            func fill(_ numbers: Range<Int>) async throws {
+                try await test.commit(
+                    try numbers.map { Write(path: try DocumentPath("c/d\($0)"), operation: .set(["n": .integer(1)])) })
+            }
+            func count(_ meter: QueryMeter) throws -> Int {
+                try engine.makeReadSession().read { storage in
+                    let plan = try AggregationPlan(
+                        try NormalizedQuery(Query(collectionID: "c")), [.count(upTo: nil)], IndexCatalog())
+                    return try plan.run(in: DocumentView(storage), meter, maxBytes: .max).count
+                }
+            }
+            try await fill(0..<2 * step)
+            #expect(try count(QueryMeter()) == 2 * step)
+            try await fill(2 * step..<2 * step + 1)
+            #expect(try count(QueryMeter()) == 2 * step + 1)
+            let left = OperationCancellation()
+            left.cancel()
+            let meter = QueryMeter(nil, cancellation: left)
+            #expect(throws: DocumentError.callerLeft) { try count(meter) }
+            #expect(meter.entries == step)
         }
     }
 }

@@ -11,12 +11,17 @@ import Testing
 @Suite(.endsHangs) struct CallerReadsTests {
     private static let caller = 7 as UInt64
 
-    /// Allows everything; a client's queries wait at a gate.
+    /// Allows everything; a client's queries wait at a gate, or the documents that it creates.
     private struct Gated: AccessPolicy {
         let gate: Gate
+        var holdsCommits = false
 
         func check(_ access: Access, in view: AccessView) {
-            if case .list = access { gate.pass() }
+            switch access {
+            case .list: if !holdsCommits { gate.pass() }
+            case .create: if holdsCommits { gate.pass() }
+            default: break
+            }
         }
     }
 
@@ -88,6 +93,52 @@ import Testing
             gate.open()
             var all = first.makeAsyncIterator()
             for _ in 0..<50 { #expect(try await all.next()?.get().documents.count == 1) }
+        }
+    }
+
+    private func sets(_ count: Int, in collection: String) throws -> [Write] {
+        try (0..<count).map { Write(path: try DocumentPath("\(collection)/d\($0)"), operation: .set([:])) }
+    }
+
+    private func maintain(_ test: TestStore) async throws {
+        let collections = await withCheckedContinuation { continuation in
+            test.store.listCollectionIDs { continuation.resume(returning: $0) }
+        }
+        #expect(try collections.get().contains("c"))
+        #expect(try await test.store.outbox.counts().isEmpty)
+    }
+
+    @Test func commitsAndMaintenanceDontWaitForQueries() async throws {
+        try await withStore { test in
+            try await test.set("c/a", [:])
+            let gate = Gate()
+            defer { gate.open() }
+            for owner in 1...8 as ClosedRange<UInt64> { _ = start(10, test, in: client(owner, gate)) }
+            while gate.waiting < CommitConfiguration().callerReaderThreads { await Task.yield() }
+            try await test.commit(try sets(50, in: "d"), context: client(9, gate))
+            // Its own neither.
+            try await test.commit(try sets(50, in: "e"), context: client(1, gate))
+            try await maintain(test)
+            #expect(gate.passed == 0)
+        }
+    }
+
+    @Test func queriesAndMaintenanceDontWaitForChecksOfCommits() async throws {
+        try await withStore { test in
+            try await test.set("c/a", [:])
+            let gate = Gate()
+            defer { gate.open() }
+            func committer(_ owner: UInt64) -> OperationContext {
+                OperationContext(owner: owner, policy: Gated(gate: gate, holdsCommits: true))
+            }
+            for owner in 1...4 as ClosedRange<UInt64> {
+                for n in 0..<5 { test.store.submit(try sets(50, in: "x\(owner)\(n)"), in: committer(owner)) }
+            }
+            while gate.waiting < CommitConfiguration().commitCheckThreads { await Task.yield() }
+            #expect(try await test.query(Query(collectionID: "c"), context: committer(1)).count == 1)
+            try await maintain(test)
+            try await test.set("c/b", [:])
+            #expect(gate.passed == 0)
         }
     }
 

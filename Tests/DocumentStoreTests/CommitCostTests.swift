@@ -1,5 +1,6 @@
 import DocumentModel
 @testable import DocumentStore
+import StorageEngine
 import StoreTestSupport
 import Synchronization
 import TestSupport
@@ -54,6 +55,55 @@ import Testing
         #expect(try cost(["a": .integer(1), "b": .null], ["a": .integer(2), "b": .null]) == 3)
         #expect(try cost(nil, ["a": .array([.null, .null, .null])]) == 5)
         #expect(try cost(nil, ["a": .map(["b": .null, "c": .map(["d": .null])])]) == 5)
+    }
+
+    /// Counts what is written and deleted.
+    private final class CountingWriter: StorageWriter {
+        private(set) var count = 0
+
+        func get(_ table: StorageTable, _ key: [UInt8]) -> [UInt8]? { nil }
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) {}
+        func scanKeys(_ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool) {}
+        func count(_ table: StorageTable, _ range: KeyRange) -> Int { 0 }
+        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) -> [UInt8]? { nil }
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) { count += 1 }
+        func delete(_ table: StorageTable, _ key: [UInt8]) { count += 1 }
+    }
+
+    @Test(arguments: ["c/d", "c/d/c/d"]) func theCostIsThatOfTheEntriesThatAreWritten(path: String) throws {
+        let path = try DocumentPath(path)
+        func index(_ id: UInt32, _ fields: (String, IndexDefinition.Kind)...) throws -> IndexCatalog.Index {
+            let fields = try fields.map { IndexDefinition.Field(try FieldPath($0.0), $0.1) }
+            let definition = IndexDefinition(collectionID: "c", scope: .collectionGroup, fields: fields)
+            return IndexCatalog.Index(id: id, definition: definition, state: .ready)
+        }
+        let catalog = IndexCatalog(indexes: [
+            try index(1, ("a", .contains), ("n", .ascending)), try index(2, ("m.x", .ascending), ("n", .descending)),
+        ])
+        let elements = (0..<50).map { Value.integer($0) }
+        let many = Value.array(elements)
+        let more = Value.array(elements + [.string("x")])
+        let fewer = Value.array(elements.dropLast(5) + [.string("y")])
+        let states: [[String: Value]?] = [
+            nil, [:], ["n": .integer(1)], ["a": many], ["a": more, "n": .integer(1)], ["a": fewer, "n": .integer(1)],
+            ["a": fewer, "n": .integer(2)], ["m": .map(["x": .null]), "n": .integer(2)],
+            ["m": .map(["x": .null, "y": many]), "n": .integer(2)],
+            ["m": .map(["x": .null, "y": more]), "n": .integer(2), "o": .null],
+        ]
+        let time = Timestamp(seconds: 1, nanoseconds: 0)
+        for before in states {
+            for after in states where before != nil || after != nil {
+                let writer = CountingWriter()
+                try writer.updateEntries(of: path, from: before, to: after, catalog)
+                func document(_ fields: [String: Value]?) -> Document? {
+                    fields.map { Document(path: path, fields: $0, createTime: time, updateTime: time) }
+                }
+                let change = DocumentChange(path: path, before: document(before), after: document(after))
+                #expect(CommitCost([change], catalog).total == 1 + writer.count, "\(before as Any) \(after as Any)")
+            }
+        }
     }
 
     @Test(arguments: EngineKind.allCases) func aCommitThatChangesTooMuchIsRefusedBeforeTheWriter(

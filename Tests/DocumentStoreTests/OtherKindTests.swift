@@ -197,7 +197,7 @@ struct OtherKindTests {
                     // Of two parts of the commit, and of those of the commit after it.
                     expected += 4
                     let generations = await withCheckedContinuation { continuation in
-                        _ = test.store.pipeline.read(GenerationRead { continuation.resume(returning: $0) })
+                        test.store.pipeline.read(GenerationRead { continuation.resume(returning: $0) })
                     }
                     #expect(generations?[Counters.self] == expected)
                     #expect(try await test.query(Query(collectionID: "c")).count == 1)

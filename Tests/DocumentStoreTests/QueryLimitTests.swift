@@ -100,4 +100,29 @@ import Testing
         #expect(throws: DocumentError.callerLeft) { try read(function) }
         try read(QueryMeter())
     }
+
+    @Test func aQueryThatEndsAtALimitIsReported() async throws {
+        var configuration = configuration(entries: 100)
+        let reports = Mutex<[CostlyQuery]>([])
+        configuration.onCostlyQuery = { report in reports.withLock { $0.append(report) } }
+        try await withStore(configuration: configuration) { test in
+            try await fill(test, 400)
+            // Its shape is not reported: it reads little enough.
+            _ = try await test.query(try costly())
+            #expect(reports.withLock { $0.isEmpty })
+            for _ in 0..<2 {
+                let error = await refusal { _ = try await test.query(try costly(), context: client) }
+                #expect(error?.code == .resourceExhausted)
+            }
+            let report = try #require(reports.withLock { $0.count == 1 ? $0[0] : nil })
+            #expect(report.cost.documentsReturned == 0)
+            #expect(report.cost.indexEntriesRead > 100)
+            #expect(report.suggestedIndex != nil)
+            let counted = await refusal {
+                _ = try await test.store.aggregate(all, [.sum(try FieldPath("b"))], .strong, in: client)
+            }
+            #expect(counted?.code == .resourceExhausted)
+            #expect(reports.withLock { $0.count } == 2)
+        }
+    }
 }

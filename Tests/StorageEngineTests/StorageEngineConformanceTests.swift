@@ -131,6 +131,10 @@ struct StorageEngineConformanceTests {
                     }
                     #expect(keys == scanned)
                     #expect(try reader.count(.changes, range) == scanned.count)
+                    for count in [0, scanned.count / 2, scanned.count - 1, scanned.count] where count >= 0 && !reverse {
+                        let expected = count < scanned.count ? scanned[count] : nil
+                        #expect(try reader.key(.changes, range, after: count) == expected)
+                    }
                 }
             }
             var first: [[UInt8]] = []

@@ -172,7 +172,7 @@ extension Outbox {
 
     /// The counts of each function that has deliveries, deployed or not.
     package func counts() async throws(DocumentError) -> [DeliveryCounts] {
-        try await read(isMaintenance: true) { storage in
+        try await read(of: .maintenance) { storage in
             let names = Set(try storage.functions(areDead: false) + storage.functions(areDead: true))
             return try names.sorted().map { name in
                 var (oldest, firstDue) = (Timestamp?.none, Timestamp?.none)
@@ -199,7 +199,7 @@ extension Outbox {
 
     /// The number of pending and waiting deliveries of a function.
     package func pendingCount(of function: String) async throws(DocumentError) -> Int {
-        try await read(isMaintenance: true) { try $0.count(.deliveries, OutboxKey.pending(of: function)) }
+        try await read(of: .maintenance) { try $0.count(.deliveries, OutboxKey.pending(of: function)) }
     }
 }
 

@@ -18,16 +18,11 @@ package final class Outbox: Sendable {
     let now: @Sendable () -> Timestamp
     private let state = Mutex(State())
     private let jobs: JobQueue<any CommitJob>
-    private let reads: JobQueue<any SnapshotJob>
-    private let callerReads: CallerReads
+    private let reads: ReadQueues
 
-    init(
-        jobs: JobQueue<any CommitJob>, reads: JobQueue<any SnapshotJob>, callerReads: CallerReads,
-        now: @escaping @Sendable () -> Timestamp
-    ) {
+    init(jobs: JobQueue<any CommitJob>, reads: ReadQueues, now: @escaping @Sendable () -> Timestamp) {
         self.jobs = jobs
         self.reads = reads
-        self.callerReads = callerReads
         self.now = now
     }
 
@@ -71,14 +66,12 @@ package final class Outbox: Sendable {
 
     /// Answers from a snapshot, on a reader's thread.
     ///
-    /// - Parameter isMaintenance: whether the read looks at much and is in no hurry.
+    /// - Parameter caller: whose turn the read waits for; nil for a short read.
     func read<Answer: Sendable>(
-        isMaintenance: Bool = false, _ body: @escaping @Sendable (any StorageReader) throws -> Answer
+        of caller: ReadCaller? = nil, _ body: @escaping @Sendable (any StorageReader) throws -> Answer
     ) async throws(DocumentError) -> Answer {
         let result: Result<Answer, DocumentError> = await withCheckedContinuation { continuation in
-            let job = OutboxRead(body: body) { continuation.resume(returning: $0) }
-            let isTaken = isMaintenance ? callerReads.put(job, of: .maintenance) : reads.put(job)
-            if !isTaken { job.fail(CommitPipeline.shutDown) }
+            reads.put(OutboxRead(body: body) { continuation.resume(returning: $0) }, of: caller)
         }
         return try result.get()
     }

@@ -5,26 +5,31 @@ import StorageEngine
 
 /// A caller whose reads take turns with those of others.
 package enum ReadCaller: Hashable, Sendable {
-    /// A client, by the owner of its operations.
+    /// A client's queries, by the owner of its operations.
     case client(UInt64)
+    /// The checks of a client's commits, likewise.
+    case clientCommit(UInt64)
     /// Commands of operators, metrics, and what else looks at much and is in no hurry.
     case maintenance
 }
 
-/// Reads that may take long, of callers that could ask for many: they are served in turn by caller, a few of each at a
-/// time, by threads of their own. All other reads never wait for them.
+/// Reads of one kind that may take long, of callers that could ask for many: they are served in turn by caller, a few of
+/// each at a time, by threads of their own.
 final class CallerReads: @unchecked Sendable {
     private let condition = NSCondition()
     // `condition` is held by all code that uses the variables below.
     private var queue: FairQueue<ReadCaller, any SnapshotJob>
     private var running: [ReadCaller: Int] = [:]
     private var isClosed = false
+    /// How many threads serve them.
+    let threads: Int
     /// How many reads of one caller may run at the same time.
     private let maxRunning: Int
 
-    init(places: Int, maxRunning: Int) {
+    init(places: Int, threads: Int, maxRunning: Int) {
         queue = FairQueue(places: places)
-        self.maxRunning = maxRunning
+        self.threads = max(threads, 1)
+        self.maxRunning = max(maxRunning, 1)
     }
 
     /// - Returns: false if the queue is closed, or has no place for the caller; the job was not taken then.

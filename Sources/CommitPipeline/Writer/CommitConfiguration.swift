@@ -1,9 +1,12 @@
 /// The limits of a pipeline.
 package struct CommitConfiguration: Sendable {
     package var readerThreads = 2
-    /// The threads that serve callers in turn, and the reads that may wait for them: see ``ReadCaller``. Of one caller, at
-    /// most half of the threads serve reads at a time.
+    /// The threads that serve clients' queries in turn, and those for the checks of their commits. Of one client, at most
+    /// half of the threads of a kind serve reads at a time.
     package var callerReaderThreads = 4
+    package var commitCheckThreads = 2
+    package var maintenanceThreads = 2
+    /// The reads of each kind that may wait for these threads: see ``ReadCaller``.
     package var maxCallerReads = 10_000
     /// Jobs that may wait for the threads of one kind.
     package var maxWaiting = 100_000

@@ -26,8 +26,7 @@ package final class CommitPipeline: Sendable {
     /// Announces durable commits.
     package let signal: CommitSignal
     let jobs = JobQueue<any CommitJob>()
-    let reads = JobQueue<any SnapshotJob>()
-    let callerReads: CallerReads
+    let reads: ReadQueues
     private let kinds = Mutex(Kinds())
     private let threads = Mutex(ThreadGroups())
 
@@ -46,9 +45,8 @@ package final class CommitPipeline: Sendable {
         self.configuration = configuration
         openedVersion = try engine.write { try StoreVersion.open($0, at: now()) }
         signal = CommitSignal(version: openedVersion)
-        callerReads = CallerReads(
-            places: configuration.maxCallerReads, maxRunning: max(configuration.callerReaderThreads / 2, 1))
-        outbox = Outbox(jobs: jobs, reads: reads, callerReads: callerReads, now: now)
+        reads = ReadQueues(configuration)
+        outbox = Outbox(jobs: jobs, reads: reads, now: now)
     }
 
     /// Adds a kind of data. All kinds must be added before ``start()``, because the writer works for those that it
@@ -78,16 +76,18 @@ package final class CommitPipeline: Sendable {
             return kinds.all
         }
         let readers = try (0..<max(configuration.readerThreads, 1)).map { _ in
-            SnapshotReader(reads, SnapshotSession(try engine.makeReadSession()))
+            SnapshotReader(reads.short, SnapshotSession(try engine.makeReadSession()))
         }
         let writer = try makeWriter()
         for kind in kinds { try kind.start() }
         threads.withLock { threads in
             for reader in readers { threads.start("store.reader") { reader.run() } }
-            for _ in 0..<max(configuration.callerReaderThreads, 1) {
-                let reader = CallerReader(callerReads, engine)
-                // Long reads yield the processors to short ones.
-                threads.start("store.reader", isBackground: true) { reader.run() }
+            for queue in reads.byCaller {
+                for _ in 0..<queue.threads {
+                    let reader = CallerReader(queue, engine)
+                    // Long reads yield the processors to short ones.
+                    threads.start("store.reader", isBackground: true) { reader.run() }
+                }
             }
             threads.start("store.writer") { writer.run() }
         }
@@ -99,7 +99,6 @@ package final class CommitPipeline: Sendable {
     package func shutdown() async {
         // Readers may hand jobs to the writer, so they end first.
         reads.close()
-        callerReads.close()
         await threads.withLock { $0.end(of: "store.reader") }.wait()
         jobs.close()
         await threads.withLock { $0.end(of: "store.writer") }.wait()
@@ -113,12 +112,14 @@ package final class CommitPipeline: Sendable {
     /// - Returns: false if the pipeline is shutting down or has too many jobs; the job was not taken then.
     package func submit(_ job: any CommitJob, limit: Int = .max) -> Bool { jobs.put(job, limit: limit) }
 
-    /// Submits a job to a reader, without waiting. The job sees everything that was durable at the time of the call.
+    /// Submits a job to a reader, without waiting. The job sees everything that was durable at the time of the call. It
+    /// fails if the pipeline is shutting down or has too many jobs.
     ///
-    /// - Parameter caller: whose turn the job waits for; nil for a job that is short, or that no other may hold up.
-    /// - Returns: false if the pipeline is shutting down or has too many jobs; the job was not taken then.
-    package func read(_ job: any SnapshotJob, of caller: ReadCaller? = nil, limit: Int = .max) -> Bool {
-        if let caller { callerReads.put(job, of: caller) } else { reads.put(job, limit: limit) }
+    /// - Parameters:
+    ///   - caller: whose turn the job waits for; nil for a job that is short, or that no other may hold up.
+    ///   - limit: refuses a job without a caller if this many are already waiting.
+    package func read(_ job: any SnapshotJob, of caller: ReadCaller? = nil, limit: Int = .max) {
+        reads.put(job, of: caller, limit: limit)
     }
 
     /// Commits parts of any kinds together.
@@ -153,6 +154,8 @@ package final class CommitPipeline: Sendable {
     }
 
     package static let shutDown = DocumentError(.unavailable, "the document store is shutting down")
+    static let overloaded = DocumentError(
+        .unavailable, "the document store is overloaded: too many reads are waiting; retry later")
 }
 
 /// A commit whose parts the caller provides.

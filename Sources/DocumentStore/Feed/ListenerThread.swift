@@ -102,14 +102,9 @@ final class ListenerThread: @unchecked Sendable {
             guard left > .zero else { throw exceeded }
             defer { refillTimes.spend(parts.elapsed() - start, for: core.refiller) }
             let limits = QueryLimits(entries: .max, documents: .max, time: left)
+            let meter = QueryMeter(limits, elapsed: parts.elapsed) { _ in exceeded }
             return try read(at: version) { view in
-                do {
-                    return try query.run(
-                        in: view, within: ReadBudget(parts.configuration.maxReadBytes),
-                        meter: QueryMeter(limits, elapsed: parts.elapsed))
-                } catch let error as DocumentError where error.code == .resourceExhausted {
-                    throw parts.elapsed() - start > left ? exceeded : error
-                }
+                try query.run(in: view, within: ReadBudget(parts.configuration.maxReadBytes), meter: meter)
             }
         }
         try hub.noteWindow(of: core)

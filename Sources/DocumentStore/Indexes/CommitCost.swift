@@ -1,42 +1,92 @@
 import DocumentModel
 
-/// What a commit costs the writer, about: the documents and index entries that it changes.
+/// What a commit costs the writer, about: the documents and index entries that it writes and deletes, as
+/// ``StorageWriter/updateEntries(of:from:to:_:)`` does.
 struct CommitCost {
     private(set) var total = 0
     private let catalog: IndexCatalog
 
-    init(_ catalog: IndexCatalog) { self.catalog = catalog }
-
     init(_ changes: [DocumentChange], _ catalog: IndexCatalog) {
-        self.init(catalog)
+        self.catalog = catalog
         for change in changes { add(change) }
     }
 
-    mutating func add(_ change: DocumentChange) {
+    private mutating func add(_ change: DocumentChange) {
         total += 1
+        // A group's entry.
+        if (change.before == nil) != (change.after == nil), change.path.parent.parent != nil { total += 1 }
         let (before, after) = (change.before?.fields ?? [:], change.after?.fields ?? [:])
         let indexes = catalog.of(change.path)
-        for (name, value) in before where after[name] != value { add(value, indexes?.kept.rules(below: name)) }
-        for (name, value) in after where before[name] != value { add(value, indexes?.kept.rules(below: name)) }
-        for index in indexes?.written ?? [] { total += entries(before, index) + entries(after, index) }
-    }
-
-    private mutating func add(_ value: Value, _ rules: FieldRules?) {
-        if rules?.isOrdered ?? true { total += 1 }
-        switch value {
-        case .array(let elements) where rules?.hasElements ?? true: total += elements.count
-        case .map(let fields) where value.vectorElements == nil:
-            for (name, value) in fields { add(value, rules?.rules(below: name)) }
-        default: break
+        var changed: Set<String> = []
+        for name in Set(before.keys).union(after.keys) where before[name] != after[name] {
+            changed.insert(name)
+            add(before[name], after[name], indexes?.possible.rules(below: name), indexes?.kept.rules(below: name))
+        }
+        for index in indexes?.written ?? []
+        where index.definition.fields.contains(where: { changed.contains($0.path.segments[0]) }) {
+            add(Composite(before, index.definition), Composite(after, index.definition))
         }
     }
 
-    /// At most the entries that a document has in a composite index.
-    private func entries(_ fields: [String: Value], _ index: IndexCatalog.Index) -> Int {
-        guard !fields.isEmpty else { return 0 }
-        guard let contained = index.definition.fields.first(where: { $0.kind == .contains }) else { return 1 }
-        guard case .array(let elements)? = Value.map(fields)[contained.path] else { return 0 }
-        return elements.count
+    /// Adds the automatic entries of one field.
+    private mutating func add(_ before: Value?, _ after: Value?, _ possible: FieldRules?, _ kept: FieldRules?) {
+        guard before != after else { return }
+        if before != nil, possible?.isOrdered ?? true { total += 1 }
+        if after != nil, kept?.isOrdered ?? true { total += 1 }
+        total += Self.difference(
+            possible?.hasElements ?? true ? Self.elements(before) : [],
+            kept?.hasElements ?? true ? Self.elements(after) : [])
+        let (old, new) = (Self.fields(before), Self.fields(after))
+        for (name, value) in old {
+            add(value, new[name], possible?.rules(below: name), kept?.rules(below: name))
+        }
+        for (name, value) in new where old[name] == nil {
+            add(nil, value, possible?.rules(below: name), kept?.rules(below: name))
+        }
+    }
+
+    /// Adds the entries of one composite index.
+    private mutating func add(_ before: Composite, _ after: Composite) {
+        // Each entry has the values of all fields.
+        total +=
+            before.shared == after.shared
+            ? Self.difference(before.elements, after.elements) : before.elements.count + after.elements.count
+    }
+
+    /// How many values one list has that the other lacks.
+    private static func difference(_ old: [Value], _ new: [Value]) -> Int {
+        if old.isEmpty || new.isEmpty { return old.count + new.count }
+        return Set(old).symmetricDifference(new).count
+    }
+
+    private static func elements(_ value: Value?) -> [Value] {
+        if case .array(let elements) = value { elements } else { [] }
+    }
+
+    private static func fields(_ value: Value?) -> [String: Value] {
+        if case .map(let fields) = value, value?.vectorElements == nil { fields } else { [:] }
+    }
+
+    /// A document in a composite index.
+    private struct Composite {
+        /// The values that all of its entries have.
+        private(set) var shared: [Value] = []
+        /// A value for each entry: the elements of an array, if the index has one. Empty if a field is missing.
+        private(set) var elements: [Value] = []
+
+        init(_ fields: [String: Value], _ definition: IndexDefinition) {
+            var (shared, elements) = ([Value](), [Value.null])
+            for field in definition.fields {
+                guard let value = Value.map(fields)[field.path] else { return }
+                guard field.kind == .contains else {
+                    shared.append(value)
+                    continue
+                }
+                guard case .array(let contained) = value else { return }
+                elements = contained
+            }
+            (self.shared, self.elements) = (shared, elements)
+        }
     }
 
     /// Refuses a client's commit that costs too much.

@@ -4,6 +4,8 @@ import DocumentModel
 /// The plan of an aggregation: of a query whose documents have all the fields that are summed up.
 struct AggregationPlan {
     private static let maxScanned = 10_000
+    /// The keys that are counted in one step of the engine, about half a millisecond: the meter can't end a step.
+    static let maxCounted = 4096
 
     let query: NormalizedQuery
     let plan: QueryPlan
@@ -138,14 +140,19 @@ struct AggregationPlan {
         _ counter: inout Counter
     ) throws {
         if use == .count, route.accesses.count == 1, counter.bound.map({ $0 > Self.maxScanned }) ?? true {
-            var count = 0
-            for range in route.keyRanges(0) {
-                let entries = try view.storage.count(route.accesses[0].table, range)
-                try meter.readEntries(entries)
-                count += entries
+            let table = route.accesses[0].table
+            for var range in route.keyRanges(0) {
+                while !counter.isFull {
+                    let next = try view.storage.key(table, range, after: Self.maxCounted)
+                    let entries = next == nil ? try view.storage.count(table, range) : Self.maxCounted
+                    try meter.readEntries(entries)
+                    counter.count += entries
+                    result.add(count: entries)
+                    guard let next else { break }
+                    range.lower = next
+                }
             }
-            counter.count += count
-            return result.add(count: count)
+            return
         }
         let hits = HitStream(route, view.storage, meter, expecting: 256, isKeyEnough: use == .count)
         while !counter.isFull, let hit = try hits.next() {

@@ -20,10 +20,10 @@ final class CostlyQueryLog: Sendable {
 
     private let reported = Mutex<[String: Duration]>([:])
 
-    /// Whether a query read enough to be worth reporting.
+    /// Whether a query read enough to be worth reporting, or was ended at a limit.
     static func isCostly(_ meter: QueryMeter, returned: Int) -> Bool {
         let most = max(meter.entries, meter.documents)
-        return most > minReads && most > returned * factor
+        return meter.isExceeded || (most > minReads && most > returned * factor)
     }
 
     /// A shape as it is reported: a very long one is truncated.

@@ -18,6 +18,8 @@ package struct QueryLimits: Hashable, Sendable {
 final class QueryMeter {
     private(set) var entries = 0
     private(set) var documents = 0
+    /// Whether a limit was reached.
+    private(set) var isExceeded = false
     /// The decisions made during the run, in words.
     var decisions: [String] = []
 
@@ -25,6 +27,7 @@ final class QueryMeter {
     private let cancellation: OperationCancellation?
     /// The time since some start.
     private let elapsed: (@Sendable () -> Duration)?
+    private let refusal: ((String) -> DocumentError)?
     private let end: Duration
     /// The work since the caller and the clock were last looked at.
     private var unchecked = 0
@@ -35,28 +38,31 @@ final class QueryMeter {
     /// - Parameters:
     ///   - limits: nil for none.
     ///   - elapsed: a clock, for the limit on time.
+    ///   - refusal: makes the error of a reached limit, which it receives as it stands after "may read"; nil for
+    ///     ``Exceeded``.
     init(
         _ limits: QueryLimits? = nil, cancellation: OperationCancellation? = nil,
-        elapsed: (@Sendable () -> Duration)? = nil
+        elapsed: (@Sendable () -> Duration)? = nil, refusal: ((String) -> DocumentError)? = nil
     ) {
         self.limits = limits
         self.cancellation = cancellation
         self.elapsed = elapsed
+        self.refusal = refusal
         end = limits.flatMap { limits in elapsed.map { $0() + limits.time } } ?? .zero
     }
 
-    /// - Throws: ``Exceeded``, or `cancelled` if the caller has left.
+    /// - Throws: ``Exceeded`` or its replacement, or `cancelled` if the caller has left.
     func readEntries(_ count: Int = 1) throws {
         entries += count
-        if let limits, entries > limits.entries { throw Exceeded(what: "\(limits.entries) entries of indexes") }
+        if let limits, entries > limits.entries { throw exceeded("\(limits.entries) entries of indexes") }
         try work(count)
     }
 
     /// - Parameter bytes: the size of the stored document.
-    /// - Throws: ``Exceeded``, or `cancelled` if the caller has left.
+    /// - Throws: ``Exceeded`` or its replacement, or `cancelled` if the caller has left.
     func readDocument(_ bytes: Int) throws {
         documents += 1
-        if let limits, documents > limits.documents { throw Exceeded(what: "\(limits.documents) documents") }
+        if let limits, documents > limits.documents { throw exceeded("\(limits.documents) documents") }
         try work(16 + bytes / 1024)
     }
 
@@ -66,8 +72,14 @@ final class QueryMeter {
         unchecked = 0
         if let cancellation, cancellation.isCancelled { throw DocumentError.callerLeft }
         if let limits, let elapsed, elapsed() > end {
-            throw Exceeded(what: "for \(limits.time.components.seconds) s")
+            throw exceeded("for \(limits.time.components.seconds) s")
         }
+    }
+
+    private func exceeded(_ what: String) -> any Error {
+        isExceeded = true
+        if let refusal { return refusal(what) }
+        return Exceeded(what: what)
     }
 
     /// A query has reached a limit.
@@ -102,5 +114,15 @@ extension DocumentParts {
         QueryMeter(
             context.policy == nil ? nil : configuration.clientQueryLimits, cancellation: context.cancellation,
             elapsed: elapsed)
+    }
+
+    /// A meter for the check of a client's commit.
+    func commitMeter(_ context: OperationContext) -> QueryMeter {
+        QueryMeter(configuration.clientCommitLimits, cancellation: context.cancellation, elapsed: elapsed) { what in
+            DocumentError(
+                .resourceExhausted,
+                "the check of a client's commit may read \(what), the limit, and this one needs more; commit fewer at "
+                    + "a time")
+        }
     }
 }

@@ -52,7 +52,7 @@ struct LaterRead<Read: DocumentRead>: CommitJob {
         if let time = read.readTime { batch.versions.claim(time.microseconds) }
         batch.whenDurable { [read] error in
             if let error { return read.fail(error) }
-            if !read.store.pipeline.read(read, of: read.caller) { read.fail(CommitPipeline.shutDown) }
+            read.store.pipeline.read(read, of: read.caller)
         }
     }
 

@@ -51,14 +51,14 @@ extension DocumentStore {
         }
     }
 
-    /// Has a reader answer from a snapshot; as many such reads may wait as there are.
+    /// Answers from a snapshot, on a thread for maintenance.
     func view<Answer: Sendable>(
         _ completion: @escaping Completion<Answer>,
         _ answer: @escaping @Sendable (DocumentView, Timestamp) throws -> Answer
     ) {
-        let read = ViewRead(store: self, caller: .maintenance, completion: completion) { view, version in
-            try answer(view, Timestamp(microseconds: version))
-        }
-        if !pipeline.read(read, of: read.caller) { read.fail(CommitPipeline.shutDown) }
+        submit(
+            ViewRead(store: self, caller: .maintenance, completion: completion) { view, version in
+                try answer(view, Timestamp(microseconds: version))
+            })
     }
 }

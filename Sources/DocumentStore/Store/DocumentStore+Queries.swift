@@ -7,8 +7,9 @@ extension DocumentStore {
         let meter = parts.meter(context)
         let start = elapsed()
         let plan = normalized.plan(state.view.catalog)
-        let results = try normalized.run(plan, in: state.view, within: readBudget(context), meter)
-        note(query, plan, meter, since: start, returned: results.count, state.view.catalog)
+        let results = try noting(query, plan, meter, since: start, state.view.catalog, returned: { $0.count }) {
+            try normalized.run(plan, in: state.view, within: readBudget(context), meter)
+        }
         return QueryAnswer(documents: results, readTime: state.time)
     }
 
@@ -19,8 +20,10 @@ extension DocumentStore {
         let meter = parts.meter(context)
         let start = elapsed()
         let plan = try AggregationPlan(normalized, fields, state.view.catalog)
-        let (values, count) = try plan.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
-        note(query, plan.plan, meter, since: start, returned: count, state.view.catalog)
+        let (values, _) = try noting(query, plan.plan, meter, since: start, state.view.catalog, returned: { $0.count })
+        {
+            try plan.run(in: state.view, meter, maxBytes: configuration.maxReadBytes)
+        }
         return AggregateAnswer(values: values, readTime: state.time)
     }
 
@@ -68,7 +71,22 @@ extension DocumentStore {
             microseconds: seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
-    /// Reports a query that read much more than it returned, once an hour for each shape.
+    /// Runs a query, and reports it if it is costly or ends at a limit.
+    private func noting<Results>(
+        _ query: Query, _ plan: QueryPlan, _ meter: QueryMeter, since start: Duration, _ catalog: IndexCatalog,
+        returned: (Results) -> Int, _ body: () throws -> Results
+    ) throws -> Results {
+        do {
+            let results = try body()
+            note(query, plan, meter, since: start, returned: returned(results), catalog)
+            return results
+        } catch let error where meter.isExceeded {
+            note(query, plan, meter, since: start, returned: 0, catalog)
+            throw error
+        }
+    }
+
+    /// Reports a query that read much more than it returned, or reached a limit: once an hour for each shape and of each.
     private func note(
         _ query: Query, _ plan: QueryPlan, _ meter: QueryMeter, since start: Duration, returned: Int,
         _ catalog: IndexCatalog
@@ -77,7 +95,7 @@ extension DocumentStore {
             return
         }
         let shape = CostlyQueryLog.cut(query.shape)
-        guard costlyQueries.isDue(shape, at: elapsed()) else { return }
+        guard costlyQueries.isDue(meter.isExceeded ? "ended: \(shape)" : shape, at: elapsed()) else { return }
         report(
             CostlyQuery(
                 shape: shape, cost: cost(meter, since: start, returned: returned),

@@ -50,6 +50,6 @@ extension DocumentStore {
     }
 
     func submit(_ read: some DocumentRead) {
-        if !pipeline.read(read, of: read.caller, limit: pipeline.configuration.maxWaiting) { read.fail(Self.notTaken) }
+        pipeline.read(read, of: read.caller, limit: pipeline.configuration.maxWaiting)
     }
 }

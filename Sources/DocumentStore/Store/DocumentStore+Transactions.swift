@@ -40,17 +40,19 @@ extension DocumentStore {
         let commit = WriteCommit(
             store: self, writes: writes, transaction: transaction, completing: completing, effects: effects,
             context: context, completion: completion)
-        guard CommitCheck.isNeeded(writes, context) else { return submit(commit) }
+        guard ClientCommitCheck.isNeeded(writes, context) else { return submit(commit) }
         submit(
-            CommitCheck(store: self, writes: writes, transaction: transaction, context: context) { [self] checked in
+            ClientCommitCheck(store: self, writes: writes, transaction: transaction, context: context) {
+                [self] checked in
                 switch checked {
-                case .success: submit(commit)
-                case .failure(let error):
+                case .success(.leftToWriter): submit(commit)
+                case .success(.refused(let error)):
                     // As where the writer refuses it.
-                    if let transaction, error.code == .resourceExhausted {
+                    if let transaction {
                         parts.transactions.withLock { $0.drop(transaction, owner: context.owner) }
                     }
                     completion(.failure(error))
+                case .failure(let error): completion(.failure(error))
                 }
             })
     }
@@ -59,7 +61,19 @@ extension DocumentStore {
         _ writes: [Write], in context: OperationContext,
         completion: @escaping Completion<[Result<WriteResult, DocumentError>]>
     ) {
-        submit(BatchWrite(store: self, writes: writes, context: context, completion: completion))
+        let batch = BatchWrite(store: self, writes: writes, context: context, completion: completion)
+        guard ClientCommitCheck.isNeeded(writes, context) else { return submit(batch) }
+        submit(
+            ClientBatchCheck(store: self, writes: writes, context: context) { [self] checked in
+                var batch = batch
+                do throws(DocumentError) {
+                    batch.refusals = try checked.get()
+                } catch {
+                    return completion(.failure(error))
+                }
+                if batch.refusals.count < writes.count { return submit(batch) }
+                completion(.success(writes.indices.compactMap { batch.refusals[$0].map { .failure($0) } }))
+            })
     }
 
     package func rollback(

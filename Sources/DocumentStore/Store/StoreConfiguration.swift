@@ -27,6 +27,12 @@ package struct StoreConfiguration: Sendable {
     package var clientQueryLimits = QueryLimits(entries: 5_000_000, documents: 100_000, time: .seconds(10))
     /// How many documents and index entries one commit of a client may change, about.
     package var maxClientCommitCost = 50_000
+    /// What the check of a client's large commit may read.
+    package var clientCommitLimits = QueryLimits(entries: 200_000, documents: 200_000, time: .seconds(10))
+    /// The bytes that one commit may compute again, and that a client's may: the fields of a document that it updates
+    /// again, and 8 for each element of an array that a write transforms again.
+    package var maxRepeatedBytes = 64 * 1024 * 1024
+    package var maxClientRepeatedBytes = 4 * 1024 * 1024
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.
     package var maxCommitReadBytes = 64 * 1024 * 1024
     /// How long a retried transaction keeps its turn.

@@ -73,8 +73,10 @@ struct TransactionTable: Sendable {
         guard free > 0 else {
             return DocumentError(.resourceExhausted, "clients have too many transactions open together; retry later")
         }
-        let limit = min(configuration.maxTransactionsPerClient, max(free / 100, 1))
-        guard let owner = context.owner, openByOwner[owner]?.count ?? 0 >= limit else { return nil }
+        guard let owner = context.owner else { return nil }
+        let own = openByOwner[owner]?.count ?? 0
+        let limit = min(configuration.maxTransactionsPerClient, max((free + own) / 100, 1))
+        guard own >= limit else { return nil }
         return DocumentError(
             .resourceExhausted, "a client may have \(limit) transactions open at the moment, the limit; end one")
     }
@@ -160,6 +162,13 @@ struct TransactionTable: Sendable {
                     + "try the transaction again")
         }
         return nil
+    }
+
+    /// Whether a transaction may write, and nothing that it has read has changed since.
+    func isCurrent(_ id: TransactionID, owner: UInt64?) -> Bool {
+        guard let transaction = open[id], transaction.owner == owner, !transaction.isReadOnly, !transaction.isLost
+        else { return false }
+        return conflict(of: transaction) == nil
     }
 
     /// Records a prefetch, which is current at a version.
@@ -269,8 +278,9 @@ struct TransactionTable: Sendable {
                 return DocumentError(
                     .resourceExhausted, "the open transactions of clients together have read too much; retry later")
             }
-            let limit = min(configuration.maxNotedReadsPerClient, max(free / 20, 100))
-            guard (notedByClient[transaction.owner] ?? 0) + reads.weight <= limit else {
+            let own = notedByClient[transaction.owner] ?? 0
+            let limit = min(configuration.maxNotedReadsPerClient, max((free + own) / 20, 100))
+            guard own + reads.weight <= limit else {
                 return DocumentError(
                     .resourceExhausted,
                     "the open transactions of a client may have read \(limit) documents together, the limit, where "

@@ -10,8 +10,6 @@ final class DocumentCommit: CommitPart {
     private let writer: DocumentWriter
     private let parts: DocumentParts
     private var transaction: OpenTransaction?
-    /// What the commit of a client costs; 0 for others.
-    private(set) var cost = 0
     private var prepared: (computation: WriteComputation, documents: StoredDocuments)?
 
     init(
@@ -22,6 +20,9 @@ final class DocumentCommit: CommitPart {
         self.writer = writer
         self.parts = parts
     }
+
+    /// What the commit costs; 0 if it was refused.
+    var cost: Int { prepared.map { CommitCost($0.computation.changes, writer.catalog).total } ?? 0 }
 
     /// The answer to the caller.
     func answer(to outcome: CommitOutcome) -> Result<CommitAnswer, DocumentError> {
@@ -55,14 +56,14 @@ final class DocumentCommit: CommitPart {
         }
         try checkPaths(in: commit)
         let documents = StoredDocuments(batch.storage, maxBytes: parts.configuration.maxCommitReadBytes)
+        let isClient = commit.context.policy != nil
         let computation = try WriteComputation(
             writes, at: Timestamp(microseconds: version), policy: commit.context.policy, catalog: writer.catalog,
-            read: documents.document)
-        if commit.context.policy != nil {
-            let cost = CommitCost(computation.changes, writer.catalog).total
-            // A document by itself has its own limits.
-            if computation.changes.count > 1 { try CommitCost.check(cost, parts.configuration.maxClientCommitCost) }
-            self.cost = cost
+            repeated: RepeatedWork(parts.configuration, isClient: isClient), read: documents.document)
+        // A document by itself has its own limits.
+        if isClient, computation.changes.count > 1 {
+            try CommitCost.check(
+                CommitCost(computation.changes, writer.catalog).total, parts.configuration.maxClientCommitCost)
         }
         if let transaction, writer.turns.blocks(computation.changes, of: transaction) {
             throw DocumentError(

@@ -26,6 +26,8 @@ struct WriteCommit: CommitJob {
 struct BatchWrite: CommitJob {
     let store: DocumentStore
     let writes: [Write]
+    /// The writes that were refused before, by their number.
+    var refusals: [Int: DocumentError] = [:]
     let context: OperationContext
     let completion: DocumentStore.Completion<[Result<WriteResult, DocumentError>]>
 
@@ -38,7 +40,11 @@ struct BatchWrite: CommitJob {
         var results: [Result<WriteResult, DocumentError>] = []
         let start = batch.bytes
         var cost = 0
-        for write in writes {
+        for (number, write) in writes.enumerated() {
+            if let refusal = refusals[number] {
+                results.append(.failure(refusal))
+                continue
+            }
             do throws(DocumentError) {
                 try CommitCost.check(cost, store.configuration.maxClientCommitCost)
             } catch {
@@ -51,7 +57,7 @@ struct BatchWrite: CommitJob {
             }
             let part = DocumentCommit([write], nil, store.writer, store.parts)
             let outcome = try batch.run(Commit([part], in: context))
-            cost += part.cost
+            if context.policy != nil { cost += part.cost }
             do throws(DocumentError) {
                 let committed = try part.answer(to: outcome).get().result
                 results.append(contentsOf: committed.writeResults.map { .success($0) })
@@ -64,7 +70,7 @@ struct BatchWrite: CommitJob {
 
     func fail(_ error: DocumentError) { completion(.failure(error)) }
 
-    private static let batchIsFull = DocumentError(
+    static let batchIsFull = DocumentError(
         .unavailable, "the writes before this one changed documents as large as a batch may hold; send it again")
 }
 

@@ -13,6 +13,13 @@ extension FieldTransform {
         }
     }
 
+    var isOfArray: Bool {
+        switch operation {
+        case .arrayUnion, .arrayRemove: true
+        case .serverTimestamp, .increment, .maximum, .minimum: false
+        }
+    }
+
     /// The field's value after the transform, and the result that the client receives.
     func apply(to current: Value?, at time: Timestamp) -> (value: Value, result: Value) {
         switch operation {

@@ -5,18 +5,23 @@ import DocumentModel
 final class StoredDocuments {
     private let storage: any StorageReader
     private let maxBytes: Int
+    private let meter: QueryMeter?
     private var bytes = 0
     private var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
 
-    /// - Parameter maxBytes: the limit on their total size, because all are held until the commit is stored.
-    init(_ storage: any StorageReader, maxBytes: Int) {
+    /// - Parameters:
+    ///   - maxBytes: the limit on their total size, because all are held until the commit is stored.
+    ///   - meter: counts the reads; nil for those of the writer.
+    init(_ storage: any StorageReader, maxBytes: Int, meter: QueryMeter? = nil) {
         self.storage = storage
         self.maxBytes = maxBytes
+        self.meter = meter
     }
 
     func document(_ path: DocumentPath) throws -> Document? {
         let key = DocumentKeys.key(of: path)
         let found = try storage.get(.documents, key)
+        if let found { try meter?.readDocument(found.count) } else { try meter?.readEntries() }
         if stored.updateValue((key, found), forKey: path) == nil { bytes += found?.count ?? 0 }
         guard bytes <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
         return try found.map { try StoredDocument.decode($0, path: path) }

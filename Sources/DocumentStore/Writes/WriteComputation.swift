@@ -18,21 +18,24 @@ struct WriteComputation {
     private var transforms: [DocumentPath: Int] = [:]
     /// For each document, whether it is verified or written: Firestore refuses both in one commit.
     private var verifies: [DocumentPath: Bool] = [:]
+    private var repeated: RepeatedWork
     /// The first precondition or limit that refuses a write.
     private var refusal: DocumentError?
 
     /// - Parameters:
     ///   - time: the commit's time.
     ///   - catalog: determines how a document's index entries are counted.
+    ///   - repeated: the bound on repeated work.
     ///   - read: reads the current state of documents.
     /// - Throws: `DocumentError` if a precondition, the policy or a limit refuses a write.
     init(
         _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?, catalog: IndexCatalog,
-        read: @escaping (DocumentPath) throws -> Document?
+        repeated: RepeatedWork, read: @escaping (DocumentPath) throws -> Document?
     ) throws {
         self.time = time
         self.policy = policy
         self.catalog = catalog
+        self.repeated = repeated
         self.read = read
         try Self.checkSize(of: writes)
         var decisions: [Access] = []
@@ -40,6 +43,11 @@ struct WriteComputation {
             let (result, access) = try compute(write)
             results.append(result)
             if policy != nil { decisions.append(access) }
+            if let exceeded = self.repeated.refusal {
+                // The commit is refused whatever the other writes are.
+                refusal = refusal ?? exceeded
+                break
+            }
         }
         try decide(decisions)
         // Thrown only after the policy check: only clients that may write a document may learn about its preconditions
@@ -99,6 +107,7 @@ struct WriteComputation {
         case .set(let new): fields = new
         case .update(let new, let mask):
             fields = current?.fields ?? [:]
+            if after[path] != nil { repeated.add(fields) }
             try merge(new, mask: mask, into: &fields)
         }
         fields = fields.truncatedToMicroseconds
@@ -148,9 +157,15 @@ struct WriteComputation {
                 "a commit has more than 500 transforms of the document \"\(write.path)\", the limit")
         }
         var results: [Value] = []
+        var arrays: Set<FieldPath> = []
         for transform in write.transforms {
             try transform.check()
-            let (value, result) = transform.apply(to: Value.map(fields)[transform.field], at: time)
+            let current = Value.map(fields)[transform.field]
+            if transform.isOfArray, !arrays.insert(transform.field).inserted || after[write.path] != nil {
+                repeated.add(current)
+                if repeated.refusal != nil { break }
+            }
+            let (value, result) = transform.apply(to: current, at: time)
             fields.set(value.truncatedToMicroseconds, at: transform.field.segments[...])
             results.append(result)
         }
@@ -176,23 +191,27 @@ struct WriteComputation {
     }
 
     static func checkSize(of writes: [Write]) throws(DocumentError) {
-        var size = 0
-        for write in writes {
-            size += DocumentLimits.size(of: write.path)
-            switch write.operation {
-            case .set(let fields), .update(let fields, _): size += DocumentLimits.size(of: fields)
-            case .delete, .verify: break
-            }
-            for transform in write.transforms {
-                switch transform.operation {
-                case .arrayUnion(let values), .arrayRemove(let values):
-                    size += DocumentLimits.size(of: ["": .array(values)])
-                case .serverTimestamp, .increment, .maximum, .minimum: size += 16
-                }
-            }
-        }
+        let size = writes.reduce(0) { $0 + DocumentLimits.size(of: $1) }
         guard size <= DocumentLimits.maxRequestBytes else {
             throw .invalidArgument("a commit has \(size) bytes, more than 10 MiB, the limit")
         }
+    }
+}
+
+extension DocumentLimits {
+    /// The size of a write's content.
+    static func size(of write: Write) -> Int {
+        var size = size(of: write.path)
+        switch write.operation {
+        case .set(let fields), .update(let fields, _): size += Self.size(of: fields)
+        case .delete, .verify: break
+        }
+        for transform in write.transforms {
+            switch transform.operation {
+            case .arrayUnion(let values), .arrayRemove(let values): size += Self.size(of: ["": .array(values)])
+            case .serverTimestamp, .increment, .maximum, .minimum: size += 16
+            }
+        }
+        return size
     }
 }

@@ -292,4 +292,35 @@ struct ListenerBoundsTests {
             }
         }
     }
+
+    /// A refill that is refused for another reason isn't taken for one that took too long, however long it took.
+    @Test func aWindowThatIsTooLargeToReadAgainFails() async throws {
+        var configuration = StoreConfiguration()
+        configuration.maxRefillTime = .milliseconds(10)
+        configuration.maxReadBytes = 100_000
+        // Time passes each time the clock is read.
+        let passed = Mutex<Duration>(.zero)
+        let store = try DocumentStore(
+            engine: MemoryEngine(), now: ManualClock().timestamp,
+            elapsed: {
+                passed.withLock { passed in
+                    passed += .milliseconds(10)
+                    return passed
+                }
+            }, configuration: configuration)
+        try store.start()
+        let sets = try (0..<4).map { n in
+            let text = String(repeating: "x", count: n == 2 ? 110_000 : 1)
+            return Write(path: try DocumentPath("c/d\(n)"), operation: .set(["text": .string(text)]))
+        }
+        _ = try await store.commit(sets)
+        var query = Query(collectionID: "c")
+        query.limit = 2
+        let listener = try store.listen(to: .query(query))
+        _ = try await listener.next()
+        _ = try await store.commit([Write(path: sets[0].path, operation: .delete)])
+        let error = await refusal { _ = try await listener.next() }
+        #expect(error?.code == .resourceExhausted)
+        await store.shutdown()
+    }
 }

@@ -106,6 +106,10 @@ struct PastReadTests {
         }
 
         func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try inner.count(table, range) }
+
+        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+            try inner.key(table, range, after: count)
+        }
     }
 
     /// Ten documents were there and are gone, and much happened elsewhere since.

@@ -189,4 +189,22 @@ struct TransactionBoundTests {
         changes.rollBack(to: 15)
         #expect(changes.floor == 12)
     }
+
+    /// What a client has itself takes nothing from its share.
+    @Test func oneClientAloneReachesItsLimits() throws {
+        var table = TransactionTable(version: 0, configuration: configuration)
+        var last: TransactionID?
+        for _ in 0..<100 { last = try table.begin(isReadOnly: false, context: client(7), at: .zero) }
+        let refused = #expect(throws: DocumentError.self) {
+            try table.begin(isReadOnly: false, context: client(7), at: .zero)
+        }
+        #expect(refused?.message.contains("100 transactions") == true)
+        let id = try #require(last)
+        for n in 0..<configuration.maxNotedReadsPerClient {
+            _ = try table.read(id, owner: 7, try reads("a/\(n)"), snapshot: 1, at: .zero)
+        }
+        #expect(throws: DocumentError.self) {
+            try table.read(id, owner: 7, try reads("a/more"), snapshot: 1, at: .zero)
+        }
+    }
 }

@@ -64,6 +64,10 @@ final class RecordingEngine: StorageEngine {
 
         func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try storage.count(table, range) }
 
+        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+            try storage.key(table, range, after: count)
+        }
+
         func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws {
             record.operations.append(.put(table, key, value))
             try storage.put(table, key, value)

@@ -1,0 +1,54 @@
+import DocumentModel
+import Synchronization
+
+/// The reads that wait for the pipeline's threads. No queue's reads wait for those of another.
+final class ReadQueues: Sendable {
+    /// Short reads, in their order.
+    let short = JobQueue<any SnapshotJob>()
+    /// Clients' queries.
+    let queries: CallerReads
+    /// The checks of clients' commits.
+    let commits: CallerReads
+    let maintenance: CallerReads
+    private let isClosed = Atomic(false)
+
+    init(_ configuration: CommitConfiguration) {
+        let places = configuration.maxCallerReads
+        queries = CallerReads(
+            places: places, threads: configuration.callerReaderThreads,
+            maxRunning: configuration.callerReaderThreads / 2)
+        commits = CallerReads(
+            places: places, threads: configuration.commitCheckThreads,
+            maxRunning: configuration.commitCheckThreads / 2)
+        maintenance = CallerReads(
+            places: places, threads: configuration.maintenanceThreads, maxRunning: configuration.maintenanceThreads)
+    }
+
+    var byCaller: [CallerReads] { [queries, commits, maintenance] }
+
+    /// Adds a read. If it isn't taken, it fails: the pipeline is shutting down, or too many reads are waiting.
+    ///
+    /// - Parameters:
+    ///   - caller: whose turn the read waits for; nil for a short read.
+    ///   - limit: refuses a short read if this many are already waiting.
+    func put(_ job: any SnapshotJob, of caller: ReadCaller?, limit: Int = .max) {
+        let isTaken = caller.map { queue(of: $0).put(job, of: $0) } ?? short.put(job, limit: limit)
+        guard !isTaken else { return }
+        job.fail(isClosed.load(ordering: .acquiring) ? CommitPipeline.shutDown : CommitPipeline.overloaded)
+    }
+
+    /// Refuses new reads; those in the queues are still taken.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        short.close()
+        for queue in byCaller { queue.close() }
+    }
+
+    private func queue(of caller: ReadCaller) -> CallerReads {
+        switch caller {
+        case .client: queries
+        case .clientCommit: commits
+        case .maintenance: maintenance
+        }
+    }
+}

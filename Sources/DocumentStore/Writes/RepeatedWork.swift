@@ -1,0 +1,33 @@
+import DocumentModel
+
+/// Bounds what one commit computes again and again: an update of a document that the commit has already written handles
+/// all of its fields, and another transform of an array all of its elements. Everything else is bounded by the size of
+/// the request and of the documents.
+struct RepeatedWork {
+    private static let bytesPerElement = 8
+
+    private let limit: Int
+    private var left: Int
+
+    init(_ configuration: StoreConfiguration, isClient: Bool) {
+        limit = isClient ? configuration.maxClientRepeatedBytes : configuration.maxRepeatedBytes
+        left = limit
+    }
+
+    /// Adds the fields of a document that is updated again.
+    mutating func add(_ fields: [String: Value]) { left -= DocumentLimits.size(of: fields) }
+
+    /// Adds the elements of an array that is transformed again; other values count nothing.
+    mutating func add(_ value: Value?) {
+        if case .array(let elements) = value { left -= elements.count * Self.bytesPerElement }
+    }
+
+    /// Why the commit is refused; nil within the limit.
+    var refusal: DocumentError? {
+        guard left < 0 else { return nil }
+        return DocumentError(
+            .resourceExhausted,
+            "a commit may handle \(limit) bytes of documents and arrays again that it has already changed, the limit; "
+                + "write each document once, with one transform for each array")
+    }
+}

@@ -22,12 +22,14 @@ struct AttackBenchmark: Benchmark {
     }
 
     func run(in directory: URL) async throws -> Section {
-        try await HostProcess.with(["ShopFunctions"], in: directory) { host in
+        try await HostProcess.with(["ShopFunctions", "FixtureFunctions"], in: directory) { host in
             let shop = try await ShopData(host, buyersPerClient: pace.count(20, quick: 6))
             try await shop.purchase(expecting: 400).check()
             let documents = Documents(port: host.ports.firestore)
             try await documents.store(
                 (0..<Self.products).map { Documents.set("products/bulk\($0)", Documents.product($0)) })
+            let large = String(repeating: "x", count: 1_000_000)
+            try await documents.store([Documents.set("large/1", #""a":{"stringValue":"\#(large)"}"#)])
             for number in 0..<3 {
                 try await documents.store([Documents.set("products/nulls\(number)", Self.nulls)])
             }
@@ -86,6 +88,8 @@ struct AttackBenchmark: Benchmark {
         let begins = users.dropFirst(2).map {
             Requests(port: port, token: $0.idToken).post(path("beginTransaction"), "{}")
         }
+        let flood = Requests(port: host.ports.functions)
+            .post("/\(HostProcess.project)/us-central1/rogue", #"{"data":"readsNothing"}"#)
         let get = Requests(port: port, token: users[1].idToken).post(path("batchGet"), Self.batchGet(30))
         let getMore = Requests(port: port, token: users[1].idToken).post(path("batchGet"), Self.batchGet(300))
         let body = Requests(port: port, token: users[1].idToken)
@@ -95,6 +99,9 @@ struct AttackBenchmark: Benchmark {
             Attack(name: "125,000 deletes", port: port, callers: (0..<2).map { _ in caller([delete]) }),
             Attack(name: "transactions", port: port, callers: (0..<16).map { caller(begins, from: $0 * 12) }),
             Attack(name: "answers of nulls", port: port, callers: (0..<8).map { _ in caller([get, getMore]) }),
+            Attack(
+                name: "a worker that reads nothing", port: host.ports.functions,
+                callers: (0..<2).map { _ in caller([flood]) }),
             Attack(name: "bodies of 10 MB", port: port, callers: (0..<8).map { _ in caller([body]) }),
         ]
     }

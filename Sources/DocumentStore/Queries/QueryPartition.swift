@@ -21,9 +21,10 @@ struct QueryPartition {
         maxSamples = max(Self.minSamples, 2 * Self.samplesPerPart * points)
     }
 
+    /// - Parameter maxBytes: the weight of the documents that may be held while they are sorted.
     /// - Throws: `invalidArgument` if the query can't be split.
     static func split(
-        _ query: Query, points: Int, in view: DocumentView, _ meter: QueryMeter
+        _ query: Query, points: Int, in view: DocumentView, _ meter: QueryMeter, maxBytes: Int
     ) throws -> [DocumentPath] {
         let normalized = try check(query, points: points)
         var partition = QueryPartition(points: points)
@@ -37,7 +38,8 @@ struct QueryPartition {
         var empty = normalized.query
         empty.projection = [.documentID]
         let places = try PlaceReader(
-            QueryPlan(NormalizedQuery(empty), view.catalog, isOrderWanted: false), view, meter, maxBytes: 0)
+            QueryPlan(NormalizedQuery(empty), view.catalog, isOrderWanted: false), view, meter,
+            maxBytes: maxBytes)
         while let place = try places.next() { partition.add(place.document.path) }
         return partition.places
     }

@@ -124,7 +124,9 @@ struct PartitionRead: DocumentRead {
     func answer(from view: DocumentView, version: Int64) throws -> PartitionAnswer? {
         let reads = ReadSet(queries: [query: try NormalizedQuery(query)], aggregated: [query])
         guard let state = try store.listState(query, consistency, reads, context, view, version) else { return nil }
-        let points = try QueryPartition.split(query, points: points, in: state.view, store.parts.meter(context))
+        let points = try QueryPartition.split(
+            query, points: points, in: state.view, store.parts.meter(context),
+            maxBytes: store.configuration.maxReadBytes)
         return PartitionAnswer(points: points, readTime: state.time)
     }
 

@@ -183,7 +183,7 @@ struct FixtureFunctions: FunctionBundle {
             if request.data { sleep(3600) }
             return "returned"
         }
-        onCall("prints") { (request: CallableRequest<Int>) in
+        onCall("prints", .timeout(.seconds(540))) { (request: CallableRequest<Int>) in
             for number in 0..<request.data { print("line \(number)") }
             request.logger.info("printed", metadata: ["lines": "\(request.data)"])
             return request.data
@@ -200,7 +200,7 @@ struct FixtureFunctions: FunctionBundle {
             print(request.data)
             return request.executionID
         }
-        onCall("logs") { (request: CallableRequest<Int>) in
+        onCall("logs", .timeout(.seconds(540))) { (request: CallableRequest<Int>) in
             for number in 0..<request.data { request.logger.info("noise", metadata: ["number": "\(number)"]) }
             return request.data
         }

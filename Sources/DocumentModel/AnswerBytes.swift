@@ -1,7 +1,7 @@
-/// Counts the bytes of an answer while it is read.
+/// The room that one operation's answer has in memory.
 package protocol AnswerBytes: AnyObject, Sendable {
-    /// Called with the weight of each document before the next one is read.
+    /// Counts a part of the answer, such as a document with its ``Document/weight``.
     ///
-    /// - Throws: what the operation fails with if the answer may not become that large.
+    /// - Throws: if there is no room for it. The operation ends with this error and changes nothing.
     func take(_ bytes: Int) throws(DocumentError)
 }

@@ -33,7 +33,7 @@ package struct OperationContext: Sendable {
     package var firesEvents: Bool
     /// Tells whether the caller still waits; nil if it always does.
     package var cancellation: OperationCancellation?
-    /// Counts the answer of a read while it is read; nil if nothing does.
+    /// Bounds the answer; nil if only the store's own limits do.
     package var answer: (any AnswerBytes)?
 
     package init(

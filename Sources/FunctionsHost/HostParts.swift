@@ -52,7 +52,7 @@ package struct HostParts: Sendable {
         store.configure(indexes ?? IndexFile(), logger: logger)
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
         serving = ServingParts(
-            InvocationServices(documents: store),
+            InvocationServices(documents: store, limits: configuration.limits),
             tokens: TokenSources(
                 project: configuration.project, policy: configuration.mode.tokenPolicy,
                 localKeys: signIn?.key.keys ?? KeySet(),

@@ -246,7 +246,7 @@ package final class HostServer: Sendable {
 
     /// The host's metrics in Prometheus' text format.
     private func metricsText() async throws(DocumentError) -> String {
-        try await events.metricsText() + parts.serving.supervisor.metrics.text + parts.serving.memory.metrics
+        try await events.metricsText() + parts.serving.workerMetrics + parts.serving.memory.metrics
     }
 
     private func controlServer() -> any Service {

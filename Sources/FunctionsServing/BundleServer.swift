@@ -62,7 +62,7 @@ package final class BundleServer: Sendable {
         var limits = HostLimits()
         limits.shutdownGrace = Self.shutdownGrace
         let parts = ServingParts(
-            InvocationServices(documents: documents),
+            InvocationServices(documents: documents, limits: limits),
             tokens: environment.tokenSources(of: project, logger: logger), limits: limits, adoptsOrphans: true,
             logger: logger)
         self.parts = parts

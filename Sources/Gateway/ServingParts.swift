@@ -43,6 +43,9 @@ package struct ServingParts: Sendable {
         }
     }
 
+    /// What workers use, in the Prometheus format.
+    package var workerMetrics: String { supervisor.metrics.text + invocationServices.operationBytes.metrics }
+
     /// - Returns: a function's pool; no worker is started yet.
     package func pool(
         _ manifest: FunctionManifest, executable: String, environment: [String: String], params: ParamValues

@@ -16,7 +16,7 @@ enum ConfigurationKeys {
     static let limits = [
         "requestBody", "queue", "connections", "shutdownGrace", "eventDepth", "responseBody", "openFiles", "processes",
         "cgroups", "allBodies", "allAnswers", "transferSeconds", "queryEntries", "queryDocuments", "querySeconds",
-        "commitChanges",
+        "commitChanges", "workerOperations", "allOperations",
     ]
     static let alerts = ["webhook"]
     static let releases = ["keep"]

@@ -167,12 +167,14 @@ extension ConfigurationReader {
         guard let object = object(node, key: "limits", known: ConfigurationKeys.limits) else { return limits }
         if let node = object["requestBody"], let bytes = byteCount(node, most: 10) { limits.requestBody = bytes }
         if let node = object["responseBody"], let bytes = byteCount(node, most: 32) { limits.responseBody = bytes }
-        if let node = object["allBodies"], let bytes = byteCount(node, least: 32, most: 65_536) {
+        let memory = "the size of a memory"
+        if let node = object["allBodies"], let bytes = byteCount(node, memory, 32 << 20...65_536 << 20) {
             limits.allBodies = bytes
         }
-        if let node = object["allAnswers"], let bytes = byteCount(node, least: 96, most: 65_536) {
+        if let node = object["allAnswers"], let bytes = byteCount(node, memory, 96 << 20...65_536 << 20) {
             limits.allAnswers = bytes
         }
+        operationBytes(object, &limits)
         if let node = object["cgroups"], let choice = choice(node, HostLimits.Cgroups.self) {
             limits.cgroups = choice
         }
@@ -193,6 +195,25 @@ extension ConfigurationReader {
             if let node = object[key], let value = integer(node, range, what) { limits[keyPath: field] = value }
         }
         return limits
+    }
+
+    private mutating func operationBytes(_ object: [String: JSONNode], _ limits: inout HostLimits) {
+        let sizes: [(String, WritableKeyPath<HostLimits, Int>, ClosedRange<Int>)] = [
+            ("workerOperations", \.workerBytes, 32 << 20...1 << 30),
+            ("allOperations", \.allWorkersBytes, 64 << 20...1 << 34),
+        ]
+        for (key, field, range) in sizes {
+            if let node = object[key], let bytes = byteCount(node, "an amount of memory", range) {
+                limits[keyPath: field] = bytes
+            }
+        }
+        if limits.allWorkersBytes < 2 * limits.workerBytes,
+            let node = object["allOperations"] ?? object["workerOperations"]
+        {
+            report(
+                "all workers together have \(limits.allWorkersBytes >> 20)MiB, less than twice what one worker has, "
+                    + "\(limits.workerBytes >> 20)MiB", at: node.offset)
+        }
     }
 
     mutating func releases(_ node: JSONNode) -> HostConfiguration.Releases {

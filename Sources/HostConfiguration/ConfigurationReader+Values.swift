@@ -94,22 +94,24 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Reads a size such as `512KiB` or `10MiB`.
-    ///
-    /// - Parameters:
-    ///   - least: the smallest size, in MiB; 0 for 1 KiB.
-    ///   - most: the largest size, in MiB.
-    mutating func byteCount(_ node: JSONNode, least: Int = 0, most: Int) -> Int? {
+    /// Reads a size of a body such as `512KiB` or `10MiB`, from 1 KiB to what fits into a frame.
+    /// - Parameter most: the largest size, in MiB.
+    mutating func byteCount(_ node: JSONNode, most: Int) -> Int? {
+        byteCount(node, "the size of a body", 1024...most << 20)
+    }
+
+    /// Reads a size such as `64MiB`.
+    /// - Parameter range: from a number of KiB or MiB to a number of MiB.
+    mutating func byteCount(_ node: JSONNode, _ what: String, _ range: ClosedRange<Int>) -> Int? {
         if case .string(let text) = node.kind, text.hasSuffix("KiB") || text.hasSuffix("MiB"),
             text.utf8.first.map({ (49...57).contains($0) }) == true, let number = Int(text.dropLast(3)),
-            (1...most << 10).contains(number)
+            (1...range.upperBound >> 10).contains(number)
         {
             let bytes = number * (text.hasSuffix("MiB") ? 1024 * 1024 : 1024)
-            if (least << 20...most << 20).contains(bytes) { return bytes }
+            if range.contains(bytes) { return bytes }
         }
-        let range = least == 0 ? "1KiB … \(most)MiB" : "\(least)MiB … \(most)MiB"
-        report(
-            "\(node.summary) is not the size of \(least == 0 ? "a body" : "a memory"); write \(range)", at: node.offset)
+        let least = range.lowerBound < 1 << 20 ? "\(range.lowerBound >> 10)KiB" : "\(range.lowerBound >> 20)MiB"
+        report("\(node.summary) is not \(what); write \(least) … \(range.upperBound >> 20)MiB", at: node.offset)
         return nil
     }
 }

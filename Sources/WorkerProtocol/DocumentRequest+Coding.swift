@@ -52,6 +52,11 @@ extension DocumentRequest {
 
     package init(decoding bytes: [UInt8]) throws(DecodingFailure) {
         var reader = ByteReader(bytes)
+        try self.init(from: &reader)
+    }
+
+    /// Decodes all of the reader's bytes.
+    init(from reader: inout ByteReader) throws(DecodingFailure) {
         switch try reader.byte() {
         case 1:
             let paths = try reader.list { reader throws(DecodingFailure) in try reader.path() }

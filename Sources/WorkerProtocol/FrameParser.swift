@@ -2,7 +2,8 @@ package import NIOCore
 
 /// Splits a byte stream into frames.
 ///
-/// An invalid length is refused before any memory is reserved for it, so the buffer never exceeds the largest frame.
+/// An invalid length is refused before any memory is reserved for it, so if all frames are taken, the buffer never exceeds
+/// the largest one.
 package struct FrameParser {
     private var buffer = ByteBuffer()
 

@@ -29,6 +29,9 @@ package struct HostLimits: Hashable, Sendable {
     package var querySeconds = 10
     /// Documents and index entries that one commit of a client may change.
     package var commitChanges = 50_000
+    /// Bytes of document operations under way, with their answers, of one worker and of all.
+    package var workerBytes = 32 * 1024 * 1024
+    package var allWorkersBytes = 128 * 1024 * 1024
 
     package init() {}
 

@@ -93,6 +93,8 @@ final class SpawnedProcess: WorkerProcess {
                 .recvAllocator,
                 value: AdaptiveRecvByteBufferAllocator(minimum: 4096, initial: 16_384, maximum: 1_048_576)
             )
+            // A paused link has read no more than that.
+            .channelOption(.maxMessagesPerRead, value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(link) }
             }

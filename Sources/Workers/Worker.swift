@@ -57,7 +57,8 @@ package final class Worker: Sendable {
         var logger = pool.logger
         logger[metadataKey: "worker.id"] = "\(id)"
         self.logger = logger
-        links = loops.map { WorkerLink(loop: $0, worker: self) }
+        let bytes = pool.services.operationBytes.account()
+        links = loops.map { WorkerLink(loop: $0, worker: self, bytes: bytes) }
     }
 
     /// The function that it runs.

@@ -7,23 +7,32 @@ package import NIOCore
 /// The host's end of one link: one worker, one loop.
 ///
 /// `@unchecked Sendable`: every member but the constants is touched on `loop.eventLoop` only.
-package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
+package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unchecked Sendable {
     package typealias InboundIn = ByteBuffer
 
     let loop: InvocationLoop
     package var eventLoop: any EventLoop { loop.eventLoop }
     /// `unowned`: the pool keeps a worker until all its links are closed.
     unowned let worker: Worker
+    private let bytes: OperationBytes.Account
+    private(set) lazy var operations = LinkOperations(of: self, bytes)
     private var channel: (any Channel)?
     private var parser = FrameParser()
     private var pending = ByteBuffer()
     private var isReady = false
+    private var hasViolated = false
+    /// Whether the link isn't read because too many operations wait.
+    package private(set) var isPaused = false
     /// When an invocation of the link ended last.
     private(set) var lastEnd = NIODeadline.uptimeNanoseconds(0)
 
-    init(loop: InvocationLoop, worker: Worker) {
+    /// Frames of so many bytes are written at once, and not with what the current turn of the loop sends later.
+    private static let maxPending = 65_536
+
+    init(loop: InvocationLoop, worker: Worker, bytes: OperationBytes.Account) {
         self.loop = loop
         self.worker = worker
+        self.bytes = bytes
     }
 
     // MARK: To the worker
@@ -58,17 +67,26 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         // What the current turn of the loop sends leaves in one write.
         if pending.readableBytes == 0 { loop.eventLoop.execute { self.flush() } }
         pending.writeFrame(kind, invocation: invocation, body)
+        if pending.readableBytes >= Self.maxPending { flush() }
     }
 
     private func flush() {
         guard let channel, pending.readableBytes > 0 else { return }
-        channel.writeAndFlush(pending, promise: nil)
+        let bytes = pending
         pending = ByteBuffer()
+        let held = operations.writing()
+        guard held > 0 else { return channel.writeAndFlush(bytes, promise: nil) }
+        let promise = eventLoop.makePromise(of: Void.self)
+        promise.futureResult.whenComplete { _ in self.operations.written(held) }
+        channel.writeAndFlush(bytes, promise: promise)
     }
 
     func close() { channel?.close(promise: nil) }
 
     var isOpen: Bool { channel != nil }
+
+    /// Whether the worker reads what is sent.
+    var isWritable: Bool { channel?.isWritable ?? false }
 
     // MARK: From the worker
 
@@ -77,12 +95,39 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
         parser.append(&bytes)
-        do {
-            while let frame = try parser.next() { try handle(frame) }
+        readFrames()
+    }
+
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { operations.begin() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Handles what has arrived, until too many operations wait. The rest stays in the parser and the worker's socket.
+    private func readFrames() {
+        do throws(ProtocolViolation) {
+            while !hasViolated, !operations.isFull, let frame = try parser.next() { try handle(frame) }
         } catch {
-            worker.kill(.violation("\(error)"))
-            context.close(promise: nil)
+            violated(error)
         }
+        guard operations.isFull, !isPaused, let channel else { return }
+        isPaused = true
+        try? channel.syncOptions?.setOption(.autoRead, value: false)
+    }
+
+    /// Reads on, if the link is paused.
+    func readAgain() {
+        guard isPaused, let channel else { return }
+        isPaused = false
+        readFrames()
+        if !isPaused { try? channel.syncOptions?.setOption(.autoRead, value: true) }
+    }
+
+    /// The worker has broken the protocol.
+    func violated(_ violation: ProtocolViolation) {
+        hasViolated = true
+        worker.kill(.violation("\(violation)"))
+        close()
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -91,6 +136,10 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
     package func channelInactive(context: ChannelHandlerContext) {
         worker.broke()
         channel = nil
+        pending = ByteBuffer()
+        operations.close()
+        // What arrived while it was paused.
+        if isPaused { readFrames() }
         for invocation in loop.carried(by: self) {
             if invocation.isWanted {
                 worker.logger.error(
@@ -146,9 +195,7 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         case .documentRequest:
             guard let invocation = try invocation(frame) else { return }
             let number = try payload.read(UInt32.self)
-            invocation.perform(try request(payload)) { [self, id = invocation.id] in
-                respond($0, number: number, to: id)
-            }
+            operations.arrived(payload, number: number, of: invocation)
         case .invoke, .cancel, .documentResponse, .credit, .params, .recall:
             throw ProtocolViolation("a frame \(frame.kind) comes from the host only")
         }
@@ -182,18 +229,12 @@ package final class WorkerLink: ChannelInboundHandler, @unchecked Sendable {
         invocation.end(outcome)
     }
 
-    private func request(_ payload: ByteBuffer) throws(ProtocolViolation) -> DocumentRequest {
-        do {
-            return try DocumentRequest(decoding: Array(payload.readableBytesView))
-        } catch {
-            throw ProtocolViolation("a document operation is malformed: \(error)")
-        }
-    }
+    /// Bytes for the operation that waits. Called on any thread.
+    func received(_ bytes: Int) { eventLoop.execute { self.operations.received(bytes) } }
 
-    /// Call on the loop.
-    private func respond(_ bytes: [UInt8], number: UInt32, to invocation: UInt64) {
-        guard channel != nil else { return }
+    func respond(_ bytes: [UInt8], number: UInt32, to invocation: UInt64) {
         send(.documentResponse, invocation) {
+            $0.reserveCapacity(minimumWritableBytes: bytes.count + 4)
             $0.writeInteger(number)
             $0.writeBytes(bytes)
         }

@@ -53,6 +53,14 @@ extension FixtureFunctions {
             }
             return 0
         }
+        onCall("readsAtOnce", .memory(.gib(1)), .timeout(.seconds(300))) { (request: CallableRequest<Int>) in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<request.data {
+                    group.addTask { try await request.firestore.document("large/1").getDocument().exists ? 1 : 0 }
+                }
+                return try await group.reduce(0, +)
+            }
+        }
         // Implemented in `RogueWorker`: this function's process doesn't run the runtime.
         onCall("rogue", .concurrency(10), .timeout(.seconds(20))) { (request: CallableRequest<String>) in request.data }
     }

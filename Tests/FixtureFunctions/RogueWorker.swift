@@ -59,6 +59,18 @@ private struct Link {
             while true { sleep(3600) }
         case #""writesGarbage""#: write { $0.writeRepeatingByte(255, count: 4096) }
         case #""isReadyTwice""#: ready()
+        case #""readsNothing""#:
+            // Encoded: reads the document large/1.
+            let get: [UInt8] = [1, 1, 7] + Array("large/1".utf8) + [0]
+            write { bytes in
+                for number in 1...450 as ClosedRange<UInt32> {
+                    bytes.writeFrame(.documentRequest, invocation: invocation) {
+                        $0.writeInteger(number)
+                        $0.writeBytes(get)
+                    }
+                }
+            }
+            while true { sleep(3600) }
         case #""invokesTheHost""#: write { $0.writeFrame(.invoke, invocation: invocation) }
         case #""floodsStream""#:
             for _ in 0..<10_000 {

@@ -51,6 +51,10 @@ struct ConfigurationSchemaTests {
         #expect(try number("limits", "eventDepth") == Int64(limits.eventDepth))
         #expect(try number("limits", "openFiles") == Int64(limits.openFiles))
         #expect(try number("limits", "processes") == Int64(limits.processes))
+        for (key, bytes) in [("workerOperations", limits.workerBytes), ("allOperations", limits.allWorkersBytes)] {
+            let size = try parts["limits"]?["properties"]?[key]?["default"]?.string()
+            #expect(size == "\(bytes >> 20)MiB")
+        }
         let sizes = try parts["function"]?["properties"]?["memory"]?["enum"]?.elements().map { try $0.string() }
         #expect(sizes == MemorySize.offered.compactMap { MemorySize(mebibytes: $0)?.description })
     }

@@ -166,6 +166,15 @@ struct HostConfigurationTests {
             "functions.json:1:53: limits.responseBody: \"33MiB\" is not the size of a body; write 1KiB … 32MiB"
         ),
         (
+            "{\"project\": \"demo-shop\", \"limits\": {\"workerOperations\": \"16MiB\"}}",
+            "functions.json:1:57: limits.workerOperations: \"16MiB\" is not an amount of memory; write 32MiB … 1024MiB"
+        ),
+        (
+            "{\"project\": \"demo-shop\", \"limits\": {\"workerOperations\": \"65MiB\"}}",
+            "functions.json:1:57: limits.workerOperations: all workers together have 128MiB, less than twice what one "
+                + "worker has, 65MiB"
+        ),
+        (
             "{\"project\": \"demo-shop\", \"limits\": {\"cgroups\": \"on\"}}",
             "functions.json:1:48: limits.cgroups: \"on\" is not allowed here; write \"auto\" or \"off\""
         ),
@@ -227,7 +236,8 @@ struct HostConfigurationTests {
                 "budget": { "invocationsPerDay": 1000, "computeSecondsPerDay": 60, "warnAt": 1 } } },
               "alerts": { "webhook": "https://example.com/hook" },
               "limits": { "requestBody": "512KiB", "queue": 5, "connections": 6, "shutdownGrace": 0, "eventDepth": 3,
-                "responseBody": "32MiB", "openFiles": 64, "processes": 1, "cgroups": "off" }
+                "responseBody": "32MiB", "openFiles": 64, "processes": 1, "cgroups": "off",
+                "workerOperations": "64MiB", "allOperations": "1024MiB" }
             }
             """
         let read = try HostConfiguration.load(try directory.write("functions.json", text))
@@ -251,6 +261,7 @@ struct HostConfigurationTests {
         #expect(read.limits.connections == 6 && read.limits.shutdownGrace == 0)
         #expect(read.limits.responseBody == 32 << 20 && read.limits.openFiles == 64)
         #expect(read.limits.processes == 1 && read.limits.cgroups == .off)
+        #expect(read.limits.workerBytes == 64 << 20 && read.limits.allWorkersBytes == 1 << 30)
     }
 
     private static let layered = """

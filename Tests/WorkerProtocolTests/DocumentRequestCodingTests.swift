@@ -30,6 +30,45 @@ struct DocumentRequestCodingTests {
         for request in requests { #expect(try DocumentRequest(decoding: request.encoded) == request) }
     }
 
+    @Test func aRequestSaysWhatItTakesInMemory() throws {
+        let path = try DocumentPath("a/b")
+        let small = try BoundedRequest(DocumentRequest.get([path], .strong).encoded)
+        #expect(small.request == .get([path], .strong))
+        #expect(small.bytes < 100)
+        func set(_ values: Int) -> [UInt8] {
+            let value = Value.array([Value](repeating: .boolean(true), count: values))
+            return DocumentRequest.commit(
+                [Write(path: path, operation: .set(["f": value]))], transaction: nil, completing: nil
+            ).encoded
+        }
+        #expect(try BoundedRequest(set(1000)).bytes > 1000 * MemoryLayout<Value>.stride)
+        // The write and its field count too.
+        _ = try BoundedRequest(set(DocumentRequest.maxValues - 2))
+        let refusal = #expect(throws: BoundedRequest.Refusal.self) {
+            try BoundedRequest(set(DocumentRequest.maxValues - 1))
+        }
+        guard case .tooLarge(let error) = refusal else {
+            Issue.record("it is refused with \(String(describing: refusal))")
+            return
+        }
+        #expect(error.code == .invalidArgument && error.message.contains("2,000,000"))
+        #expect(throws: BoundedRequest.Refusal.malformed(DecodingFailure("the bytes end too early"))) {
+            try BoundedRequest([])
+        }
+    }
+
+    @Test(arguments: [
+        (DocumentRequest.get([], .strong), DocumentRequest.Purpose.read),
+        (.query(Query(collectionID: "c"), .strong), .read), (.aggregate(Query(collectionID: "c"), [], .strong), .read),
+        (.explain(Query(collectionID: "c"), [], analyze: true, .strong), .read),
+        (.partition(Query(collectionID: "c"), points: 1, .strong), .read), (.begin(.readWrite(retrying: nil)), .begin),
+        (.begin(.readOnly(at: nil)), .begin), (.commit([], transaction: nil, completing: nil), .write),
+        (.batchWrite([]), .write), (.rollback(TransactionID(rawValue: 1)), .write),
+    ])
+    func aRequestsPurposeIsKnownFromItsBytes(request: DocumentRequest, purpose: DocumentRequest.Purpose) {
+        #expect(DocumentRequest.purpose(of: request.encoded) == purpose)
+    }
+
     @Test func hostileBytesAreRefusedWithoutHarm() throws {
         var generator = SeededGenerator(seed: 3)
         let whole = DocumentRequest.commit(

@@ -56,7 +56,7 @@ package final class GatewayRing {
     ) {
         self.log = log
         processes = ScriptedProcesses(loop: loop)
-        services = InvocationServices(documents: documents)
+        services = InvocationServices(documents: documents, limits: limits, decodeLarge: { $0() })
         let invocations = InvocationLoop(index: 0, eventLoop: loop, idSource: InvocationIDSource())
         let logger = Logger(label: "gateway")
         for manifest in functions {

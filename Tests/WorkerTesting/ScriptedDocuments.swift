@@ -34,8 +34,8 @@ package final class ScriptedDocuments: DocumentBackend {
     ) {
         let operation = Operation(request: request, context: context) { response in
             if case .failed(let error) = response { return completion(.failure(error)) }
-            let mismatch = DocumentError(.internal, "\(response) doesn't answer \(request)")
-            completion(answer(response).map { .success($0) } ?? .failure(mismatch))
+            if let answer = answer(response) { return completion(.success(answer)) }
+            completion(.failure(DocumentError(.internal, "\(response) doesn't answer \(request)")))
         }
         state.withLock { $0.waiting.append(operation) }
     }

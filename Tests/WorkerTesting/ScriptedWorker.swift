@@ -10,6 +10,9 @@ package final class ScriptedWorker: WorkerProcess, @unchecked Sendable {
     private let worker: Worker
     private unowned let processes: ScriptedProcesses
     private let channel: EmbeddedChannel
+    private let socket = ScriptedSocket()
+    /// What the host hasn't read, because the link is paused.
+    private var unread = ByteBuffer()
     private var parser = FrameParser()
     private var known: [UInt64: ScriptedInvocation] = [:]
     private var waiting: [ScriptedInvocation] = []
@@ -22,7 +25,7 @@ package final class ScriptedWorker: WorkerProcess, @unchecked Sendable {
     init(_ worker: Worker, by processes: ScriptedProcesses) {
         self.worker = worker
         self.processes = processes
-        channel = EmbeddedChannel(handler: worker.links[0], loop: processes.loop)
+        channel = EmbeddedChannel(handlers: [socket, worker.links[0]], loop: processes.loop)
     }
 
     func connect() {
@@ -35,8 +38,16 @@ package final class ScriptedWorker: WorkerProcess, @unchecked Sendable {
 
     // MARK: From the host
 
+    /// Stops reading what the host sends.
+    package func stopReading() { socket.stopReading() }
+
+    package func readAgain() { socket.readAgain() }
+
+    /// Bytes that the host couldn't write, because the worker doesn't read.
+    package var unwrittenBytes: Int { socket.unreadBytes }
+
     func receive() -> Bool {
-        var hasRead = false
+        var hasRead = deliver()
         while let read = try? channel.readOutbound(as: ByteBuffer.self) {
             var bytes = read
             hasRead = true
@@ -87,8 +98,24 @@ package final class ScriptedWorker: WorkerProcess, @unchecked Sendable {
 
     /// Sends bytes, which may be malformed frames.
     package func send(_ bytes: ByteBuffer) {
-        guard channel.isActive else { return }
-        do { try channel.writeInbound(bytes) } catch { fatalError("the link threw \(error)") }
+        unread.writeImmutableBuffer(bytes)
+        _ = deliver()
+    }
+
+    /// Bytes that the host doesn't read.
+    package var unreadBytes: Int { unread.readableBytes }
+
+    /// - Returns: whether the host has read what was sent.
+    private func deliver() -> Bool {
+        var isRead = false
+        // As much at once as a socket gives.
+        while channel.isActive, !worker.links[0].isPaused,
+            let bytes = unread.readSlice(length: min(unread.readableBytes, 1 << 20)), bytes.readableBytes > 0
+        {
+            do { try channel.writeInbound(bytes) } catch { fatalError("the link threw \(error)") }
+            isRead = true
+        }
+        return isRead
     }
 
     package func log(_ line: LogLine, _ invocation: UInt64 = 0) { send(.log, invocation) { line.write(to: &$0) } }

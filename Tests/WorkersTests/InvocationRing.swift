@@ -20,7 +20,7 @@ final class InvocationRing {
         maxInstances: Int = 1, concurrency: Int = 1, queue: Int = 10
     ) {
         processes = ScriptedProcesses(loop: eventLoop)
-        services = InvocationServices(documents: documents)
+        services = InvocationServices(documents: documents, decodeLarge: { $0() })
         loop = InvocationLoop(index: 0, eventLoop: eventLoop, idSource: InvocationIDSource())
         let manifest = FunctionManifest(
             name: "f", regions: ["us-central1"], memoryMiB: 256, timeoutSeconds: timeoutSeconds, cpu: 1,

@@ -28,11 +28,15 @@ package struct CompletionRecord: Hashable {
     }
 
     /// The response to a caller with this key; nil if the work is still to be done.
+    ///
+    /// - Parameter room: what counts the response.
     package static func answer(
-        to key: CompletionKey, in storage: any StorageReader, at now: Timestamp
+        to key: CompletionKey, in storage: any StorageReader, at now: Timestamp, within room: (any AnswerBytes)?
     ) throws -> KeptAnswer? {
         guard let record = try find(key, in: storage, at: now) else { return nil }
-        return record.fingerprint == key.fingerprint ? .answer(record.answer) : .otherData
+        guard record.fingerprint == key.fingerprint else { return .otherData }
+        try room?.take(record.answer.count)
+        return .answer(record.answer)
     }
 
     static func store(

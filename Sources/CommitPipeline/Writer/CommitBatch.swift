@@ -92,7 +92,9 @@ package final class CommitBatch {
             key = key ?? begun
         }
         let now = now()
-        if let key, commit.answer != nil, let earlier = try CompletionRecord.answer(to: key, in: storage, at: now) {
+        if let key, commit.answer != nil,
+            let earlier = try CompletionRecord.answer(to: key, in: storage, at: now, within: commit.context.answer)
+        {
             return .completedBefore(earlier)
         }
         let delivery = try outbox.delivery(of: commit.context, completing: commit.answer != nil)

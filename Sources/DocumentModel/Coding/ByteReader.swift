@@ -2,12 +2,21 @@
 public struct ByteReader: Sendable {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
+    private let maxElements: Int
+    /// The elements of all lists and maps so far. More than allowed once they have been refused.
+    package private(set) var elements = 0
+    /// About how many bytes of memory these lists and maps take, without the contents of strings.
+    package private(set) var elementBytes = 0
 
     public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-    public init(_ bytes: ArraySlice<UInt8>) {
+    public init(_ bytes: ArraySlice<UInt8>) { self.init(bytes, maxElements: .max) }
+
+    /// - Parameter maxElements: how many elements all lists and maps together may have.
+    package init(_ bytes: ArraySlice<UInt8>, maxElements: Int) {
         self.bytes = bytes
         self.position = bytes.startIndex
+        self.maxElements = maxElements
     }
 
     public var remaining: Int { bytes.endIndex - position }
@@ -83,11 +92,20 @@ public struct ByteReader: Sendable {
         _ read: (inout ByteReader) throws(DecodingFailure) -> Element
     ) throws(DecodingFailure) -> [Element] {
         let count = try count()
+        try add(elements: count, of: MemoryLayout<Element>.stride)
         var list: [Element] = []
         // A false count must not reserve more memory than its input has bytes.
         list.reserveCapacity(min(count, 1024))
         for _ in 0..<count { list.append(try read(&self)) }
         return list
+    }
+
+    /// Counts the elements of a list or map before they are read.
+    @usableFromInline mutating func add(elements count: Int, of bytes: Int) throws(DecodingFailure) {
+        guard count > 0 else { return }
+        elements += count
+        elementBytes += 32 + count * bytes
+        guard elements <= maxElements else { throw DecodingFailure("more than \(maxElements) values") }
     }
 
     @inlinable public mutating func optional<Wrapped>(

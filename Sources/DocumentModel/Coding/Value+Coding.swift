@@ -93,6 +93,8 @@ extension ByteReader {
 
     private mutating func fields(depth: Int) throws(DecodingFailure) -> [String: Value] {
         let count = try count()
+        // A dictionary has up to twice as many places as elements.
+        try add(elements: count, of: 2 * MemoryLayout<(String, Value)>.stride)
         var fields = [String: Value](minimumCapacity: min(count, 1024))
         for _ in 0..<count {
             let name = try string()

@@ -94,8 +94,8 @@ struct DocumentView {
 
     /// As ``document(_:)``, for a response with a limited size.
     func document(_ path: DocumentPath, within budget: inout ReadBudget) throws -> Document? {
-        guard let document = try document(path) else { return nil }
-        try budget.take(document.weight)
+        let document = try document(path)
+        try budget.take(document, at: path)
         return document
     }
 

@@ -29,8 +29,9 @@ extension NormalizedQuery {
             let places = try PlaceReader(
                 plan, view, meter, maxBytes: budget.limit, within: isAll ? budget.beforeAnswer : nil)
             while documents.count < limit, let place = try places.next() {
-                try budget.take(place.weight)
-                documents.append(project(place.document))
+                let document = project(place.document)
+                try budget.take(query.projection == nil ? place.weight : document.weight)
+                documents.append(document)
             }
             return documents
         }

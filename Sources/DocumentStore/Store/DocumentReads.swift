@@ -36,7 +36,7 @@ struct GetRead: DocumentRead {
         var budget = ReadBudget(store.configuration.maxReadBytes, answer: context.answer)
         let documents = try paths.map { path in
             let document = try state.view.document(path, meter)
-            if let document { try budget.take(document.weight) }
+            try budget.take(document, at: path)
             return document
         }
         return DocumentsAnswer(documents: documents, readTime: state.time)
@@ -144,7 +144,8 @@ struct BeginRead: DocumentRead {
 
     func answer(from view: DocumentView, version: Int64) throws -> BeginAnswer? {
         if let key = context.completion,
-            let earlier = try CompletionRecord.answer(to: key, in: view.storage, at: store.now())
+            let earlier = try CompletionRecord.answer(
+                to: key, in: view.storage, at: store.now(), within: context.answer)
         {
             return BeginAnswer(earlier)
         }

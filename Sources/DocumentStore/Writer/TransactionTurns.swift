@@ -82,7 +82,7 @@ final class TransactionTurns {
         }
         var (prefetched, reads) = ([TransactionRead](), waiter.reads)
         do {
-            prefetched = try prefetch(reads, DocumentView(batch.storage, catalog))
+            prefetched = try prefetch(reads, DocumentView(batch.storage, catalog), context)
         } catch let error as DocumentError where error.code == .resourceExhausted {
             // The reads don't fit into one response: the transaction repeats them one by one.
             reads = ReadSet()
@@ -97,8 +97,10 @@ final class TransactionTurns {
     }
 
     /// Reads everything again in its current state. Only functions have turns, so there is no policy to check.
-    private func prefetch(_ reads: ReadSet, _ view: DocumentView) throws -> [TransactionRead] {
-        var budget = ReadBudget(parts.configuration.maxReadBytes)
+    private func prefetch(
+        _ reads: ReadSet, _ view: DocumentView, _ context: OperationContext
+    ) throws -> [TransactionRead] {
+        var budget = ReadBudget(parts.configuration.maxReadBytes, answer: context.answer)
         var prefetched: [TransactionRead] = []
         for path in reads.documents {
             prefetched.append(.document(path, try view.document(path, within: &budget)))
@@ -114,7 +116,8 @@ final class TransactionTurns {
     /// What the function has answered before under the same key.
     private func earlier(_ context: OperationContext, _ batch: CommitBatch) throws -> BeginAnswer? {
         guard let key = context.completion else { return nil }
-        return try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now()).map(BeginAnswer.init)
+        return try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now(), within: context.answer)
+            .map(BeginAnswer.init)
     }
 
     func rollBack(_ id: TransactionID, _ context: OperationContext) throws(DocumentError) {

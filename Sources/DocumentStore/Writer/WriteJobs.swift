@@ -82,20 +82,23 @@ struct Rollback: CommitJob {
     let completion: DocumentStore.Completion<RollbackAnswer>
 
     func run(in batch: CommitBatch) throws {
-        do throws(DocumentError) {
+        do {
             try store.writer.turns.rollBack(transaction, context)
-        } catch {
-            return fail(error)
-        }
-        // An earlier attempt's commit may have come after this one's begin: this attempt then failed after it had
-        // seen the effect.
-        if let key = context.completion,
-            case .answer(let answer)? = try CompletionRecord.answer(to: key, in: batch.storage, at: batch.now())
-        {
-            batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? .success(.completed(answer))) }
-        } else {
-            // The answer is valid whatever the outcome of the batch.
-            completion(.success(.rolledBack))
+            // An earlier attempt's commit may have come after this one's begin: this attempt then failed after it had
+            // seen the effect.
+            if let key = context.completion,
+                case .answer(let answer)? = try CompletionRecord.answer(
+                    to: key, in: batch.storage, at: batch.now(), within: context.answer)
+            {
+                batch.whenDurable { [completion] in
+                    completion($0.map { .failure($0) } ?? .success(.completed(answer)))
+                }
+            } else {
+                // The answer is valid whatever the outcome of the batch.
+                completion(.success(.rolledBack))
+            }
+        } catch let error as DocumentError {
+            fail(error)
         }
     }
 

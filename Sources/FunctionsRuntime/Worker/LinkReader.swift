@@ -1,4 +1,5 @@
 import DocumentModel
+import Dispatch
 import NIOCore
 import Synchronization
 import FunctionManifest
@@ -14,6 +15,9 @@ final class LinkReader: Sendable {
     private let database: DatabaseID
     private let writer: LinkWriter
     private let running = RunningInvocations()
+    /// For what might write to the link, or run the author's code. The thread that reads must do neither: while the host
+    /// waits for answers to be read, it may not read itself.
+    private let replies = DispatchQueue(label: "link.replies")
 
     init(descriptor: Int32, function: Function, database: DatabaseID, writer: LinkWriter) {
         self.descriptor = descriptor
@@ -60,11 +64,14 @@ final class LinkReader: Sendable {
         case .params:
             ParamStore.set(try ParamValues(from: &payload))
         case .cancel:
-            invocation(frame)?.cancel()
+            guard let invocation = invocation(frame) else { return }
+            replies.async { invocation.cancel() }
         case .recall:
             guard let body = invocation(frame)?.recall() else { return }
             running[frame.invocation] = nil
-            writer.send(.recalled, invocation: frame.invocation) { $0.writeImmutableBuffer(body) }
+            replies.async { [writer] in
+                writer.send(.recalled, invocation: frame.invocation) { $0.writeImmutableBuffer(body) }
+            }
         case .documentResponse:
             let number = try payload.read(UInt32.self)
             invocation(frame)?.receive(number, Array(payload.readableBytesView))

@@ -118,13 +118,10 @@ final class WorkerInvocation: HandlerResultReceiver {
 
     // MARK: Responses that the handler waits for
 
-    /// The limit of a request's bytes in a frame. The store's own limit, 10 MiB, is lower, and the store reports it.
-    private static let maxOperation = 15 * 1024 * 1024
-
     func perform(_ request: DocumentRequest) async -> [UInt8] {
         let bytes = request.encoded
-        guard bytes.count <= Self.maxOperation else {
-            return Self.refusal(.invalidArgument, "a request has \(bytes.count) bytes, more than 10 MiB, the limit")
+        guard bytes.count <= DocumentRequest.maxBytes else {
+            return DocumentResponse.failed(DocumentRequest.tooLarge(bytes.count)).encoded
         }
         return await withCheckedContinuation { continuation in
             let number: UInt32? = state.withLock { state in

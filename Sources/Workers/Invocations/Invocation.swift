@@ -160,6 +160,7 @@ package final class Invocation {
         }
         worker.returned(executionID)
         startedAt = nil
+        link?.operations.end(id)
         guard case .running = state else { return end(.notStarted(.cancelled)) }
         state = .queued
         self.body = .bytes(body)
@@ -236,6 +237,7 @@ package final class Invocation {
             end(.notStarted(failure))
         case .running(let link):
             state = .unwanted(link, giveUpAt: giveUpAt)
+            link.operations.end(id)
             releaseDocuments()
             link.cancel(id, reason)
             // The handler may go on for long: what the request was isn't needed any more.
@@ -258,7 +260,9 @@ package final class Invocation {
         self.onEnd = nil
         onEnd?(outcome)
         switch last {
-        case .running(let link), .unwanted(let link, _): freePlace(in: link.worker, outcome, wasAbandoned: false)
+        case .running(let link), .unwanted(let link, _):
+            link.operations.end(id)
+            freePlace(in: link.worker, outcome, wasAbandoned: false)
         case .abandoned(let link): freePlace(in: link.worker, outcome, wasAbandoned: true)
         case .queued, .dequeued, .lost, .ended: break
         }
@@ -292,22 +296,35 @@ package final class Invocation {
 // MARK: Documents
 
 extension Invocation {
-    /// Does a document operation of the handler.
+    static let isOver = DocumentError(.cancelled, "the invocation is over")
+
+    /// Counts an operation among the pending ones, until it is performed or dropped.
     ///
-    /// - Parameter respond: called on the loop with the encoded answer.
-    func perform(_ request: DocumentRequest, respond: @escaping @Sendable ([UInt8]) -> Void) {
-        guard isWanted else {
-            return respond(DocumentResponse.failed(DocumentError(.cancelled, "the invocation is over")).encoded)
-        }
+    /// - Returns: why it is refused; nil if it isn't.
+    func admitOperation() -> DocumentError? {
+        guard isWanted else { return Self.isOver }
         guard documents.begin() else {
-            let error = DocumentError(
+            return DocumentError(
                 .resourceExhausted,
                 "an invocation may have \(DocumentWork.maxPending) document operations under way, the limit")
-            return respond(DocumentResponse.failed(error).encoded)
         }
+        return nil
+    }
+
+    func dropOperation() { documents.end(DocumentWork.Result()) }
+
+    var decodeLarge: @Sendable (@escaping @Sendable () -> Void) -> Void { pool.services.decodeLarge }
+
+    /// Performs an admitted operation of the handler.
+    ///
+    /// - Parameter respond: called on the loop with the encoded answer; nil if the operation must be performed again,
+    ///   because its answer needs more bytes than it holds.
+    func perform(
+        _ request: DocumentRequest, _ operation: WorkerOperation, respond: @escaping @Sendable ([UInt8]?) -> Void
+    ) {
         let context = OperationContext(
             owner: id, completion: completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease,
-            cancellation: cancellation)
+            cancellation: cancellation, answer: operation)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
         request.perform(on: pool.services.documents, in: context) {
             [
@@ -315,12 +332,12 @@ extension Invocation {
                 isCompleting = request.isCompleting
             ] response in
             // Encoded on the store's thread: the loop has connections to serve.
-            let bytes = response.encoded
+            let bytes = operation.answer(response)
             let result = DocumentWork.Result(
                 response, endsTransaction: endsTransaction, isCompleting: isCompleting)
             eventLoop.execute {
                 respond(bytes)
-                this.value.performed(result)
+                if bytes != nil { this.value.performed(result) }
             }
         }
     }

@@ -1,12 +1,26 @@
+import Dispatch
 package import DocumentModel
 import Synchronization
 
-/// What invocations share: the documents, and whether the host is stopping.
+/// What invocations share: the documents, the memory for their operations, and whether the host is stopping.
 package final class InvocationServices: Sendable {
     let documents: any DocumentBackend
+    package let operationBytes: OperationBytes
+    /// Runs what decodes a large operation: not on a loop, and one at a time for all workers, since some MiB keep a thread
+    /// busy for a tenth of a second.
+    let decodeLarge: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let stopping = Atomic<Bool>(false)
 
-    package init(documents: any DocumentBackend) { self.documents = documents }
+    private static let decoder = DispatchQueue(label: "workers.large-operations", qos: .utility)
+
+    package init(
+        documents: any DocumentBackend, limits: HostLimits = HostLimits(),
+        decodeLarge: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { decoder.async(execute: $0) }
+    ) {
+        self.documents = documents
+        self.decodeLarge = decodeLarge
+        operationBytes = OperationBytes(worker: limits.workerBytes, all: limits.allWorkersBytes)
+    }
 
     package var isStopping: Bool { stopping.load(ordering: .relaxed) }
 

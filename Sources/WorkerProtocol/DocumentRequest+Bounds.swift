@@ -1,0 +1,62 @@
+package import DocumentModel
+
+/// Bounds of a request, which both sides apply. A request beyond them fails; its worker goes on.
+extension DocumentRequest {
+    /// The maximum size of a request: a commit of the documented size with its framing.
+    package static let maxBytes = DocumentLimits.maxRequestBytes + 65_536
+    /// The maximum number of elements of all lists and maps in a request: values, fields, paths, writes and filters.
+    package static let maxValues = 2_000_000
+
+    package static func tooLarge(_ bytes: Int) -> DocumentError {
+        .invalidArgument("a request has \(bytes) bytes, more than 10 MiB, the limit")
+    }
+
+    fileprivate static let tooManyValues = DocumentError.invalidArgument(
+        "a request has more than 2,000,000 values, the limit; use several requests")
+
+    /// What a request does, as far as its answer's size depends on it.
+    package enum Purpose: Sendable {
+        /// Returns what it finds; it can be repeated.
+        case read
+        /// Begins a transaction.
+        case begin
+        /// Changes something or ends a transaction; its results are smaller than the request.
+        case write
+    }
+
+    /// The purpose of an encoded request.
+    package static func purpose(of bytes: [UInt8]) -> Purpose {
+        switch bytes.first {
+        case 1, 2, 7, 8, 9: .read
+        case 3, 4: .begin
+        default: .write
+        }
+    }
+}
+
+/// A request of a worker, decoded within its bounds.
+package struct BoundedRequest: Sendable {
+    package let request: DocumentRequest
+    /// About how many bytes of memory it takes.
+    package let bytes: Int
+
+    package enum Refusal: Error, Hashable {
+        case malformed(DecodingFailure)
+        /// It is larger than a request may be.
+        case tooLarge(DocumentError)
+    }
+
+    package init(_ bytes: [UInt8]) throws(Refusal) {
+        guard bytes.count <= DocumentRequest.maxBytes else {
+            throw .tooLarge(DocumentRequest.tooLarge(bytes.count))
+        }
+        var reader = ByteReader(bytes[...], maxElements: DocumentRequest.maxValues)
+        do throws(DecodingFailure) {
+            request = try DocumentRequest(from: &reader)
+        } catch {
+            throw reader.elements > DocumentRequest.maxValues
+                ? .tooLarge(DocumentRequest.tooManyValues) : .malformed(error)
+        }
+        self.bytes = bytes.count + reader.elementBytes
+    }
+}

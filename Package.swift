@@ -464,8 +464,9 @@ let package = Package(
         .testTarget(
             name: "FirestoreClientTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "HostProcess", "OutboundHTTP", "Semaphore", "TokenVerification",
-                "GoogleREST", "FirestoreClient", "TestSupport",
+                "StrictJSON", "TextFormats", "DocumentModel", "WorkerProtocol", "HostProcess", "OutboundHTTP",
+                "Semaphore", "TokenVerification", "GoogleREST", "FirestoreClient", "TestSupport", "HostTesting",
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(
@@ -498,7 +499,8 @@ let package = Package(
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "CommitPipeline",
                 "DocumentStore", "EventDelivery", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
-                "EventsAPI", "HostConfiguration", "TestSupport", "StoreTestSupport", "HostTesting", "WorkerTesting",
+                "EventsAPI", "ControlAPI", "HostConfiguration", "TestSupport", "StoreTestSupport", "HostTesting",
+                "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],

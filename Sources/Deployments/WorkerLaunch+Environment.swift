@@ -25,7 +25,10 @@ extension WorkerLaunch {
             environment["FUNCTION_TARGET"] = function
         }
         if configuration.mode == .development { environment["FUNCTIONS_EMULATOR"] = "true" }
-        for name in ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE"] {
+        let inherited = [
+            "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SWIFT_BACKTRACE",
+        ]
+        for name in inherited {
             if let value = getenv(name) { environment[name] = String(cString: value) }
         }
         return environment

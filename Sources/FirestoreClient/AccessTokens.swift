@@ -19,6 +19,8 @@ final class AccessTokens: Sendable {
 
     /// How many seconds before its expiry a token is refreshed; by then the metadata server has a new one.
     private static let margin: Int64 = 225
+    /// No token is cached for longer, whatever the metadata server says, in seconds.
+    private static let maxLifetime: Int64 = 86_400
     private static let limits = OutboundLimits(maxBytes: 64 * 1024, whole: .seconds(5))
 
     private let host: String
@@ -80,7 +82,7 @@ final class AccessTokens: Sendable {
         guard let node = try? JSONNode(parsing: answer.body), let text = try? node["access_token"]?.string(),
             let lifetime = try? node["expires_in"]?.integer()
         else { throw failure("the metadata server's response is not a token") }
-        return (text, lifetime)
+        return (text, min(max(lifetime, 0), Self.maxLifetime))
     }
 
     /// A failure to get a token means that the service which needs it has received no request.

@@ -36,7 +36,13 @@ extension QueryExplanation {
         for step in try plan?["steps"]?.elements() ?? [] { steps.append(try step.string()) }
         suggestedIndex = try plan?["suggested_index"]?.string()
         guard let statistics = node["executionStats"] else { return }
-        func count(_ node: JSONNode?) throws(JSONProblem) -> Int { Int(try node?.integer() ?? 0) }
+        func count(_ node: JSONNode?) throws(JSONProblem) -> Int {
+            guard let node else { return 0 }
+            guard let count = Int32(exactly: try node.integer()), count >= 0 else {
+                throw node.problem("\(node.summary) is not 0 … 2147483647")
+            }
+            return Int(count)
+        }
         let debug = statistics["debugStats"]
         cost = Cost(
             documentsReturned: try count(statistics["resultsReturned"]),
@@ -51,7 +57,7 @@ extension JSONNode {
     fileprivate func microseconds() throws(JSONProblem) -> Int64 {
         let text = try string()
         guard text.utf8.last == UInt8(ascii: "s"), let seconds = Double(text.dropLast()),
-            let microseconds = Int64(exactly: (seconds * 1_000_000).rounded())
+            let microseconds = Int64(exactly: (seconds * 1_000_000).rounded()), microseconds >= 0
         else { throw problem("\(summary) is not a duration") }
         return microseconds
     }

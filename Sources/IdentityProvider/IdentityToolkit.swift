@@ -123,8 +123,11 @@ package struct IdentityToolkit: Sendable {
 
 extension SignInResponse.User {
     init(_ user: UserRecord) {
+        // A stored time may be any number.
+        let refreshed = user.lastRefreshAt.multipliedReportingOverflow(by: 1000)
         self.init(
             localId: user.localId, createdAt: String(user.createdAt), lastLoginAt: String(user.lastLoginAt),
-            lastRefreshAt: Timestamp(microseconds: user.lastRefreshAt * 1000).rfc3339, disabled: user.disabled)
+            lastRefreshAt: Timestamp(microseconds: refreshed.overflow ? 0 : refreshed.partialValue).rfc3339,
+            disabled: user.disabled)
     }
 }

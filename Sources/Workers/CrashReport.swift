@@ -1,6 +1,7 @@
 /// Finds a crash in what a worker writes to standard error: the runtime's fatal error, and the backtrace after it.
 ///
-/// All of it becomes one record. Other lines pass, even if they look like the beginning of a crash.
+/// All of it becomes one record, at the end of the process. Other lines pass, even if they look like the beginning of a
+/// crash.
 struct CrashReport: Equatable {
     /// A crash, for the log and for the failure of what ran.
     struct Record: Equatable {
@@ -20,30 +21,35 @@ struct CrashReport: Equatable {
 
     /// A fatal error that was held back because its backtrace may follow.
     private var fatal: String?
-    /// The last fatal error, held back or not.
-    private var lastFatal: String?
-    private var crash: String?
-    private var frames: [String] = []
+    /// The last crash: one that a process has survived was that of a process which it had started.
+    private var record: Record?
+    /// Whether the lines of a backtrace follow, and whether those of the thread that crashed.
+    private var isInReport = false
+    private var isOfCrashedThread = true
     /// Whether a line without text was held back: one stands before a backtrace.
     private var heldBlank = false
     /// Whether the last line ended a backtrace, after which an empty one follows.
     private var hasEnded = false
 
+    /// How the process crashes or has crashed, as far as it is known by now; nil if it hasn't.
+    var message: String? { record?.message }
+
     /// - Returns: what is to be logged now.
     mutating func read(_ line: String) -> [Output] {
-        if crash == nil, let text = Self.crash(in: line) {
-            (crash, heldBlank) = (text, false)
+        if !isInReport, let text = Self.crash(in: line) {
+            record = Record(message: fatal ?? text, frames: [])
+            (isInReport, isOfCrashedThread, heldBlank) = (true, true, false)
             return []
         }
-        if crash != nil {
+        if isInReport {
             if line.hasPrefix("Backtrace took ") {
-                defer { hasEnded = true }
-                return end()
-            }
-            if let text = Self.crash(in: line) {
-                crash = text
+                (fatal, isInReport, hasEnded) = (nil, false, true)
+            } else if let text = Self.crash(in: line) {
+                if fatal == nil { record?.message = text }
             } else if let frame = Self.frame(in: line) {
-                if frames.count < Self.maxFrames { frames.append(frame) }
+                if isOfCrashedThread, record?.frames.count ?? 0 < Self.maxFrames { record?.frames.append(frame) }
+            } else if Self.isThread(line) {
+                isOfCrashedThread = line.hasSuffix(" crashed:")
             } else if !Self.isOfReport(line) {
                 return [.line(line)]
             }
@@ -61,7 +67,7 @@ struct CrashReport: Equatable {
         }
         let held = flush()
         if Self.isFatal(line) {
-            (fatal, lastFatal) = (line, line)
+            fatal = line
             return held
         }
         return held + [.line(line)]
@@ -69,9 +75,12 @@ struct CrashReport: Equatable {
 
     /// The process has ended.
     mutating func end() -> [Output] {
-        guard crash != nil || fatal != nil else { return flush() }
         defer { self = CrashReport() }
-        return [.record(Record(message: lastFatal ?? crash ?? "", frames: frames))]
+        if !isInReport, let fatal {
+            // It ended without a backtrace.
+            record = Record(message: fatal, frames: [])
+        }
+        return record.map { [.record($0)] } ?? flush()
     }
 
     /// What was held back and belongs to no crash.
@@ -113,6 +122,8 @@ struct CrashReport: Equatable {
     private static func isOfReport(_ line: String) -> Bool {
         line.allSatisfy(\.isWhitespace) || line == "..." || line.hasSuffix("done ***") || line.hasPrefix("Platform: ")
             || isOfRuntime(line)
-            || line.hasPrefix("Thread ") && line.hasSuffix(" crashed:")
     }
+
+    /// `Thread 1 "worker" crashed:`, or of another thread without the last word.
+    private static func isThread(_ line: String) -> Bool { line.hasPrefix("Thread ") && line.hasSuffix(":") }
 }

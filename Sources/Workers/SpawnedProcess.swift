@@ -19,10 +19,6 @@ final class SpawnedProcess: WorkerProcess {
     private let hostResidentKiB: Int64
     private let state = Mutex(State())
 
-    /// Only the frames of the thread that crashed: registers and memory may hold secrets and data of requests.
-    private static let backtrace =
-        "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=none,limit=32,symbolicate=fast"
-
     /// Starts the process, connects its links and captures its output. Call on the supervisor's thread.
     static func start(for worker: Worker, by supervisor: WorkerSupervisor) throws {
         var opened: [Int32] = []
@@ -44,7 +40,8 @@ final class SpawnedProcess: WorkerProcess {
         }
         var environment = worker.launch.environment
         environment[WorkerEnvironment.linkCountVariable] = "\(worker.links.count)"
-        environment["SWIFT_BACKTRACE"] = Self.backtrace
+        environment[BacktraceSettings.variable] = BacktraceSettings.merged(
+            with: environment[BacktraceSettings.variable])
         let spawn = ProcessSpawn(
             executable: worker.launch.executable, arguments: ["worker", worker.function], environment: environment,
             standardOutput: output.write, standardError: error.write, links: pairs.map(\.1))

@@ -177,6 +177,12 @@ package final class Worker: Sendable {
         if state.withLock({ $0.readyLinks < links.count && $0.status == nil }) { kill(.slowStart) }
     }
 
+    /// Kills the process, which has closed its links. One whose backtrace takes too long ends as the crash that it is.
+    private func killUnlinked() {
+        let (process, isCrashing) = state.withLock { ($0.process, $0.crashMessage != nil) }
+        if isCrashing { process?.kill() } else { kill(.violation("it closed its link")) }
+    }
+
     private func setReason(_ reason: WorkerEnd) {
         state.withLock { if $0.reason == nil { $0.reason = reason } }
     }
@@ -196,14 +202,14 @@ package final class Worker: Sendable {
             return state.openLinks == 0
         }
         // Scheduled first: once the worker is gone, the supervisor may end with the host.
-        schedule(in: Self.crashTimeout) { [weak self] in self?.kill(.violation("it closed its link")) }
+        schedule(in: Self.crashTimeout) { [weak self] in self?.killUnlinked() }
         if isLast { goneIfOver() } else { for link in links { link.loop.eventLoop.execute { link.close() } } }
     }
 
     /// The process's standard error will be read.
     func expectErrors() { state.withLock { $0.hasErrors = true } }
 
-    /// The process reported a crash of its own.
+    /// The process reports a crash of its own: once it begins to, and again with what it says of it later.
     func crashed(_ message: String) {
         let message = message.count > Self.maxCrashMessage ? message.prefix(Self.maxCrashMessage) + "…" : message
         state.withLock { $0.crashMessage = message }

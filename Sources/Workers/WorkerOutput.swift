@@ -59,20 +59,21 @@ final class WorkerOutput: ChannelInboundHandler {
         let text =
             isTruncated || isBeginning
             ? filter.filtered(beginning: line) : filter.filtered(String(decoding: line, as: UTF8.self))
+        let known = crash?.message
         for output in crash?.read(text) ?? [.line(text)] { write(output) }
+        if let message = crash?.message, message != known { worker.crashed(message) }
     }
 
     private func write(_ output: CrashReport.Output) {
+        if case .record(let record) = output { worker.crashed(record.message) }
+        guard worker.mayWriteLine() else { return }
         var metadata: Logger.Metadata = [:]
         if let execution = worker.soleExecution { metadata["execution.id"] = "\(execution)" }
         switch output {
         case .line(let text):
-            guard worker.mayWriteLine() else { return }
             if isTruncated { metadata["output.truncated"] = "true" }
             worker.logger.log(level: level, "\(text)", metadata: metadata)
         case .record(let record):
-            // Whatever the function printed before, this is logged: there is one for each process.
-            worker.crashed(record.message)
             metadata["error"] = "\(record.message)"
             if !record.frames.isEmpty { metadata["backtrace"] = "\(record.frames.joined(separator: "; "))" }
             worker.logger.log(level: .error, "the function crashed", metadata: metadata)

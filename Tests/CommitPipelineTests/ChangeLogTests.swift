@@ -145,4 +145,38 @@ struct ChangeLogTests {
             #expect(try storage.count(.changes, ChangeLog.range(after: 1)) == 5)
         }
     }
+
+    // MARK: Damage
+
+    @Test(arguments: [(.min, 0), (-1, 0), (.max, 0), (0, .min), (0, -1), (0, .max)] as [(Int64, Int64)])
+    func boundsThatNoLogHasAreRefused(floor: Int64, bytes: Int64) throws {
+        try engine.write { storage in
+            try HistoryBounds(floor: floor, bytes: Int(bytes)).write(to: storage)
+            #expect(throws: DecodingFailure.self) { try HistoryBounds.read(storage) }
+        }
+    }
+
+    @Test func nothingFollowsTheLargestVersion() throws {
+        try engine.write { storage in
+            _ = try ChangeLog.append(version: 5, recordKey: [9], before: nil, after: [1], to: storage)
+            #expect(try storage.count(.changes, ChangeLog.range(after: .max)) == 0)
+            #expect(try storage.count(.changes, ChangeLog.range(after: 4, upTo: .max)) == 1)
+        }
+    }
+
+    /// A row that can't be read must not keep all commits from being stored.
+    @Test func aRowWithADamagedKeyDoesNotKeepOthersFromBeingTrimmed() throws {
+        try engine.write { storage in
+            var bounds = HistoryBounds(floor: 0, bytes: 0)
+            for version in 1...3 as ClosedRange<Int64> {
+                bounds.bytes += try ChangeLog.append(
+                    version: version, recordKey: [9], before: nil, after: [1], to: storage)
+            }
+            let keys = [[0], [UInt8](repeating: 0xFF, count: 20), [0, 0, 0, 0, 0, 0, 0, 2, 9, 0xFF, 0xFF, 0xFF, 0xFF]]
+            for key in keys { try storage.put(.changes, key, []) }
+            try bounds.trim(upTo: 2, oldestActiveRead: 3, maxBytes: 1 << 20, atMost: 100, in: storage)
+            #expect(bounds == HistoryBounds(floor: 2, bytes: 0))
+            #expect(try storage.count(.changes, .all) == 3)
+        }
+    }
 }

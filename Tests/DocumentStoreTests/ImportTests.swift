@@ -1,6 +1,8 @@
 import StoreTestSupport
 import DocumentModel
 @testable import DocumentStore
+import StorageEngine
+import TestSupport
 import Testing
 
 struct ImportTests {
@@ -23,6 +25,18 @@ struct ImportTests {
             try await taken.add(path, Self.long)
             try await taken.finish()
             #expect(taken.imported == 1)
+        }
+    }
+
+    /// Deleting the document that the key seems to name doesn't remove the row.
+    @Test(.endsHangs) func aClearEndsAtAKeyThatIsNotTheOneOfItsDocument() async throws {
+        try await withStore { test in
+            try await test.set("a/b", ["n": .null])
+            try test.store.engine.write { writer in
+                let row = try writer.get(.documents, DocumentKeys.key(of: DocumentPath("a/b"))) ?? []
+                try writer.put(.documents, Array("a".utf8) + [0] + Array("c".utf8), row)
+            }
+            await #expect(throws: DocumentError.self) { try await test.store.clear() }
         }
     }
 }

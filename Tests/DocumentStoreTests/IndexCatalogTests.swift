@@ -174,6 +174,15 @@ struct StoredCatalogTests {
         try engine.close()
     }
 
+    /// Counting them up would overflow.
+    @Test(arguments: [(.max, 1), (-5, 1), (1, .max)] as [(Int64, UInt32)])
+    func numbersThatNoStoreReachesAreDamage(generation: Int64, nextID: UInt32) throws {
+        try MemoryEngine().write { storage in
+            try IndexCatalog(generation: generation, nextID: nextID).write(to: storage)
+            #expect(throws: StorageError.self) { try IndexCatalog.read(storage, generation: generation) }
+        }
+    }
+
     /// The repair stores the new catalog's generation before there is a version again.
     @Test(arguments: EngineKind.allCases)
     func aStoreWithoutItsVersionKeepsTheReplacedCatalog(kind: EngineKind) async throws {

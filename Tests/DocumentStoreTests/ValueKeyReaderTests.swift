@@ -55,4 +55,19 @@ struct ValueKeyReaderTests {
                 in: ValueKey.encode(.string("123456789012")), at: 0, isInverted: false, isDouble: false)
                 == nil)
     }
+
+    /// What a disk has made of a key, and no encoder would write.
+    @Test func aDamagedKeyEndsWhereItsBytesDo() {
+        let text = ValueKey.prefix(of: .string)
+        for key in [
+            [text], [text, 5, 5], [ValueKey.prefix(of: .number), 1], [ValueKey.prefix(of: .vector)], [0xEE], [],
+        ] {
+            let found = ValueKeyReader.end(in: key, from: 0, isInverted: false)
+            #expect(found.end == key.count, "\(key)")
+        }
+        let array = ValueKey.prefix(of: .array)
+        let deep = [UInt8](repeating: array, count: 1_000_000)
+        #expect(
+            ValueKeyReader.end(in: deep, from: 0, isInverted: false) == (DocumentLimits.maxIndexedValueBytes, true))
+    }
 }

@@ -176,4 +176,12 @@ import Testing
             #expect(throws: DecodingFailure.self) { try ScheduleRecord(Array(record.encoded.prefix(count))) }
         }
     }
+
+    @Test(arguments: [Int64.min, .max, 253_402_300_800_000_000])
+    func aRecordWithTimesOfNoYearIsRefused(microseconds: Int64) throws {
+        let record = ScheduleRecord(
+            schedule: "every 5 minutes", zone: "UTC", next: Timestamp(microseconds: microseconds),
+            asOf: Timestamp(microseconds: 0))
+        #expect(throws: DecodingFailure.self) { try ScheduleRecord(record.encoded) }
+    }
 }

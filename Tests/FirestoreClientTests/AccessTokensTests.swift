@@ -71,4 +71,17 @@ struct AccessTokensTests {
             throws: OutboundError(.notSent, host: "metadata.test", "the metadata server's response is not a token")
         ) { try await tokens(script, ManualClock()).token() }
     }
+
+    /// Whatever the metadata server says of it, a token is kept for a day at most.
+    @Test(arguments: [Int.min, .max, -1]) func aLifetimeOfAnyLengthIsBounded(lifetime: Int) async throws {
+        let script = ScriptedService([.token("one", lifetime: lifetime), .token("two", lifetime: 3600)])
+        let clock = ManualClock()
+        let tokens = tokens(script, clock)
+        #expect(try await tokens.token() == "one")
+        if lifetime > 0 {
+            #expect(try await tokens.token() == "one")
+            clock.advance(by: .seconds(86_400))
+        }
+        #expect(try await tokens.token() == "two")
+    }
 }

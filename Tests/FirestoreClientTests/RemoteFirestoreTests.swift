@@ -143,6 +143,22 @@ struct RemoteFirestoreTests {
                     readTime: Timestamp(microseconds: 1_000_001)))
     }
 
+    @Test(arguments: [
+        (#""index_entries_scanned":"-1""#, "0.002s"), (#""documents_scanned":"9223372036854775807""#, "0.002s"),
+        (#""documents_scanned":"1""#, "-0.002s"),
+    ])
+    func anExplanationWithACostThatNothingHasIsAnError(counts: String, duration: String) async throws {
+        let response = await perform(
+            { (store) throws(DocumentError) in try await store.explain(Query(collectionID: "c"), analyze: true) },
+            Step(
+                ":runQuery",
+                """
+                [{"explainMetrics":{"planSummary":{},"executionStats":{"resultsReturned":"1",
+                  "executionDuration":"\(duration)","debugStats":{\(counts)}}}}]
+                """))
+        #expect(throws: DocumentError.self) { try response.get() }
+    }
+
     @Test func aServiceWithoutExplanationsIsAnError() async throws {
         let response = await perform(
             { (store) throws(DocumentError) in try await store.explain(Query(collectionID: "c"), analyze: false) },

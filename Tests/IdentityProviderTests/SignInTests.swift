@@ -330,4 +330,12 @@ import Testing
             #expect(try await host.refresh(user.refreshToken).status == 200)
         }
     }
+
+    /// As a damaged file may have it.
+    @Test(arguments: [Int64.min, .max, .max / 1000 + 1]) func aTimeThatNoClockShowsIsNone(milliseconds: Int64) {
+        let user = UserRecord(
+            localId: "ada", createdAt: milliseconds, lastLoginAt: milliseconds, lastRefreshAt: milliseconds,
+            disabled: false)
+        #expect(SignInResponse.User(user).lastRefreshAt == "1970-01-01T00:00:00Z")
+    }
 }

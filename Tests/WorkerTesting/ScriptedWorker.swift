@@ -7,7 +7,8 @@ package import Workers
 ///
 /// `@unchecked Sendable`: used on the thread of its embedded loop only.
 package final class ScriptedWorker: WorkerProcess, @unchecked Sendable {
-    private let worker: Worker
+    /// What the host has of it.
+    package let worker: Worker
     private unowned let processes: ScriptedProcesses
     private let channel: EmbeddedChannel
     private let socket = ScriptedSocket()

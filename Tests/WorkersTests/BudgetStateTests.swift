@@ -102,4 +102,18 @@ import Testing
         #expect(lowered.isOver)
         #expect(throws: DecodingFailure.self) { try BudgetState(budget(invocations: 3), record: [9]) }
     }
+
+    @Test(
+        arguments: [
+            (.min, 0, 0), (.max, 0, 0), (0, 0, .max), (0, 0, -1), (0, .max, 0), (0, 1 << 63, 0),
+        ] as [(Int64, UInt64, Int64)])
+    func aRecordWithNumbersOfNoDayIsRefused(day: Int64, invocations: UInt64, microseconds: Int64) {
+        var writer = ByteWriter()
+        writer.write(byte: 1)
+        writer.write(signed: day)
+        writer.write(varint: invocations)
+        writer.write(signed: microseconds)
+        writer.write(byte: 0)
+        #expect(throws: DecodingFailure.self) { try BudgetState(budget(invocations: 3), record: writer.bytes) }
+    }
 }

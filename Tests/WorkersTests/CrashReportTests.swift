@@ -39,10 +39,37 @@ struct CrashReportTests {
         #expect(outputs([Self.fatal] + lines) == [.record(.init(message: Self.fatal, frames: Self.frames))])
     }
 
-    @Test func whatOtherThreadsPrintMeanwhileLosesNothing() {
+    /// A later crash has nothing to do with a message after which the process went on.
+    @Test func aFatalErrorAfterWhichOthersPrintIsALine() {
+        let message = "Program crashed: Illegal instruction at 0x00007f096996df7f"
         #expect(
             outputs([Self.fatal, "other"] + Self.trace)
-                == [.line(Self.fatal), .line("other"), .record(.init(message: Self.fatal, frames: Self.frames))])
+                == [.line(Self.fatal), .line("other"), .record(.init(message: message, frames: Self.frames))])
+    }
+
+    /// The last crash is the process's own; one before it was that of a process that it had started.
+    @Test func thereIsOneRecordAndItComesAtTheEnd() {
+        let first = outputs(["before", Self.fatal] + Self.trace + ["after"] + Self.trace, ends: false)
+        #expect(first == [.line("before"), .line("after")])
+        let message = "Program crashed: Illegal instruction at 0x00007f096996df7f"
+        #expect(
+            outputs(["before", Self.fatal] + Self.trace + ["after"] + Self.trace)
+                == first + [.record(.init(message: message, frames: Self.frames))])
+    }
+
+    @Test func theMessageIsKnownBeforeTheBacktraceHasEnded() {
+        var report = CrashReport()
+        _ = report.read(Self.fatal)
+        #expect(report.message == nil)
+        for line in Self.trace.prefix(3) { _ = report.read(line) }
+        #expect(report.message == Self.fatal)
+    }
+
+    @Test func framesOfOtherThreadsAreLeftOut() {
+        let others = ["Thread 0:", "", "  0 0x00007f096996df7f poll + 4 in libc.so", ""]
+        #expect(
+            outputs([Self.fatal] + Self.trace.prefix(11) + others)
+                == [.record(.init(message: Self.fatal, frames: Array(Self.frames.prefix(2))))])
     }
 
     @Test func aTrapWithoutAMessageSaysHowItCrashed() {

@@ -20,6 +20,10 @@ package enum ChangeLog {
                 throw DecodingFailure("a key of the change log is too short")
             }
             self.bytes = bytes
+            guard StoreVersion.isCommitTime(version) else {
+                throw DecodingFailure(
+                    "a key of the change log has the version \(version), which is not a commit's time")
+            }
         }
 
         package var version: Int64 {
@@ -75,7 +79,8 @@ package enum ChangeLog {
 
     /// All rows of commits after one version; if `last` is given, only those up to it.
     package static func range(after version: Int64, upTo last: Int64? = nil) -> KeyRange {
-        KeyRange(lower: bound(version + 1), upper: last.map { bound($0 + 1) })
+        // What follows the largest version is behind all keys.
+        KeyRange(lower: bound(version &+ 1), upper: last.map { bound($0 &+ 1) })
     }
 
     /// The stored bytes of a record before and after its change with this version; nil if there is no such change.

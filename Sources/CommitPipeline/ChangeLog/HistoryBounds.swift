@@ -14,12 +14,19 @@ package struct HistoryBounds: Hashable, Sendable {
 
     private static let key = Array("history".utf8)
 
+    /// More bytes than any log has.
+    private static let maxBytes = 1 << 60
+
     /// - Returns: nil if the store has no log yet.
+    /// - Throws: `DecodingFailure` for a row that this program didn't write, `StorageError`.
     package static func read(_ storage: any StorageReader) throws -> HistoryBounds? {
         guard let bytes = try storage.get(.meta, key) else { return nil }
         var reader = ByteReader(bytes)
         let bounds = HistoryBounds(floor: try reader.signed(), bytes: Int(try reader.signed()))
         try reader.finish()
+        guard StoreVersion.isCommitTime(bounds.floor), (0...maxBytes).contains(bounds.bytes) else {
+            throw DecodingFailure("the bounds of the change log are damaged")
+        }
         return bounds
     }
 
@@ -32,7 +39,8 @@ package struct HistoryBounds: Hashable, Sendable {
 
     /// Removes the oldest rows while they are older than a version or the log has too many bytes.
     ///
-    /// One call removes a limited number of rows or of bytes, whichever is more.
+    /// One call removes a limited number of rows or of bytes, whichever is more. A row whose key can't be read stays for
+    /// the check to report.
     ///
     /// - Parameters:
     ///   - old: rows up to this version aren't needed any more.
@@ -48,7 +56,7 @@ package struct HistoryBounds: Hashable, Sendable {
         var removedBytes = 0
         var isBehind = false
         try storage.scanKeys(.changes, KeyRange.all, reverse: false) { bytes in
-            let key = try ChangeLog.Key(bytes)
+            guard let key = try? ChangeLog.Key(bytes) else { return true }
             let goes =
                 key.version <= old
                 || (key.version <= oldestActiveRead ? self.bytes > maxBytes : self.bytes / 2 > maxBytes)
@@ -61,7 +69,8 @@ package struct HistoryBounds: Hashable, Sendable {
             }
             removed.append(bytes)
             removedBytes += key.size
-            self.bytes -= key.size
+            // The size in a damaged key may be any.
+            self.bytes = max(0, self.bytes - key.size)
             floor = key.version
             return true
         }

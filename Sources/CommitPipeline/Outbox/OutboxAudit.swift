@@ -179,8 +179,10 @@ extension OutboxAudit {
     private func ofWhole(_ queue: [UInt8], of function: String) throws -> [OutboxFinding] {
         var (first, due) = (Delivery?.none, [Delivery]())
         try storage.scanKeys(.deliveries, KeyRange(prefix: queue), reverse: false) { key in
-            let id = DeliveryID(event: try OutboxKey.event(at: key), function: function)
-            guard let delivery = try storage.readableDelivery(id) else { return true }
+            // A place that can't be read is reported itself.
+            guard let event = try? OutboxKey.event(at: key),
+                let delivery = try storage.readableDelivery(DeliveryID(event: event, function: function))
+            else { return true }
             first = first ?? delivery
             if delivery.due != nil { due.append(delivery) }
             return true

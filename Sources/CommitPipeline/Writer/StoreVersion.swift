@@ -17,10 +17,15 @@ package enum StoreVersion {
         let version = try reader.signed()
         let generations = try KindGenerations(from: &reader)
         try reader.finish()
-        guard version >= 0, Timestamp(microseconds: version).isInRange else {
+        guard isCommitTime(version) else {
             throw DecodingFailure("the store's version \(version) is not the time of a commit")
         }
         return (version, generations)
+    }
+
+    /// Whether a version, in microseconds, is the time that a commit can have.
+    static func isCommitTime(_ version: Int64) -> Bool {
+        version >= 0 && Timestamp(microseconds: version).isInRange
     }
 
     package static func write(

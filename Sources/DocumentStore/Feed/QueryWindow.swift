@@ -88,7 +88,8 @@ struct QueryWindow {
         from old: [QueryPlace], to new: [QueryPlace], of query: NormalizedQuery,
         isDeleted: (DocumentPath) throws -> Bool
     ) rethrows -> [ListenChange] {
-        let earlier = Dictionary(uniqueKeysWithValues: old.map { ($0.document.path, $0.document) })
+        // A damaged index may have named a document twice.
+        let earlier = Dictionary(old.map { ($0.document.path, $0.document) }) { first, _ in first }
         let now = Set(new.map(\.document.path))
         var changes: [ListenChange] = []
         for place in old where !now.contains(place.document.path) {

@@ -19,6 +19,10 @@ extension IndexCatalog {
                 fields: try reader.list { reader throws(DecodingFailure) in try Fields(from: &reader) },
                 isRebuilding: try reader.bool())
         }
+        // Each change counts both up.
+        guard (0...Int64.max / 2).contains(catalog.generation), catalog.nextID <= .max / 2 else {
+            throw StoredIndexes.damaged("the catalog of indexes has numbers that no store reaches")
+        }
         guard catalog.generation == generation else {
             throw StoredIndexes.damaged("the catalog of indexes is not the one that the store's version names")
         }
@@ -74,10 +78,14 @@ extension IndexCatalog.Fields {
         let collectionID = try reader.string()
         func exemptions(_ reader: inout ByteReader) throws(DecodingFailure) -> [FieldExemption] {
             try reader.list { reader throws(DecodingFailure) in
-                FieldExemption(
-                    collectionID: collectionID,
-                    field: try reader.optional { reader throws(DecodingFailure) in try reader.fieldPath() },
-                    isOrdered: try reader.bool(), hasElements: try reader.bool())
+                let field = try reader.optional { reader throws(DecodingFailure) in try reader.fieldPath() }
+                // The rules recurse along it.
+                guard field.map({ $0.segments.count <= 100 }) ?? true else {
+                    throw DecodingFailure("an exemption's field is nested too deep")
+                }
+                return FieldExemption(
+                    collectionID: collectionID, field: field, isOrdered: try reader.bool(),
+                    hasElements: try reader.bool())
             }
         }
         self.init(

@@ -73,10 +73,12 @@ extension IndexPass {
                 UInt32(truncatingIfNeeded: try reader.varint())
             }
             let fields = try reader.list { reader throws(DecodingFailure) in CollectionID(try reader.string()) }
+            let position = try reader.blob()
+            let documents = try reader.signed()
+            guard (0...Int64.max / 2).contains(documents) else { throw DecodingFailure("it has an unlikely count") }
             return IndexPass(
                 scope: collection.map { .collections($0) } ?? .everything, stage: stage, indexes: Set(indexes),
-                fields: Set(fields), position: try reader.blob(),
-                documents: Int(truncatingIfNeeded: try reader.signed()))
+                fields: Set(fields), position: position, documents: Int(documents))
         }
     }
 

@@ -9,7 +9,8 @@ enum ValueKeyReader {
         var walk = Walk(key: key, position: start, mask: isInverted ? 0xFF : 0)
         walk.value()
         let limit = start + DocumentLimits.maxIndexedValueBytes
-        return walk.position > limit ? (limit, true) : (min(walk.position, key.count), false)
+        // A damaged key may end before the value does.
+        return walk.position > limit ? (min(limit, key.count), true) : (min(walk.position, key.count), false)
     }
 
     /// The number at an offset; nil if another kind of value is there.
@@ -37,6 +38,15 @@ enum ValueKeyReader {
         let mask: UInt8
 
         private static let far = 1 << 30
+        /// Deeper than any value that is indexed.
+        private static let maxDepth = 64
+        private var depth = 0
+
+        init(key: [UInt8], position: Int, mask: UInt8) {
+            self.key = key
+            self.position = position
+            self.mask = mask
+        }
 
         private mutating func next() -> UInt8? {
             guard position < key.count else {
@@ -48,10 +58,12 @@ enum ValueKeyReader {
         }
 
         mutating func value() {
-            guard let first = next(), let valueClass = ValueClass(rawValue: first &- 1) else {
+            guard depth < Self.maxDepth, let first = next(), let valueClass = ValueClass(rawValue: first &- 1) else {
                 position = Self.far
                 return
             }
+            depth += 1
+            defer { depth -= 1 }
             switch valueClass {
             case .null: break
             case .boolean: position += 1

@@ -66,7 +66,9 @@ extension ScheduleRecord {
     /// - Throws: `DecodingFailure` for bytes that this version didn't write.
     init(_ bytes: [UInt8]) throws(DecodingFailure) {
         func time(_ reader: inout ByteReader) throws(DecodingFailure) -> Timestamp {
-            Timestamp(microseconds: try reader.signed())
+            let time = Timestamp(microseconds: try reader.signed())
+            guard time.isInRange else { throw DecodingFailure("a time of it is not within the years 1 to 9999") }
+            return time
         }
         var reader = ByteReader(bytes)
         guard try reader.byte() == Self.format else { throw DecodingFailure("it has an unknown format") }

@@ -138,8 +138,13 @@ extension BudgetState {
         guard try reader.byte() == Self.format else { throw DecodingFailure("a budget's record has an unknown format") }
         self.budget = budget
         day = try reader.signed()
-        invocations = Int(truncatingIfNeeded: try reader.varint())
+        let invocations = try reader.varint()
         microseconds = try reader.signed()
+        guard (-1_000_000...10_000_000).contains(day), invocations < 1 << 60, (0..<1 << 60).contains(microseconds)
+        else {
+            throw DecodingFailure("a budget's record has numbers that no day reaches")
+        }
+        self.invocations = Int(invocations)
         let phase = Phase(rawValue: try reader.byte())
         try reader.finish()
         // If the budget was raised since, it is no longer used up; if it was lowered, it may be.

@@ -45,4 +45,12 @@ struct QueryWindowTests {
         #expect(outcome == .changed)
         #expect(window.visible.map(\.document.fields["n"]) == [.integer(2)])
     }
+
+    /// As a damaged index may find it.
+    @Test func aDocumentThatIsInAWindowTwiceLeavesItOnce() throws {
+        let query = try NormalizedQuery(Query(collectionID: "c"))
+        let place = query.place(of: try document(1))
+        let changes = QueryWindow.difference(from: [place, place], to: [place], of: query) { _ in false }
+        #expect(changes == [])
+    }
 }

@@ -186,4 +186,16 @@ struct OutboxAuditTests {
             #expect(error?.code == .dataLoss)
         }
     }
+
+    /// The check goes on with the other rows.
+    @Test func aPlaceThatIsTooShortIsReported() async throws {
+        try await withStore(await filled(.memory)) { test in
+            let place = try #require(try keys(test, 4).first)
+            let short = Array(place.dropLast(11))
+            try test.store.engine.write { try $0.put(.deliveries, short, []) }
+            #expect(has(try test.problems(), "a place of no delivery"))
+            try await test.store.outbox.repair()
+            #expect(try test.problems().isEmpty)
+        }
+    }
 }

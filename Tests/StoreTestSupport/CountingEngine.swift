@@ -1,0 +1,107 @@
+package import StorageEngine
+import Synchronization
+
+/// An engine that counts the rows that are read, and ends what reads more than it may: a loop without end.
+package final class CountingEngine: StorageEngine {
+    private let inner: any StorageEngine
+    private let rows = Mutex(0)
+    private let limit: Int
+
+    package init(_ inner: any StorageEngine, limit: Int) {
+        self.inner = inner
+        self.limit = limit
+    }
+
+    package var isExceeded: Bool { rows.withLock { $0 > limit } }
+
+    fileprivate func count() throws {
+        guard
+            rows.withLock({ rows in
+                rows += 1
+                return rows <= limit
+            })
+        else { throw StorageError(.unavailable, "more than \(limit) rows were read") }
+    }
+
+    package func makeReadSession() throws -> any ReadSession {
+        Session(inner: try inner.makeReadSession(), engine: self)
+    }
+
+    package func write<Result>(_ body: (any StorageWriter) throws -> Result) throws -> Result {
+        try inner.write { try body(Counted(inner: $0, engine: self)) }
+    }
+
+    package func close() throws { try inner.close() }
+
+    private final class Session: ReadSession {
+        let inner: any ReadSession
+        let engine: CountingEngine
+
+        init(inner: any ReadSession, engine: CountingEngine) {
+            self.inner = inner
+            self.engine = engine
+        }
+
+        func read<Result>(_ body: (any StorageReader) throws -> Result) throws -> Result {
+            try inner.read { try body(CountedReader(inner: $0, engine: engine)) }
+        }
+    }
+
+    private struct Counted: StorageWriter {
+        let inner: any StorageWriter
+        let engine: CountingEngine
+
+        var reader: CountedReader { CountedReader(inner: inner, engine: engine) }
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? { try reader.get(table, key) }
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws {
+            try reader.scan(table, range, reverse: reverse, body)
+        }
+
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            try reader.scanKeys(table, range, reverse: reverse, body)
+        }
+
+        func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try reader.count(table, range) }
+        func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try inner.put(table, key, value) }
+        func delete(_ table: StorageTable, _ key: [UInt8]) throws { try inner.delete(table, key) }
+    }
+
+    private struct CountedReader: StorageReader {
+        let inner: any StorageReader
+        let engine: CountingEngine
+
+        func get(_ table: StorageTable, _ key: [UInt8]) throws -> [UInt8]? {
+            try engine.count()
+            return try inner.get(table, key)
+        }
+
+        func scan(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8], [UInt8]) throws -> Bool
+        ) throws {
+            try inner.scan(table, range, reverse: reverse) { key, value in
+                try engine.count()
+                return try body(key, value)
+            }
+        }
+
+        func scanKeys(
+            _ table: StorageTable, _ range: KeyRange, reverse: Bool, _ body: ([UInt8]) throws -> Bool
+        ) throws {
+            try inner.scanKeys(table, range, reverse: reverse) { key in
+                try engine.count()
+                return try body(key)
+            }
+        }
+
+        func count(_ table: StorageTable, _ range: KeyRange) throws -> Int {
+            try engine.count()
+            return try inner.count(table, range)
+        }
+    }
+}

@@ -68,6 +68,10 @@ package final class CountingEngine: StorageEngine {
         }
 
         func count(_ table: StorageTable, _ range: KeyRange) throws -> Int { try reader.count(table, range) }
+        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+            try reader.key(table, range, after: count)
+        }
+
         func put(_ table: StorageTable, _ key: [UInt8], _ value: [UInt8]) throws { try inner.put(table, key, value) }
         func delete(_ table: StorageTable, _ key: [UInt8]) throws { try inner.delete(table, key) }
     }
@@ -102,6 +106,11 @@ package final class CountingEngine: StorageEngine {
         func count(_ table: StorageTable, _ range: KeyRange) throws -> Int {
             try engine.count()
             return try inner.count(table, range)
+        }
+
+        func key(_ table: StorageTable, _ range: KeyRange, after count: Int) throws -> [UInt8]? {
+            try engine.count()
+            return try inner.key(table, range, after: count)
         }
     }
 }

@@ -30,10 +30,12 @@ import Testing
     }
 
     @Test func honestUsersFeelNothing() async throws {
-        let seconds = ProcessInfo.processInfo.environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 10
+        let seconds = ProcessInfo.processInfo.environment["HOSTILE_SECONDS"].flatMap { Int($0) } ?? 10
         try await RunningHost.serving([.shop, .fixture]) { host in
             try await Shopper.stock(host, "apple", 1_000_000_000)
             try await Self.storeNulls(host)
+            let large = #"{"a":{"stringValue":"\#(String(repeating: "x", count: 1_000_000))"}}"#
+            #expect(try await Shopper.write(host, "large/1", large, Shopper.admin).status == 200)
             let attackers = try await Self.users(host, 12)
             let shoppers = try await [Shopper.signIn(host), Shopper.signIn(host)]
             try await host.expectEcho()
@@ -151,6 +153,7 @@ import Testing
             { try await post("batchGet", batchGet, users[4]) },
             { _ = try await host.call("echo", "\"\(String(repeating: "x", count: 1_000_000))\"") },
             { _ = try await host.call("rogue", "\"writesGarbage\"") },
+            { _ = try await host.call("rogue", "\"readsNothing\"") },
         ]
     }
 

@@ -1,6 +1,6 @@
 extension Document {
-    /// About how many bytes the document takes in the host's memory, and as Firestore's JSON: a null is stored as one
-    /// byte, but takes some twenty of either.
+    /// About how many bytes the document takes in the host's memory or as Firestore's JSON, whichever is more: a null is
+    /// stored as one byte, and takes almost fifty.
     package var weight: Int {
         path.string.utf8.count + 128 + Value.weight(fields)
     }
@@ -8,17 +8,28 @@ extension Document {
 
 extension Value {
     fileprivate static func weight(_ fields: [String: Value]) -> Int {
-        fields.reduce(32) { $0 + $1.key.utf8.count + 24 + $1.value.weight }
+        // A dictionary has up to twice as many places as fields.
+        fields.reduce(32) { $0 + $1.key.utf8.count + field + $1.value.contents }
     }
 
-    fileprivate var weight: Int {
+    private static let field = MemoryLayout<(String, Value)>.stride * 3 / 2
+    private static let element = MemoryLayout<Value>.stride
+
+    /// What it takes besides its place in a list or map.
+    private var contents: Int {
         switch self {
-        case .string(let text): 24 + text.utf8.count
-        case .bytes(let bytes): 24 + bytes.count / 3 * 4
-        case .reference(let name): 24 + name.path.string.utf8.count + 64
-        case .array(let elements): elements.reduce(32) { $0 + $1.weight }
-        case .map(let fields): 32 + Self.weight(fields)
-        default: 24
+        case .string(let text): text.utf8.count + Self.escapes(text)
+        case .bytes(let bytes): bytes.count / 3 * 4
+        case .reference(let name): name.path.string.utf8.count + 64
+        case .array(let elements): elements.reduce(32) { $0 + Self.element + $1.contents }
+        case .map(let fields): Self.weight(fields)
+        default: 0
         }
+    }
+
+    /// The bytes by which control characters are longer as JSON.
+    private static func escapes(_ text: String) -> Int {
+        var text = text
+        return text.withUTF8 { bytes in bytes.reduce(0) { $0 + ($1 < 0x20 ? 5 : 0) } }
     }
 }

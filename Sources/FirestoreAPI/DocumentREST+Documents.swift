@@ -54,11 +54,11 @@ extension DocumentREST {
         let result = try await service.commit([write], transaction: nil, as: principal)
         // The result of a commit doesn't contain the fields that it left unchanged, so the document is read afterwards.
         // As with Firestore, a client that may write a document sees all of it in the response. If it was deleted in
-        // between, the response contains it as written.
+        // between, or can't be read, the response contains it as written: the commit is done.
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let written = Document(path: document, fields: fields, createTime: time, updateTime: time)
-        let found = try await service.get([document], .strong, as: .admin).documents
-        return text(((found.first ?? nil) ?? written).masked(by: mask))
+        let found = try? await service.get([document], .strong, as: .admin).documents.first
+        return text(((found ?? nil) ?? written).masked(by: mask))
     }
 
     func delete(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {

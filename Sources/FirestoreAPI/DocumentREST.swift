@@ -68,9 +68,9 @@ package struct DocumentREST: HTTPResponder {
             let address = address(context.channel.remoteAddress, forwarded)
             let call = ClientCall(address: address, answer: ClientAnswer(answers, for: .stranger(address ?? 0)))
             response = await ClientCall.$current.withValue(call) {
-                guard let connections else { return await respond(request, call) }
+                guard let connections else { return await respond(request, call, on: context.channel) }
                 return await connections.during(call.cancellation, on: context.channel) {
-                    await respond(request, call)
+                    await respond(request, call, on: context.channel)
                 }
             }
         }
@@ -78,17 +78,16 @@ package struct DocumentREST: HTTPResponder {
         return response
     }
 
-    private func respond(_ request: Request, _ call: ClientCall) async -> Response {
-        let executor = LargeRequests(of: call.address)
+    private func respond(_ request: Request, _ call: ClientCall, on channel: any Channel) async -> Response {
         do throws(DocumentError) {
-            return try await answer(request, call, executor).response(call, on: executor)
+            return try await answer(request, call).response(call, on: channel)
         } catch {
             return RESTResponse.error(error)
         }
     }
 
     private func answer(
-        _ request: Request, _ call: ClientCall, _ executor: LargeRequests
+        _ request: Request, _ call: ClientCall
     ) async throws(DocumentError) -> StreamedAnswer {
         guard let path = RESTPath(request.uri.path, hasVerb: request.method == .post) else {
             throw DocumentError(
@@ -110,6 +109,7 @@ package struct DocumentREST: HTTPResponder {
         guard body.readableBytes >= LargeRequests.leastBytes else {
             return try await answer(request, path, body, principal)
         }
+        let executor = LargeRequests(.decoding, of: call.address)
         return try await withTaskExecutorPreference(executor) { () async -> Result<StreamedAnswer, DocumentError> in
             do throws(DocumentError) {
                 return .success(try await answer(request, path, body, principal))

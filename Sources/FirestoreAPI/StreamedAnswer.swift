@@ -46,28 +46,41 @@ struct StreamedAnswer: Sendable {
     private static let partBytes = 64 * 1024
 
     /// - Parameters:
-    ///   - call: the answer's memory is held until the answer is sent.
-    ///   - executor: renders answers that are larger than a part.
-    func response(_ call: ClientCall, on executor: LargeRequests) -> Response {
+    ///   - call: the answer's memory is held until the client has taken all but a last part.
+    ///   - channel: where it is sent.
+    func response(_ call: ClientCall, on channel: any Channel) -> Response {
         var text = start
         var next = 0
-        if render(&text, &next) { return RESTResponse.json(text.bytes, status: .ok) }
-        let (first, index) = (text, next)
-        let body = ResponseBody { writer in
+        let isWhole = render(&text, &next)
+        if isWhole, text.bytes.count <= Self.partBytes { return RESTResponse.json(text.bytes, status: .ok) }
+        let (first, index) = (ByteBuffer(bytes: text.bytes), next)
+        let executor = LargeRequests(.rendering, of: call.address)
+        let body = ResponseBody(contentLength: isWhole ? first.readableBytes : nil) { writer in
             try await withTaskExecutorPreference(executor) {
-                var (text, next) = (first, index)
-                var isLast = false
-                while true {
-                    try await writer.write(ByteBuffer(bytes: text.bytes))
-                    if isLast { break }
-                    text = JSONWriter(capacity: 2 * Self.partBytes)
+                try await Self.send(first, &writer, channel)
+                var (next, isLast) = (index, isWhole)
+                while !isLast {
+                    var text = JSONWriter(capacity: 2 * Self.partBytes)
                     isLast = render(&text, &next)
+                    try await Self.send(ByteBuffer(bytes: text.bytes), &writer, channel)
                 }
                 try await writer.finish(nil)
             }
             withExtendedLifetime(call) {}
         }
         return Response(status: .ok, headers: RESTResponse.jsonHeaders, body: body)
+    }
+
+    /// Sends text in parts, each once the client has taken most of the one before.
+    private static func send(
+        _ text: ByteBuffer, _ writer: inout any ResponseBodyWriter, _ channel: any Channel
+    ) async throws {
+        var text = text
+        while let part = text.readSlice(length: min(text.readableBytes, partBytes)), part.readableBytes > 0 {
+            try await writer.write(part)
+            // The writer waits for the client only once the loop has seen what it has written.
+            try await channel.eventLoop.submit {}.get()
+        }
     }
 
     /// Appends elements until a part is complete.

@@ -35,7 +35,14 @@ extension LocalHosts.Refusal {
     }
 
     var failure: InvocationFailure {
-        InvocationFailure(code: status == .forbidden ? .permissionDenied : .invalidArgument, message: message)
+        let code: StatusCode =
+            switch status {
+            case .forbidden: .permissionDenied
+            case .serviceUnavailable: .unavailable
+            case .requestTimeout: .deadlineExceeded
+            default: .invalidArgument
+            }
+        return InvocationFailure(code: code, message: message)
     }
 }
 

@@ -347,11 +347,19 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension GatewayLoop {
+    /// Heads don't count as bodies do, so they are small. Two tokens and some cookies fit.
+    private static var headLimits: NIOHTTPDecoderLimitConfiguration {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderListSize = 80 * 1024
+        return limits
+    }
+
     /// Serves a client's connection. Call on the loop.
     package func serve(_ channel: any Channel) throws {
         // Answers are written as bytes, so there is no encoder.
         try channel.pipeline.syncOperations.addHandler(
-            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+            ByteToMessageHandler(
+                HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits)))
         try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
     }
 }

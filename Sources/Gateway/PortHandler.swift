@@ -17,14 +17,32 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// A request that isn't answered yet.
     private struct Request {
         let isHEAD: Bool
+        /// HTTP/1.0, which has no chunks.
+        let isOld: Bool
+        let address: UInt64
+        let headers: HTTPHeaders
         /// The memory of its body.
         var body: HeldMemory
+    }
+
+    /// An answer instead of the server's.
+    private struct Refusal {
+        let answer: LocalHosts.Refusal
+        let isHEAD: Bool
+        /// The page that sent the request, which may read why it was refused.
+        let origin: String?
+
+        init(_ answer: LocalHosts.Refusal, of head: HTTPRequestHead) {
+            self.answer = answer
+            isHEAD = head.method == .HEAD
+            origin = head.headers.first(name: "Origin")
+        }
     }
 
     private enum Refusing {
         case no
         /// Nothing more is handed to the server. The refusal, if there is one, waits for the answers before it.
-        case waits(LocalHosts.Refusal?)
+        case waits(Refusal?)
         /// The refusal is sent; the rest of its request is read and discarded, since closing with unread bytes resets
         /// the connection, and the client would lose the answer.
         case sent(EventLoopFuture<Void>)
@@ -38,6 +56,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var refusing = Refusing.no
     /// Whether all of the refused request was read.
     private var isRefusedWhole = false
+    /// The server may hold the body of the refused request until the connection closes.
+    private var refusedBody: HeldMemory?
+    /// Whether the end of the connection ends the answer that is being sent.
+    private var endsByClosing = false
     /// Whether the server has begun to answer the first of the unanswered requests.
     private var isAnswering = false
     /// The head of an answer to HEAD that names no length, until the answer's length is known.
@@ -48,7 +70,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var receiveBy = NIODeadline.distantFuture
     /// When the connection has been silent for too long.
     private var silentBy = NIODeadline.distantFuture
-    private var timer: Scheduled<Void>?
+    private var timer: (due: NIODeadline, task: Scheduled<Void>)?
 
     package init(_ rules: PortRules) { self.rules = rules }
 
@@ -65,9 +87,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func end() {
-        timer?.cancel()
+        timer?.task.cancel()
         timer = nil
         for index in unanswered.indices { unanswered[index].body.giveBack() }
+        refusedBody?.giveBack()
     }
 
     // MARK: In
@@ -83,10 +106,12 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         switch part {
         case .head(let head):
-            if let refusal = rules.refusal(of: head) { return refuse(refusal, context) }
+            if let refusal = rules.refusal(of: head) { return refuse(refusal, of: head, context) }
             let address = rules.caller.address(context.remoteAddress, head.headers)
             unanswered.append(
-                Request(isHEAD: head.method == .HEAD, body: HeldMemory(rules.memory.bodies, address: address)))
+                Request(
+                    isHEAD: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
+                    address: address, headers: head.headers, body: HeldMemory(rules.memory.bodies, address: address)))
             receiving = head
             receiveBy = context.eventLoop.now + rules.times.transfer
         case .body(let bytes):
@@ -94,12 +119,14 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             let isHeld = unanswered[unanswered.count - 1].body.take(bytes.readableBytes) {
                 rules.caller.user(receiving.headers)
             }
-            guard isHeld else { return refuse(.tooManyBodies, context) }
+            guard isHeld else { return refuse(.tooManyBodies, of: receiving, context) }
         case .end:
             receiving = nil
             receiveBy = .distantFuture
         }
         context.fireChannelRead(data)
+        // Most requests are whole by now.
+        if let timer, receiveBy < timer.due, case .body = part { schedule(context) }
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
@@ -109,15 +136,17 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Refuses the request that is being received.
-    private func refuse(_ refusal: LocalHosts.Refusal, _ context: ChannelHandlerContext) {
+    private func refuse(
+        _ answer: LocalHosts.Refusal, of head: HTTPRequestHead, _ context: ChannelHandlerContext
+    ) {
+        let refusal = Refusal(answer, of: head)
         if receiving != nil {
             receiving = nil
             receiveBy = .distantFuture
             // A server that answers already is left to end its answer.
             if unanswered.count == 1, isAnswering { return refusing = .waits(nil) }
-            var request = unanswered.popLast()
-            request?.body.giveBack()
-            refusing = .waits(request == nil ? nil : refusal)
+            refusedBody = unanswered.popLast()?.body
+            refusing = .waits(refusedBody == nil ? nil : refusal)
         } else {
             refusing = .waits(refusal)
         }
@@ -135,7 +164,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch part {
         case .head(let head) where head.status.code >= 200:
             isAnswering = true
-            guard isHEAD else { return context.write(data, promise: promise) }
+            guard isHEAD else { return writeHead(head, context, promise) }
             self.head = head
             length = 0
             promise?.succeed()
@@ -155,19 +184,39 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             let answered = promise ?? context.eventLoop.makePromise(of: Void.self)
             context.write(data, promise: answered)
             isAnswering = false
+            if endsByClosing {
+                let channel = context.channel
+                answered.futureResult.whenComplete { _ in channel.close(promise: nil) }
+            }
             if var request = unanswered.popFirst() { request.body.giveBack() }
             refuseIfNext(context, after: answered.futureResult)
         default: context.write(data, promise: promise)
         }
     }
 
+    /// An answer in chunks is ended by the connection's end where there are no chunks.
+    private func writeHead(
+        _ head: HTTPResponseHead, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
+    ) {
+        var head = head
+        if unanswered.first?.isOld == true, !head.headers.contains(name: "Content-Length") {
+            head.version = .http1_0
+            head.headers.remove(name: "Transfer-Encoding")
+            head.headers.replaceOrAdd(name: "Connection", value: "close")
+            endsByClosing = true
+        }
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
+    }
+
     /// A large answer counts until its client has taken it.
     private func writeBody(
         _ count: Int, _ data: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
-        guard rules.countsAnswers, count > Self.largeAnswer else { return context.write(data, promise: promise) }
-        var held = HeldMemory(rules.memory.answers, address: rules.caller.address(context.remoteAddress, [:]))
-        guard held.take(count, identify: { nil }) else {
+        guard rules.countsAnswers, count > Self.largeAnswer, let request = unanswered.first else {
+            return context.write(data, promise: promise)
+        }
+        var held = HeldMemory(rules.memory.answers, address: request.address)
+        guard held.take(count, identify: { rules.caller.user(request.headers) }) else {
             promise?.fail(ChannelError.ioOnClosedChannel)
             return context.close(promise: nil)
         }
@@ -184,7 +233,6 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let sent = context.eventLoop.makePromise(of: Void.self)
         refusing = .sent(sent.futureResult)
         silentBy = context.eventLoop.now + rules.times.discard
-        timer?.cancel()
         schedule(context)
         if let refusal = waiting { send(refusal, context, sent) } else { answered.cascade(to: sent) }
         closeAfterRefusal(context)
@@ -198,17 +246,20 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func send(
-        _ refusal: LocalHosts.Refusal, _ context: ChannelHandlerContext, _ sent: EventLoopPromise<Void>
+        _ refusal: Refusal, _ context: ChannelHandlerContext, _ sent: EventLoopPromise<Void>
     ) {
-        let body = ByteBuffer(bytes: refusal.json)
-        let headers: HTTPHeaders = [
+        let body = ByteBuffer(bytes: refusal.answer.json)
+        var headers: HTTPHeaders = [
             "Content-Type": "application/json; charset=utf-8", "Content-Length": "\(body.readableBytes)",
             "Connection": "close",
         ]
-        context.write(
-            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: refusal.status, headers: headers))),
-            promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+        if let origin = refusal.origin {
+            headers.add(name: "Access-Control-Allow-Origin", value: origin)
+            headers.add(name: "Vary", value: "Origin")
+        }
+        let head = HTTPResponseHead(version: .http1_1, status: refusal.answer.status, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !refusal.isHEAD { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
     }
 
@@ -222,14 +273,16 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The timer isn't moved with each request: it looks again when it is due.
     private func schedule(_ context: ChannelHandlerContext) {
+        timer?.task.cancel()
         let due = min(deadline, context.eventLoop.now + rules.times.idle)
-        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [self] in check(context) }
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [self] in check(context) }
+        timer = (due, task)
     }
 
     private func check(_ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
-        if receiveBy <= now, case .no = refusing {
-            refuse(.tooSlow(rules.times.transfer), context)
+        if receiveBy <= now, let receiving, case .no = refusing {
+            refuse(.tooSlow(rules.times.transfer), of: receiving, context)
         } else if deadline <= now {
             return context.close(promise: nil)
         }

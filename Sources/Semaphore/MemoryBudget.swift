@@ -33,7 +33,8 @@ package final class MemoryBudget: Sendable {
 
     /// - Returns: false if the holder may not have that many more bytes now; nothing was taken then.
     package func take(_ bytes: Int, for holder: Holder) -> Bool {
-        state.withLock { state in
+        guard bytes > 0 else { return true }
+        return state.withLock { state in
             guard bytes <= total - state.used else { return false }
             if holder != .host {
                 let held = state.held[holder, default: 0]

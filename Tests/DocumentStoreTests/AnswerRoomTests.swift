@@ -42,10 +42,16 @@ struct AnswerRoomTests {
         func weight(_ fields: [String: Value]) throws -> Int {
             Document(path: try DocumentPath("c/d"), fields: fields, createTime: time, updateTime: time).weight
         }
+        let element = MemoryLayout<Value>.stride
+        let field = MemoryLayout<(String, Value)>.stride * 3 / 2
         #expect(try weight([:]) == 163)
-        #expect(try weight(["ab": .null]) == 163 + 26 + 24)
-        #expect(try weight(["ab": .array([.string("xyz"), .bytes([1])])]) == 163 + 26 + 32 + 27 + 24)
-        #expect(try weight(["ab": .map(["c": .integer(1)])]) == 163 + 26 + 64 + 25 + 24)
+        #expect(try weight(["ab": .null]) == 163 + 2 + field)
+        #expect(
+            try weight(["ab": .array([.string("xyz"), .bytes([1, 2, 3])])])
+                == 163 + 2 + field + 32 + 2 * element + 3 + 4)
+        #expect(try weight(["ab": .map(["c": .integer(1)])]) == 163 + 2 + field + 32 + 1 + field)
+        // As JSON it has six bytes.
+        #expect(try weight(["ab": .string("\u{1}")]) == 163 + 2 + field + 6)
     }
 
     @Test func readsEndWhereTheirAnswerHasNoRoom() async throws {

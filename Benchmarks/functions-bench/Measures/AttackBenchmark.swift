@@ -90,7 +90,7 @@ struct AttackBenchmark: Benchmark {
         }
         let flood = Requests(port: host.ports.functions)
             .post("/\(HostProcess.project)/us-central1/rogue", #"{"data":"readsNothing"}"#)
-        let get = Requests(port: port, token: users[1].idToken).post(path("batchGet"), Self.batchGet(30))
+        let get = Requests(port: port, token: users[1].idToken).post(path("batchGet"), Self.batchGet(15))
         let getMore = Requests(port: port, token: users[1].idToken).post(path("batchGet"), Self.batchGet(300))
         let body = Requests(port: port, token: users[1].idToken)
             .post(path("commit"), #"{"writes":["# + String(repeating: " ", count: 10_000_000) + "]}")

@@ -123,7 +123,7 @@ import Testing
     }
 
     private static let batchGet: String = {
-        let names = (0..<60).map { #""\#(Shopper.root)/products/null\#($0 % 3)""# }
+        let names = (0..<30).map { #""\#(Shopper.root)/products/null\#($0 % 3)""# }
         return #"{"documents":[\#(names.joined(separator: ","))]}"#
     }()
 

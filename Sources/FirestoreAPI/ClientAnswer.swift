@@ -25,7 +25,7 @@ final class ClientAnswer: AnswerBytes {
 
     deinit {
         let (held, holder) = state.withLock { ($0.held, $0.holder) }
-        budget?.giveBack(held, of: holder)
+        budget?.release(held, of: holder)
     }
 
     /// The answer's request is known to be the holder's. Call before anything is taken.

@@ -252,7 +252,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
                 taken()
                 return breakOff()
             }
-            promise.futureResult.assumeIsolated().whenComplete { _ in held.giveBack() }
+            promise.futureResult.assumeIsolated().whenComplete { _ in held.release() }
         }
         promise.futureResult.assumeIsolated().whenComplete { _ in taken() }
         write(ByteBuffer(), part, isLast: false, context, promise)
@@ -291,7 +291,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         guard var held = holdAnswer(size) else { return false }
         let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.assumeIsolated().whenComplete { _ in held.giveBack() }
+        sent.futureResult.assumeIsolated().whenComplete { _ in held.release() }
         write(start, part, isLast: true, context, sent)
         return true
     }
@@ -341,7 +341,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func releaseBody() {
-        held?.giveBack()
+        held?.release()
         held = nil
     }
 }

@@ -89,8 +89,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func end() {
         timer?.task.cancel()
         timer = nil
-        for index in unanswered.indices { unanswered[index].body.giveBack() }
-        refusedBody?.giveBack()
+        for index in unanswered.indices { unanswered[index].body.release() }
+        refusedBody?.release()
     }
 
     // MARK: In
@@ -188,13 +188,13 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 let channel = context.channel
                 answered.futureResult.whenComplete { _ in channel.close(promise: nil) }
             }
-            if var request = unanswered.popFirst() { request.body.giveBack() }
+            if var request = unanswered.popFirst() { request.body.release() }
             refuseIfNext(context, after: answered.futureResult)
         default: context.write(data, promise: promise)
         }
     }
 
-    /// An answer in chunks is ended by the connection's end where there are no chunks.
+    /// To a client that knows no chunks, an answer without a length ends with its connection.
     private func writeHead(
         _ head: HTTPResponseHead, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
@@ -221,7 +221,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return context.close(promise: nil)
         }
         let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.assumeIsolated().whenComplete { _ in held.giveBack() }
+        sent.futureResult.assumeIsolated().whenComplete { _ in held.release() }
         context.write(data, promise: sent)
     }
 

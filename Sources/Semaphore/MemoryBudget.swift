@@ -53,7 +53,7 @@ package final class MemoryBudget: Sendable {
     }
 
     /// Returns bytes that the holder has taken.
-    package func giveBack(_ bytes: Int, of holder: Holder) {
+    package func release(_ bytes: Int, of holder: Holder) {
         guard bytes > 0 else { return }
         state.withLock { state in
             state.used -= bytes
@@ -101,9 +101,9 @@ package struct HeldMemory {
     }
 
     /// Call once the bytes are held no more.
-    package mutating func giveBack() {
-        budget.giveBack(heldAsStranger, of: stranger)
-        if let user { budget.giveBack(heldAsUser, of: user) }
+    package mutating func release() {
+        budget.release(heldAsStranger, of: stranger)
+        if let user { budget.release(heldAsUser, of: user) }
         (heldAsStranger, heldAsUser) = (0, 0)
     }
 }

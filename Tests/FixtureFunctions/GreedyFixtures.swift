@@ -61,6 +61,16 @@ extension FixtureFunctions {
                 return try await group.reduce(0, +)
             }
         }
+        onCall("writesAtOnce", .memory(.mib(128)), .timeout(.seconds(300))) { (request: CallableRequest<Int>) in
+            let text = String(repeating: "x", count: 500_000)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<request.data {
+                    group.addTask { try await request.firestore.document("large/w\(number)").setData(["a": text]) }
+                }
+                try await group.waitForAll()
+            }
+            return request.data
+        }
         // Implemented in `RogueWorker`: this function's process doesn't run the runtime.
         onCall("rogue", .concurrency(10), .timeout(.seconds(20))) { (request: CallableRequest<String>) in request.data }
     }

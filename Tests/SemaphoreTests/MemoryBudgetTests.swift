@@ -15,7 +15,7 @@ import Testing
         #expect(!budget.take(63, for: .user(4)))
         #expect(budget.take(62, for: .user(4)))
         #expect(budget.figures.used == 737)
-        budget.giveBack(300, of: .user(1))
+        budget.release(300, of: .user(1))
         #expect(budget.take(100, for: .user(4)))
         #expect(budget.figures == (used: 537, peak: 737))
     }
@@ -34,7 +34,7 @@ import Testing
         #expect(budget.take(100, for: .stranger(1)))
         #expect(budget.take(700, for: .host))
         #expect(!budget.take(1, for: .host))
-        budget.giveBack(700, of: .host)
+        budget.release(700, of: .host)
         #expect(budget.figures.used == 100)
     }
 
@@ -58,8 +58,8 @@ import Testing
         var other = HeldMemory(budget, address: 3)
         let isRefused = !other.take(1, identify: { nil })
         #expect(isRefused)
-        held.giveBack()
-        held.giveBack()
+        held.release()
+        held.release()
         #expect(budget.figures.used == 300)
         let isTaken = other.take(1, identify: { nil })
         #expect(isTaken)
@@ -82,7 +82,7 @@ import Testing
                 if budget.take(bytes, for: holder) { held[holder, default: 0] += bytes }
             } else {
                 let some = min(bytes, held[holder] ?? 0)
-                budget.giveBack(some, of: holder)
+                budget.release(some, of: holder)
                 held[holder, default: 0] -= some
             }
             #expect(budget.figures.used == held.values.reduce(0, +))

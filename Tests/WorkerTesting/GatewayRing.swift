@@ -35,7 +35,8 @@ package final class GatewayRing {
     ///   - gatewayLimits: the bounds of the gateway; nil for those that follow from `limits`.
     package static func with(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:], secrets: [String: String] = [:],
-        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, memory: PortMemory = PortMemory(), hosts: LocalHosts? = nil,
+        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, memory: PortMemory = PortMemory(),
+        hosts: LocalHosts? = nil,
         verifiers: TokenVerifiers? = nil, _ body: (GatewayRing) throws -> Void
     ) throws {
         _ = CapturedLog.isInstalled

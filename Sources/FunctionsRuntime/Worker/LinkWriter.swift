@@ -11,11 +11,17 @@ final class LinkWriter: Sendable {
         var pending = ByteBuffer()
         var isWriting = false
         var droppedLines = 0
+        /// Those that wait for room, in order.
+        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     /// Log lines beyond this many unsent bytes are dropped and counted: a handler that logs faster than the host reads
     /// loses its own lines and uses no further memory.
     private static let maxUnsentLogBytes = 1_048_576
+
+    /// With this many unsent bytes, document operations wait with their encoding. The host doesn't read more of them than
+    /// it can hold.
+    static let maxUnsent = 262_144
 
     private let descriptor: Int32
     private let state = Mutex(State())
@@ -44,6 +50,32 @@ final class LinkWriter: Sendable {
         }
     }
 
+    /// Bytes that no thread has begun to write.
+    var unsentBytes: Int { state.withLock { $0.pending.readableBytes } }
+
+    /// Waits while much is unsent. The caller sends something without suspending in between, so that those who wait don't
+    /// all send at once.
+    func waitForRoom() async {
+        guard unsentBytes >= Self.maxUnsent else { return }
+        repeat {
+            await withCheckedContinuation { continuation in
+                let hasRoom = state.withLock { state in
+                    guard state.pending.readableBytes >= Self.maxUnsent else { return true }
+                    state.waiting.append(continuation)
+                    return false
+                }
+                if hasRoom { continuation.resume() }
+            }
+        } while unsentBytes >= Self.maxUnsent
+        // The next one finds what this one has left.
+        wakeNext()
+    }
+
+    private func wakeNext() {
+        let next = state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+        next?.resume()
+    }
+
     private func write(_ add: (inout State) -> Void) {
         var bytes: ByteBuffer? = state.withLock { state in
             add(&state)
@@ -53,6 +85,7 @@ final class LinkWriter: Sendable {
             // If the host is gone, the reader detects it and ends the process.
             _ = next.withUnsafeReadableBytes { ProcessControl.write($0, to: descriptor) }
             bytes = state.withLock { $0.next() }
+            wakeNext()
         }
     }
 }

@@ -119,6 +119,7 @@ final class WorkerInvocation: HandlerResultReceiver {
     // MARK: Responses that the handler waits for
 
     func perform(_ request: DocumentRequest) async -> [UInt8] {
+        await writer.waitForRoom()
         let bytes = request.encoded
         guard bytes.count <= DocumentRequest.maxBytes else {
             return DocumentResponse.failed(DocumentRequest.tooLarge(bytes.count)).encoded

@@ -139,7 +139,7 @@ final class LinkOperations {
                 operation.refuse(Invocation.isOver)
                 return refuse(operation)
             }
-            guard operation.decoded(decoded.bytes) else { return againLater(operation) }
+            guard operation.decoded(decoded) else { return againLater(operation) }
             invocation.perform(decoded.request, operation) { [link] bytes in
                 link.operations.performed(operation, bytes)
             }

@@ -7,7 +7,7 @@ import WorkerProtocol
 /// until its answer is encoded: then by the one thread that does this.
 final class WorkerOperation: AnswerBytes, @unchecked Sendable {
     /// Bytes that are reserved for an answer at first. Most are smaller; one that isn't takes more if there is more, and is
-    /// otherwise made again once there is room for the largest.
+    /// otherwise made again once there is room for it, or for the largest if its size isn't known.
     private static func reserved(_ purpose: DocumentRequest.Purpose) -> Int {
         switch purpose {
         case .read: 256 * 1024
@@ -39,6 +39,8 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
     private var answerBytes = 0
     /// Whether the answer has found no room.
     private var isShort = false
+    /// Whether the answer has one document, so that its size is known where it finds no room.
+    private var hasOneDocument = false
 
     init(_ request: [UInt8], number: UInt32, of invocation: UInt64, account: OperationBytes.Account) {
         self.invocation = invocation
@@ -72,8 +74,10 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
     /// Its request was decoded.
     ///
     /// - Returns: whether it may be performed. If not, it needs more bytes and must be decoded again.
-    func decoded(_ bytes: Int) -> Bool {
+    func decoded(_ decoded: BoundedRequest) -> Bool {
+        let bytes = decoded.bytes
         (requestBytes, answerBytes, isShort) = (bytes, 0, false)
+        if case .get(let paths, _) = decoded.request { hasOneDocument = paths.count == 1 }
         let reserved = Self.reserved(purpose)
         if !hasLargest, bytes + reserved / 2 > held {
             let more = min(bytes + reserved, account.largest)
@@ -103,9 +107,11 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
 
     /// The encoded answer, for which the operation holds as many bytes as it has.
     ///
-    /// - Returns: nil if there is no room for it, and the operation must be performed again: it needs the most then.
+    /// - Returns: nil if there is no room for it, and the operation must be performed again: it needs more then.
     func answer(_ response: DocumentResponse) -> [UInt8]? {
-        if isShort, case .failed = response { return again() }
+        if isShort, case .failed = response {
+            return again(with: hasOneDocument ? requestBytes + answerBytes : account.largest)
+        }
         let bytes = response.encoded
         if bytes.count <= held { return bytes }
         if account.grow(by: bytes.count - held) {
@@ -113,7 +119,7 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
             return bytes
         }
         switch response {
-        case .documents, .results, .aggregated, .explained, .partitioned, .completed: return again()
+        case .documents, .results, .aggregated, .explained, .partitioned, .completed: return again(with: bytes.count)
         // The transaction reads it again.
         case .began(let transaction, _): return DocumentResponse.began(transaction, prefetched: []).encoded
         // As small as their requests.
@@ -121,11 +127,11 @@ final class WorkerOperation: AnswerBytes, @unchecked Sendable {
         }
     }
 
-    private func again() -> [UInt8]? {
+    private func again(with bytes: Int) -> [UInt8]? {
         // The work was done before, as the next attempt to begin the transaction learns.
         if purpose == .write { return DocumentResponse.failed(Self.retry).encoded }
         if hasLargest { return DocumentResponse.failed(Self.tooLarge(account.largest)).encoded }
-        needed = account.largest
+        needed = min(max(bytes, needed), account.largest)
         return nil
     }
 

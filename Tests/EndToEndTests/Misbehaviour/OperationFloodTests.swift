@@ -23,6 +23,14 @@ import Testing
         }
     }
 
+    /// The worker has 128 MiB, and more than that to send.
+    @Test func hundredsOfLargeWritesAtOnceAreAllDone() async throws {
+        try await RunningHost.serving { host in
+            #expect(try await host.call("writesAtOnce", "400").text == #"{"result":400}"#)
+            try await Bound.wait("everything is given back") { try await held(host) == 0 }
+        }
+    }
+
     @Test func aWorkerThatReadsNothingHoldsUpNoOther() async throws {
         try await RunningHost.serving { host in
             try await setLarge(host)

@@ -70,7 +70,10 @@ private struct Link {
                     }
                 }
             }
-            while true { sleep(3600) }
+            // Until the host is gone.
+            var end = pollfd(fd: descriptor, events: 0, revents: 0)
+            poll(&end, 1, -1)
+            exit(0)
         case #""invokesTheHost""#: write { $0.writeFrame(.invoke, invocation: invocation) }
         case #""floodsStream""#:
             for _ in 0..<10_000 {

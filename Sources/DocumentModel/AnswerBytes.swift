@@ -2,6 +2,6 @@
 package protocol AnswerBytes: AnyObject, Sendable {
     /// Counts a part of the answer, such as a document with its ``Document/weight``.
     ///
-    /// - Throws: if there is no room for it. The operation ends with this error and changes nothing.
+    /// - Throws: if the answer may not become that large. The operation ends with this error and changes nothing.
     func take(_ bytes: Int) throws(DocumentError)
 }

@@ -11,7 +11,8 @@ package final class MemoryBudget: Sendable {
         case host
         /// A signed-in user, by a number that stands for the user's id.
         case user(UInt64)
-        /// Whoever has shown no token, by a number that stands for the address. Strangers together hold at most half.
+        /// A caller without a valid token, by a number that stands for the address. All strangers together hold at most
+        /// half.
         case stranger(UInt64)
 
         package static func user(id: String) -> Holder { .user(UInt64(truncatingIfNeeded: id.hashValue)) }

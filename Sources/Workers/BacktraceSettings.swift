@@ -6,8 +6,8 @@ enum BacktraceSettings {
     private static let usual = [
         ("enable", "yes"), ("threads", "crashed"), ("limit", "32"), ("symbolicate", "fast"),
     ]
-    /// Registers and memory may hold secrets and data of requests, and are also part of the format in JSON. Nobody sits
-    /// at a terminal, and ``CrashReport`` reads plain text.
+    /// Registers and memory may hold secrets and data of requests, and are also part of the format in JSON.
+    /// Standard error is a pipe, and ``CrashReport`` reads plain text.
     private static let fixed = [
         ("interactive", "no"), ("color", "no"), ("format", "text"), ("registers", "none"), ("images", "none"),
     ]

@@ -35,16 +35,8 @@ struct ReadBudget {
         try answer?.take(weight)
     }
 
-    /// Takes a document into the answer, or that there is none.
+    /// Takes the result of a read by path into the answer: the document, or the path of a missing one.
     mutating func take(_ document: Document?, at path: DocumentPath) throws(DocumentError) {
         try take(document?.weight ?? 64 + path.string.utf8.count)
-    }
-
-    /// Counts a document of the answer.
-    func answer(with document: Document) throws(DocumentError) { try answer?.take(document.weight) }
-
-    /// Counts the answer that there is no such document.
-    func answer(withNoneAt path: DocumentPath) throws(DocumentError) {
-        try answer?.take(64 + path.string.utf8.count)
     }
 }

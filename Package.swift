@@ -55,7 +55,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "Semaphore", dependencies: [.product(name: "DequeModule", package: "swift-collections")],
+            name: "Sharing", dependencies: [.product(name: "DequeModule", package: "swift-collections")],
             swiftSettings: settings),
         .target(name: "StorageEngine", swiftSettings: settings),
         .target(
@@ -67,7 +67,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "CommitPipeline", dependencies: ["DocumentModel", "Semaphore", "StorageEngine"],
+            name: "CommitPipeline", dependencies: ["DocumentModel", "Sharing", "StorageEngine"],
             swiftSettings: settings),
         .target(
             name: "DocumentStore",
@@ -131,14 +131,14 @@ let package = Package(
             name: "FirestoreClient",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "HostProcess", "OutboundHTTP",
-                "Semaphore", "TokenVerification", "GoogleREST", "FirestoreJSON",
+                "Sharing", "TokenVerification", "GoogleREST", "FirestoreJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .target(
             name: "Workers",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Semaphore",
+                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -148,7 +148,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Semaphore", "TokenVerification",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing", "TokenVerification",
                 "Workers",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -174,7 +174,7 @@ let package = Package(
             name: "EventDispatch",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline", "DocumentStore",
-                "EventDelivery", "HostProcess", "Semaphore", "Workers", "ControlProtocol",
+                "EventDelivery", "HostProcess", "Sharing", "Workers", "ControlProtocol",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -184,7 +184,7 @@ let package = Package(
         .target(
             name: "FirestoreAPI",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "Semaphore", "DocumentStore", "GoogleREST",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "DocumentStore", "GoogleREST",
                 "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -215,7 +215,7 @@ let package = Package(
             name: "Deployments",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline",
-                "DocumentStore", "EventDelivery", "DataDirectory", "HostProcess", "Semaphore", "Workers", "Gateway",
+                "DocumentStore", "EventDelivery", "DataDirectory", "HostProcess", "Sharing", "Workers", "Gateway",
                 "ControlProtocol", "EventDispatch", "HostConfiguration",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -422,7 +422,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: settings),
-        .testTarget(name: "SemaphoreTests", dependencies: ["Semaphore", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "SharingTests", dependencies: ["Sharing", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "TokenVerificationTests",
             dependencies: [
@@ -465,7 +465,7 @@ let package = Package(
             name: "FirestoreClientTests",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "WorkerProtocol", "HostProcess", "OutboundHTTP",
-                "Semaphore", "TokenVerification", "GoogleREST", "FirestoreClient", "TestSupport", "HostTesting",
+                "Sharing", "TokenVerification", "GoogleREST", "FirestoreClient", "TestSupport", "HostTesting",
                 .product(name: "_CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings),
@@ -482,7 +482,7 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Semaphore", "TokenVerification",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing", "TokenVerification",
                 "Workers", "Gateway", "TestSupport", "HostTesting", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
@@ -508,7 +508,7 @@ let package = Package(
         .testTarget(
             name: "FirestoreAPITests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "Semaphore", "FirestoreAPI", "HostTesting",
+                "StrictJSON", "DocumentModel", "Sharing", "FirestoreAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -572,7 +572,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
-                "DocumentStore", "Semaphore", "FirestoreClient", "Workers", "TestSupport", "ShopFunctions",
+                "DocumentStore", "Sharing", "FirestoreClient", "Workers", "TestSupport", "ShopFunctions",
                 "FixtureFunctions", "StandaloneFunctions", "functions-host",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),

@@ -6,7 +6,7 @@ import FunctionManifest
 package import HostConfiguration
 import Workers
 package import Logging
-import Semaphore
+import Sharing
 import ServiceLifecycle
 
 /// Deploys, rolls back and removes releases on the running host, one operation at a time.

@@ -5,7 +5,7 @@ import EventDelivery
 import FunctionManifest
 import Workers
 import Logging
-import Semaphore
+import Sharing
 import Synchronization
 
 /// The deliveries of one function: performs what ``DeliveryQueueState`` decides, and writes the outcome of each

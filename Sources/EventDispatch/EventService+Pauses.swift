@@ -4,7 +4,7 @@ import DocumentStore
 import EventDelivery
 import Workers
 import Logging
-import Semaphore
+import Sharing
 import Synchronization
 
 /// A pause: why none of a function's invocations are started.

@@ -5,7 +5,7 @@ package import EventDelivery
 package import FunctionManifest
 package import Workers
 package import Logging
-import Semaphore
+import Sharing
 import ServiceLifecycle
 import Synchronization
 

@@ -1,5 +1,5 @@
 import DocumentModel
-import Semaphore
+import Sharing
 import Synchronization
 
 /// What the answer to one request holds of the memory of all answers, until it is sent.

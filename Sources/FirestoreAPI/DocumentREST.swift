@@ -3,7 +3,7 @@ import GoogleREST
 import HTTPTypes
 package import Hummingbird
 import NIOCore
-package import Semaphore
+package import Sharing
 import StrictJSON
 
 /// Firestore's REST API over a document service.

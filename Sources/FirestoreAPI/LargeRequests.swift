@@ -1,5 +1,5 @@
 import Dispatch
-import Semaphore
+import Sharing
 import Synchronization
 
 /// Where one caller's large requests are decoded, or its large answers rendered: each on a thread of its own, which all

@@ -100,7 +100,11 @@ struct FirestoreService: Sendable {
 
     private static func parse(_ body: [UInt8]) throws(DocumentError) -> JSONNode {
         let node: JSONNode
-        do throws(JSONProblem) { node = try JSONNode(parsing: body) } catch { throw unreadable(error.message) }
+        do throws(JSONProblem) {
+            node = try JSONNode(parsing: body, maxValues: .max)
+        } catch {
+            throw unreadable(error.message)
+        }
         if let error = node.error { throw error }
         return node
     }

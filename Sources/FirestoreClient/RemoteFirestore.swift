@@ -1,5 +1,5 @@
 package import DocumentModel
-import Semaphore
+import Sharing
 import Synchronization
 
 /// The documents of standalone functions: in Cloud Firestore, an emulator or another host, over REST.

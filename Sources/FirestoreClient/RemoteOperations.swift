@@ -1,4 +1,4 @@
-import Semaphore
+import Sharing
 import Synchronization
 
 /// The operations in progress, by the invocation that owns them.

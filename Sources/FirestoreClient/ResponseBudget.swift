@@ -1,4 +1,4 @@
-import Semaphore
+import Sharing
 import Synchronization
 
 /// The memory that one operation's responses hold, out of a bound that all operations share.

@@ -37,7 +37,8 @@ final class CallableExchange: Exchange, InvocationClient {
     func begin() {
         if request.head.method == .OPTIONS {
             let answer = CORSHeaders.preflight(headers, policy: trigger.cors, methods: "POST")
-            return connection.send(.noContent, answer, body: ByteBuffer())
+            connection.send(.noContent, answer, body: ByteBuffer())
+            return
         }
         let data: ByteBuffer
         do throws(EnvelopeScanner.Failure) {
@@ -153,9 +154,11 @@ final class CallableExchange: Exchange, InvocationClient {
         case .failure(let failure), .notStarted(let failure): fail(failure)
         case .lost: fail(.internal)
         case .result(let result):
-            if let stream { return stream.end(.result, result) }
-            connection.send(
-                .ok, answerHeaders(), AnswerPart(opening: "{\"result\":", content: result, closing: "}"))
+            let isSent =
+                stream?.end(.result, result)
+                ?? connection.send(
+                    .ok, answerHeaders(), AnswerPart(opening: "{\"result\":", content: result, closing: "}"))
+            if !isSent { fail(.tooManyAnswers) }
         }
     }
 

@@ -50,12 +50,13 @@ final class EventStream {
         isEventOpen = false
     }
 
-    func end(_ key: Key, _ json: ByteBuffer) {
+    /// - Returns: false if the event has no room at the moment; the stream hasn't ended then.
+    func end(_ key: Key, _ json: ByteBuffer) -> Bool {
         stop()
-        connection.sendEnd(event(key, json))
+        return connection.sendEnd(event(key, json))
     }
 
-    /// Ends the stream with an event whose JSON is complete.
+    /// Ends the stream with an event whose JSON is complete and small.
     func end(_ json: ByteBuffer) {
         stop()
         connection.sendEnd(

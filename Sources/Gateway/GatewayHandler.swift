@@ -1,6 +1,6 @@
 import DocumentModel
 import FunctionManifest
-import Semaphore
+import Sharing
 import WorkerProtocol
 import Workers
 import DequeModule
@@ -31,6 +31,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var peer: IPAddress?
     private var request = AnswerRequest()
     private var answer = AnswerWriter()
+    private var pace = AnswerPace()
     /// Parts of requests that arrived before the last answer was sent.
     private var waiting: Deque<HTTPServerRequestPart> = []
     private var isPaused = false
@@ -50,7 +51,17 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     var isIdle: Bool { if case .idle = state { true } else { false } }
 
-    func closeStale() { context?.close(promise: nil) }
+    func close() { context?.close(promise: nil) }
+
+    /// Closes a connection that has been silent for too long. A client that goes on taking its answer isn't.
+    func closeIfStale(now: NIODeadline) {
+        guard deadline <= now, let context else { return }
+        if isIdle, pace.look(at: context.channel) == .enough {
+            deadline = now + loop.limits.times.idle
+        } else {
+            close()
+        }
+    }
 
     /// Closes once the last answer is sent: closing at once would discard what isn't written yet.
     func closeWhenSent() {
@@ -221,16 +232,21 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     // MARK: Out
 
     /// Sends a whole answer.
-    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) {
+    ///
+    /// - Returns: false if the answer has no room at the moment; nothing was sent then. A small one always has.
+    @discardableResult
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) -> Bool {
         send(status, headers, AnswerPart(content: body))
     }
 
-    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: AnswerPart) {
-        guard let context, !answer.hasHead else { return }
-        let isLarge = body.content.readableBytes > Self.largeAnswer
-        var bytes = context.channel.allocator.buffer(capacity: 512 + (isLarge ? 0 : body.count))
-        answer.head(status, headers, length: body.count, request: request, date: loop.date(), into: &bytes)
-        finish(with: bytes, body)
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: AnswerPart) -> Bool {
+        guard let context, !answer.hasHead else { return true }
+        return holding(body) { held in
+            let isLarge = body.content.readableBytes > Self.largeAnswer
+            var bytes = context.channel.allocator.buffer(capacity: 512 + (isLarge ? 0 : body.count))
+            answer.head(status, headers, length: body.count, request: request, date: loop.date(), into: &bytes)
+            finish(with: bytes, body, held, context)
+        }
     }
 
     /// Begins an answer that is sent in parts.
@@ -259,14 +275,30 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// Ends an answer that was sent in parts.
+    ///
     /// - Parameter last: its last part.
-    func sendEnd(_ last: AnswerPart) { finish(with: ByteBuffer(), last) }
+    /// - Returns: false if the part has no room at the moment; nothing was sent then. A small one always has.
+    @discardableResult
+    func sendEnd(_ last: AnswerPart) -> Bool {
+        guard let context else { return true }
+        return holding(last) { finish(with: ByteBuffer(), last, $0, context) }
+    }
 
-    /// - Parameter start: the bytes before the answer's last part.
-    private func finish(with start: ByteBuffer, _ part: AnswerPart) {
-        guard let context else { return }
+    /// - Parameters:
+    ///   - start: the bytes before the answer's last part.
+    ///   - held: what the part holds of the memory of answers, until its client has taken it.
+    private func finish(
+        with start: ByteBuffer, _ part: AnswerPart, _ held: HeldMemory?, _ context: ChannelHandlerContext
+    ) {
         releaseBody()
-        guard writeLast(start, part, context) else { return breakOff() }
+        var sent: EventLoopPromise<Void>?
+        if var held {
+            let promise = context.eventLoop.makePromise(of: Void.self)
+            promise.futureResult.assumeIsolated().whenComplete { _ in held.release() }
+            sent = promise
+            pace.begin()
+        }
+        write(start, part, isLast: true, context, sent)
         if case .discarding = state {
             deadline = loop.eventLoop.now + loop.limits.times.discard
             return
@@ -281,18 +313,16 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Writes the rest of an answer. A large one counts until its client has taken it.
-    /// - Returns: false if it has to be dropped.
-    private func writeLast(_ start: ByteBuffer, _ part: AnswerPart, _ context: ChannelHandlerContext) -> Bool {
-        let size = start.readableBytes + part.count
-        guard size > Self.largeAnswer else {
-            write(start, part, isLast: true, context, nil)
+    /// Takes memory for a large part.
+    ///
+    /// - Returns: false, without a call of the body, if there is none.
+    private func holding(_ part: AnswerPart, _ body: (HeldMemory?) -> Void) -> Bool {
+        guard part.count > Self.largeAnswer else {
+            body(nil)
             return true
         }
-        guard var held = holdAnswer(size) else { return false }
-        let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.assumeIsolated().whenComplete { _ in held.release() }
-        write(start, part, isLast: true, context, sent)
+        guard let held = holdAnswer(part.count) else { return false }
+        body(held)
         return true
     }
 
@@ -314,6 +344,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ promise: EventLoopPromise<Void>?
     ) {
         var bytes = start
+        pace.wrote(part.count)
         if part.content.readableBytes <= Self.largeAnswer {
             answer.part(part, into: &bytes)
         } else if answer.beginPart(part, into: &bytes) {
@@ -330,7 +361,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private static let largeAnswer = 65_536
 
     /// Ends an answer that can't be completed. The client sees that it was cut off.
-    func breakOff() { context?.close(promise: nil) }
+    func breakOff() { close() }
 
     /// Counts bytes of the body from their arrival until the request is answered or the connection closes.
     private func hold(_ count: Int, _ head: HTTPRequestHead) -> Bool {
@@ -387,6 +418,11 @@ extension InvocationFailure {
     }
 
     static let notHTTP = InvocationFailure(code: .invalidArgument, message: "The request isn't valid HTTP.")
+
+    /// The function has run: whether a call may be repeated is for its client to know.
+    static let tooManyAnswers = InvocationFailure(
+        code: .resourceExhausted,
+        message: "Too much of the answers to this caller, or to all, waits to be received.")
 
     static let tooManyBodies = InvocationFailure(
         code: .unavailable, message: "The server holds too many request bodies at the moment.")

@@ -39,7 +39,7 @@ package final class GatewayLoop: @unchecked Sendable {
         self.memory = memory
         self.proxies = proxies
         caller = PortCaller(proxies: proxies, tokens: verifiers.idToken, isDevelopment: hosts != nil)
-        rules = PortRules(hosts: hosts)
+        rules = PortRules(hosts: hosts, memory: memory)
         self.logger = logger
         self.routes = routes
     }
@@ -58,7 +58,7 @@ package final class GatewayLoop: @unchecked Sendable {
                 "more requests were refused than are logged",
                 metadata: ["kind": "\(subject.kind)", "left.out": "\(count)"])
         }
-        for handler in Array(connections.values) where handler.deadline <= now { handler.closeStale() }
+        for handler in Array(connections.values) { handler.closeIfStale(now: now) }
     }
 
     /// Logs that a request was refused, unless the caller has had many such lines in the last minute.
@@ -76,7 +76,7 @@ package final class GatewayLoop: @unchecked Sendable {
         for handler in Array(connections.values) where handler.isIdle { handler.closeWhenSent() }
     }
 
-    package func closeAll() { for handler in Array(connections.values) { handler.closeStale() } }
+    package func closeAll() { for handler in Array(connections.values) { handler.close() } }
 
     /// The `Date` header, written once a second.
     func date() -> String {

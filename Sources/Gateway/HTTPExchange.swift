@@ -34,7 +34,8 @@ final class HTTPExchange: Exchange, InvocationClient {
         if request.head.method == .OPTIONS && trigger.cors != .off {
             let answer = CORSHeaders.preflight(
                 headers, policy: trigger.cors, methods: "GET,HEAD,PUT,PATCH,POST,DELETE")
-            return connection.send(.noContent, answer, body: ByteBuffer())
+            connection.send(.noContent, answer, body: ByteBuffer())
+            return
         }
         TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] in submit($0) }
     }
@@ -96,10 +97,11 @@ final class HTTPExchange: Exchange, InvocationClient {
     func invocationAnswered(_ outcome: InvocationOutcome) {
         switch outcome {
         case .result(let body) where isStreaming:
-            connection.sendEnd(AnswerPart(content: body))
+            if !connection.sendEnd(AnswerPart(content: body)) { connection.breakOff() }
         case .result(let body):
             let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
-            connection.send(.init(statusCode: Int(head.status)), answerHeaders(head), body: body)
+            let isSent = connection.send(.init(statusCode: Int(head.status)), answerHeaders(head), body: body)
+            if !isSent { fail(.tooManyAnswers) }
         case .failure, .notStarted, .lost:
             // The status is already sent, so the only way to report the failure is to cut off the body.
             if isStreaming { connection.breakOff() } else { fail(outcome.failure ?? .internal) }

@@ -1,6 +1,6 @@
 package import NIOCore
 package import NIOHTTP1
-import Semaphore
+import Sharing
 package import TokenVerification
 import Workers
 

@@ -1,7 +1,7 @@
 import DequeModule
 package import NIOCore
 package import NIOHTTP1
-import Semaphore
+import Sharing
 import WorkerProtocol
 
 /// Keeps the rules of a port for the server behind it: refuses requests before the server sees them, bounds the memory
@@ -65,6 +65,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The head of an answer to HEAD that names no length, until the answer's length is known.
     private var head: HTTPResponseHead?
     private var length = 0
+    private var pace = AnswerPace()
 
     /// When the request has to be complete.
     private var receiveBy = NIODeadline.distantFuture
@@ -113,7 +114,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                     isHEAD: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
                     address: address, headers: head.headers, body: HeldMemory(rules.memory.bodies, address: address)))
             receiving = head
-            receiveBy = context.eventLoop.now + rules.times.transfer
+            // One behind others is read only once the server wants it.
+            if unanswered.count == 1 { receiveBy = context.eventLoop.now + rules.times.transfer }
         case .body(let bytes):
             guard let receiving, !unanswered.isEmpty else { break }
             let isHeld = unanswered[unanswered.count - 1].body.take(bytes.readableBytes) {
@@ -160,10 +162,11 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if case .sent = refusing { return promise?.succeed() ?? () }
         let part = unwrapOutboundIn(data)
         let isHEAD = unanswered.first?.isHEAD ?? false
-        silentBy = context.eventLoop.now + rules.times.idle
         switch part {
         case .head(let head) where head.status.code >= 200:
             isAnswering = true
+            silentBy = context.eventLoop.now + rules.times.idle
+            pace.begin()
             guard isHEAD else { return writeHead(head, context, promise) }
             self.head = head
             length = 0
@@ -189,6 +192,11 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 answered.futureResult.whenComplete { _ in channel.close(promise: nil) }
             }
             if var request = unanswered.popFirst() { request.body.release() }
+            silentBy = context.eventLoop.now + rules.times.idle
+            if receiving != nil, unanswered.count == 1 {
+                receiveBy = context.eventLoop.now + rules.times.transfer
+                schedule(context)
+            }
             refuseIfNext(context, after: answered.futureResult)
         default: context.write(data, promise: promise)
         }
@@ -212,6 +220,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func writeBody(
         _ count: Int, _ data: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
+        pace.wrote(count)
         guard rules.countsAnswers, count > Self.largeAnswer, let request = unanswered.first else {
             return context.write(data, promise: promise)
         }
@@ -284,9 +293,20 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if receiveBy <= now, let receiving, case .no = refusing {
             refuse(.tooSlow(rules.times.transfer), of: receiving, context)
         } else if deadline <= now {
-            return context.close(promise: nil)
+            guard goesOn(context) else { return context.close(promise: nil) }
+            silentBy = now + rules.times.idle
         }
         if timer != nil, context.channel.isActive { schedule(context) }
+    }
+
+    /// Whether a silent connection stays open: the client takes its answer, or the server is still making it.
+    private func goesOn(_ context: ChannelHandlerContext) -> Bool {
+        if case .sent = refusing { return false }
+        return switch pace.look(at: context.channel) {
+        case .nothing: isAnswering
+        case .enough: true
+        case .tooLittle: false
+        }
     }
 
     /// Puts the handler where a server's own handlers can't: it is to see the requests as they were sent.

@@ -1,5 +1,5 @@
 package import NIOCore
-package import Semaphore
+package import Sharing
 
 /// The memory of the bodies and answers under way on all ports of a host.
 package struct PortMemory: Sendable {

@@ -25,7 +25,7 @@ package struct PortRules: Sendable {
     let countsAnswers: Bool
 
     package init(
-        hosts: LocalHosts?, memory: PortMemory = PortMemory(), times: PortTimes = PortTimes(),
+        hosts: LocalHosts?, memory: PortMemory, times: PortTimes = PortTimes(),
         caller: PortCaller = PortCaller(), countsAnswers: Bool = true
     ) {
         self.hosts = hosts

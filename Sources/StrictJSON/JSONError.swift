@@ -33,6 +33,7 @@ extension JSONError {
         case missingColon
         case trailingText
         case tooDeep
+        case tooManyValues(Int)
         case numberWithoutDigits
         case numberWithLeadingZero
         case numberWithoutFraction
@@ -62,6 +63,7 @@ extension JSONError {
         case .missingColon: "a colon should be here"
         case .trailingText: "the text continues after the value"
         case .tooDeep: "arrays and objects are nested more than \(JSONScanner.maxDepth) deep"
+        case .tooManyValues(let limit): "the text has more than \(limit) values, the limit"
         case .numberWithoutDigits: "a number has no digits"
         case .numberWithLeadingZero: "a number begins with a needless 0"
         case .numberWithoutFraction: "a number has no digits after its point"

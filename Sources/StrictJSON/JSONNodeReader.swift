@@ -1,9 +1,15 @@
 extension JSONNode {
+    /// The number of values that a text may have. Values take many times the memory of their text.
+    package static let maxValues = 2_000_000
+
     /// Parses a JSON text.
     ///
+    /// - Parameter maxValues: keys don't count.
     /// - Throws: The first error in the text.
-    package init(parsing bytes: UnsafeRawBufferPointer) throws(JSONProblem) {
-        var reader = JSONNodeReader(bytes)
+    package init(
+        parsing bytes: UnsafeRawBufferPointer, maxValues: Int = JSONNode.maxValues
+    ) throws(JSONProblem) {
+        var reader = JSONNodeReader(bytes, maxValues: maxValues)
         do throws(JSONError) {
             self = try reader.text()
         } catch {
@@ -13,10 +19,11 @@ extension JSONNode {
 
     /// Parses a JSON text.
     ///
+    /// - Parameter maxValues: keys don't count.
     /// - Throws: The first error in the text.
-    package init(parsing bytes: [UInt8]) throws(JSONProblem) {
+    package init(parsing bytes: [UInt8], maxValues: Int = JSONNode.maxValues) throws(JSONProblem) {
         let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(JSONProblem) in try JSONNode(parsing: buffer) }
+            Result { () throws(JSONProblem) in try JSONNode(parsing: buffer, maxValues: maxValues) }
         }
         self = try result.get()
     }
@@ -26,8 +33,13 @@ extension JSONNode {
 private struct JSONNodeReader {
     private var scanner: JSONScanner
     private var depth = 0
+    private var values = 0
+    private let maxValues: Int
 
-    init(_ bytes: UnsafeRawBufferPointer) { scanner = JSONScanner(bytes) }
+    init(_ bytes: UnsafeRawBufferPointer, maxValues: Int) {
+        scanner = JSONScanner(bytes)
+        self.maxValues = maxValues
+    }
 
     mutating func text() throws(JSONError) -> JSONNode {
         let node = try value()
@@ -39,6 +51,8 @@ private struct JSONNodeReader {
         scanner.skipSpace()
         let start = scanner.position
         guard let first = scanner.peek() else { throw JSONError(.missingValue, at: start) }
+        values += 1
+        guard values <= maxValues else { throw JSONError(.tooManyValues(maxValues), at: start) }
         let kind: JSONNode.Kind
         switch first {
         case UInt8(ascii: "\""): kind = .string(try scanner.string())

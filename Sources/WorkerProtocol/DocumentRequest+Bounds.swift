@@ -4,15 +4,15 @@ package import DocumentModel
 extension DocumentRequest {
     /// The maximum size of a request: a commit of the documented size with its framing.
     package static let maxBytes = DocumentLimits.maxRequestBytes + 65_536
-    /// The maximum number of elements of all lists and maps in a request: values, fields, paths, writes and filters.
-    package static let maxValues = 2_000_000
+    /// The maximum memory of all lists and maps of a request once it is decoded: values, fields, paths, writes and filters.
+    package static let maxDecodedBytes = 64 * 1024 * 1024
 
     package static func tooLarge(_ bytes: Int) -> DocumentError {
         .invalidArgument("a request has \(bytes) bytes, more than 10 MiB, the limit")
     }
 
     fileprivate static let tooManyValues = DocumentError.invalidArgument(
-        "a request has more than 2,000,000 values, the limit; use several requests")
+        "a request has so many values that it takes more than 64 MiB of memory, the limit; use several requests")
 
     /// What a request does, as far as its answer's size depends on it.
     package enum Purpose: Sendable {
@@ -50,11 +50,11 @@ package struct BoundedRequest: Sendable {
         guard bytes.count <= DocumentRequest.maxBytes else {
             throw .tooLarge(DocumentRequest.tooLarge(bytes.count))
         }
-        var reader = ByteReader(bytes[...], maxElements: DocumentRequest.maxValues)
+        var reader = ByteReader(bytes[...], maxElementBytes: DocumentRequest.maxDecodedBytes)
         do throws(DecodingFailure) {
             request = try DocumentRequest(from: &reader)
         } catch {
-            throw reader.elements > DocumentRequest.maxValues
+            throw reader.elementBytes > DocumentRequest.maxDecodedBytes
                 ? .tooLarge(DocumentRequest.tooManyValues) : .malformed(error)
         }
         self.bytes = bytes.count + reader.elementBytes

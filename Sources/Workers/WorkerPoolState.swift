@@ -1,6 +1,6 @@
 import DequeModule
 package import NIOCore
-import Semaphore
+import Sharing
 
 /// Which worker of a function runs which invocation, as a pure state machine: events in, actions out.
 ///

@@ -2,7 +2,7 @@ import DocumentModel
 @testable import FirestoreAPI
 import HTTPTypes
 import HostTesting
-@testable import Semaphore
+@testable import Sharing
 import Testing
 
 /// Answers that are larger than they look.

@@ -1,7 +1,7 @@
 import DocumentModel
 @testable import FirestoreClient
 import OutboundHTTP
-import Semaphore
+import Sharing
 import Synchronization
 import TestSupport
 import Testing

@@ -44,6 +44,47 @@ import WorkerTesting
         }
     }
 
+    @Test func aClientOnASlowLineHasTheTimeForItsAnswer() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            ring.processes.handler = { $0.end(String(repeating: "x", count: 2_000_000)) }
+            let client = try ring.connect()
+            client.reads = false
+            client.send("GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
+            for _ in 0..<4 {
+                client.read(300_000)
+                ring.advance(.seconds(76))
+                ring.gateway.closeStaleConnections()
+                #expect(!client.isClosed)
+            }
+            client.reads = true
+            #expect(client.answer?.body.utf8.count == 2_000_000)
+            ring.gateway.closeStaleConnections()
+            #expect(!client.isClosed)
+            ring.advance(.seconds(76))
+            ring.gateway.closeStaleConnections()
+            #expect(client.isClosed)
+        }
+    }
+
+    @Test func aClientThatTakesHardlyAnythingIsCutOff() throws {
+        try GatewayRing.with([.http("f")]) { ring in
+            ring.processes.handler = { $0.end(String(repeating: "x", count: 2_000_000)) }
+            let clients = try (0..<2).map { _ in try ring.connect() }
+            for client in clients {
+                client.reads = false
+                client.send("GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
+            }
+            clients[0].read(300_000)
+            ring.advance(.seconds(76))
+            ring.gateway.closeStaleConnections()
+            #expect(clients.map(\.isClosed) == [false, true])
+            clients[0].read(100_000)
+            ring.advance(.seconds(76))
+            ring.gateway.closeStaleConnections()
+            #expect(clients[0].isClosed)
+        }
+    }
+
     /// A client would take an answer to it for the answer to its request.
     @Test func bytesThatAreNotHTTPEndAnAnswerThatIsOnItsWay() throws {
         try GatewayRing.with([.callable("f")]) { ring in

@@ -66,7 +66,7 @@ import Workers
         var all: HTTPHeaders = ["Host": "localhost"]
         all.add(contentsOf: headers)
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: all)
-        return PortRules(hosts: Self.hosts).refusal(of: head).map { Int($0.status.code) }
+        return PortRules(hosts: Self.hosts, memory: PortMemory()).refusal(of: head).map { Int($0.status.code) }
     }
 
     @Test func pagesOfOtherSitesAreNeitherOwnersNorUseTheHelpers() {

@@ -2,7 +2,7 @@ import Gateway
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import Semaphore
+import Sharing
 import Testing
 
 /// What stands before the servers of the other ports.
@@ -207,6 +207,20 @@ import Testing
         #expect(!connection.channel.isActive)
     }
 
+    /// It is read only once the server asks for it.
+    @Test func aRequestBehindAnotherHasItsTimeFromItsTurn() throws {
+        let connection = try Connection()
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n" + start(1000) + "x")
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(600))
+        #expect(try connection.received() == "")
+        try connection.answer("hello", ["Content-Length": "5"])
+        #expect(try connection.received().hasSuffix("hello"))
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        #expect(connection.channel.isActive)
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(try connection.received().hasPrefix("HTTP/1.1 408 "))
+    }
+
     /// A byte now and then doesn't keep a request open.
     @Test func aRequestMustArriveInTime() throws {
         let connection = try Connection()
@@ -244,6 +258,30 @@ import Testing
         #expect(connection.channel.isActive)
         connection.channel.embeddedEventLoop.advanceTime(by: .seconds(76))
         #expect(!connection.channel.isActive)
+    }
+
+    /// What isn't flushed stands for what the socket doesn't take.
+    @Test func aClientHasTheTimeForItsAnswerIfItTakesEnough() throws {
+        let connection = try Connection(countsAnswers: false)
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        let part = ByteBuffer(repeating: 0x78, count: 300_000)
+        let channel = connection.channel
+        let head = HTTPResponseHead(version: .http1_1, status: .ok)
+        channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
+        channel.flush()
+        // While the server makes the rest, there is nothing to take.
+        channel.embeddedEventLoop.advanceTime(by: .seconds(300))
+        #expect(channel.isActive)
+        for _ in 0..<3 {
+            channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
+            channel.flush()
+            channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(76))
+            #expect(channel.isActive)
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(76))
+        #expect(!channel.isActive)
     }
 
     @Test func anAnswerWithoutRoomEndsItsConnection() throws {

@@ -189,8 +189,10 @@ import WorkerTesting
                 client.send("GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
                 clients.append(client)
             }
-            // Two with their heads, and no third.
-            #expect(clients.map(\.isClosed) == [false, false, true, true])
+            for client in clients { client.readOnce() }
+            #expect(clients.map { $0.answer?.status } == [200, 200, 429, 429])
+            #expect(clients[2].answer?.body.contains(#""status":"RESOURCE_EXHAUSTED""#) == true)
+            #expect(clients.allSatisfy { !$0.isClosed })
             let message = "an answer was dropped: too many wait for clients that don't read them"
             #expect(ring.log.lines("\(message)").count == 2)
             for client in clients { client.reads = true }

@@ -2,7 +2,7 @@ import DocumentModel
 import FunctionManifest
 @testable import Gateway
 import NIOCore
-import Semaphore
+import Sharing
 import Testing
 import WorkerProtocol
 import Workers
@@ -186,6 +186,20 @@ import WorkerTesting
             ring.run()
             #expect(streams[0].client.answer?.isWhole == true)
             #expect(ring.gateway.memory.answers.figures.used == 0)
+        }
+    }
+
+    @Test func aResultWithoutRoomIsAnError() throws {
+        try GatewayRing.with([.callable("f")], memory: PortMemory(answers: 100_000)) { ring in
+            let client = try ring.call("f", "1", Self.stream)
+            let invocation = try #require(ring.next())
+            invocation.end("\"\(String(repeating: "x", count: 70_000))\"")
+            ring.run()
+            let error =
+                #"data: {"error":{"message":"Too much of the answers to this caller, or to all, waits to be "#
+                + #"received.","status":"RESOURCE_EXHAUSTED"}}"#
+            #expect(client.answer?.body == error + "\n\n")
+            #expect(client.answer?.isWhole == true)
         }
     }
 

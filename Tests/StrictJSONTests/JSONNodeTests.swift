@@ -40,6 +40,17 @@ struct JSONNodeTests {
         #expect(throws: Never.self) { try JSONNode(parsing: Array(deepest.utf8)) }
     }
 
+    @Test func tooManyValuesAreRefused() throws {
+        for text in ["[1,[2,{}]]", #"{"a":{"b":[1,2]}}"#] {
+            _ = try JSONNode(parsing: Array(text.utf8), maxValues: 5)
+            #expect(throws: JSONProblem.self) { try JSONNode(parsing: Array(text.utf8), maxValues: 4) }
+        }
+        let text = "[" + String(repeating: "0,", count: 2_000_000) + "0]"
+        #expect(throws: JSONProblem(offset: 3_999_999, message: "the text has more than 2000000 values, the limit")) {
+            try JSONNode(parsing: Array(text.utf8))
+        }
+    }
+
     @Test func duplicateKeysAreFoundInLargeObjectsToo() {
         let members = (0..<50).map { "\"k\($0)\":\($0)" } + ["\"k7\":0"]
         #expect(throws: JSONProblem.self) { try JSONNode(parsing: Array("{\(members.joined(separator: ","))}".utf8)) }

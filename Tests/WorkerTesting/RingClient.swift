@@ -68,6 +68,12 @@ package final class RingClient {
         ring.run()
     }
 
+    /// Takes so many bytes of what was sent while it didn't read, and goes on not reading.
+    package func read(_ bytes: Int) {
+        socket.read(bytes)
+        ring.run()
+    }
+
     /// All that it has taken.
     package var received: String { String(decoding: socket.received, as: UTF8.self) }
 
@@ -82,6 +88,7 @@ package final class RingClient {
 private final class ClientSocket: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     /// Of bytes: a socket that holds more isn't writable.
     private static let highWaterMark = 65_536
@@ -99,22 +106,33 @@ private final class ClientSocket: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         unread.append((unwrapOutboundIn(data), promise))
         if hangsUpWhenAnswered { return context.close(promise: nil) }
-        if reads { readOnce() } else { reportWritability() }
+        read(reads ? .max : 0)
     }
 
     func flush(context: ChannelHandlerContext) {}
 
-    func readOnce() {
-        while !unread.isEmpty {
-            let (bytes, promise) = unread.removeFirst()
-            received += bytes.readableBytesView
-            promise?.succeed()
+    func readOnce() { read(.max) }
+
+    func read(_ count: Int) {
+        var left = count
+        while let next = unread.first, left > 0 || next.bytes.readableBytes == 0 {
+            let taken = unread[0].bytes.readSlice(length: min(left, next.bytes.readableBytes)) ?? ByteBuffer()
+            received += taken.readableBytesView
+            left -= taken.readableBytes
+            if unread[0].bytes.readableBytes == 0 {
+                unread.removeFirst()
+                next.promise?.succeed()
+            }
         }
-        reportWritability()
+        reportBuffer()
     }
 
-    private func reportWritability() {
-        guard let context, let channel = context.channel as? EmbeddedChannel else { return }
+    /// Lets the channel see what waits, as that of a socket does.
+    private func reportBuffer() {
+        guard let context, let channel = context.channel as? EmbeddedChannel, channel.isActive else { return }
+        context.flush()
+        while let _ = try? channel.readOutbound(as: ByteBuffer.self) {}
+        for (bytes, _) in unread { context.write(wrapOutboundOut(bytes), promise: nil) }
         let isWritable = unread.reduce(0) { $0 + $1.bytes.readableBytes } <= Self.highWaterMark
         guard channel.isWritable != isWritable else { return }
         channel.isWritable = isWritable

@@ -277,7 +277,7 @@ import WorkerTesting
         let caller = try caller(ring)
         let write = Write(
             path: try DocumentPath("items/1"),
-            operation: .set(["a": .array([Value](repeating: .null, count: DocumentRequest.maxValues))]))
+            operation: .set(["a": .array([Value](repeating: .null, count: 4_000_000))]))
         caller.send(.commit([write], transaction: nil, completing: nil), 1...1)
         caller.send(try Self.get(), 2...2)
         ring.run()
@@ -286,7 +286,9 @@ import WorkerTesting
         #expect(
             answers[1]
                 == .failed(
-                    .invalidArgument("a request has more than 2,000,000 values, the limit; use several requests")))
+                    .invalidArgument(
+                        "a request has so many values that it takes more than 64 MiB of memory, the limit; use several "
+                            + "requests")))
         #expect(answers.count == 2 && caller.worker.isRunning)
         #expect(ring.services.operationBytes.held == 0)
     }

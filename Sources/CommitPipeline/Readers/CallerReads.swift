@@ -1,6 +1,6 @@
 import DocumentModel
 import Foundation
-import Semaphore
+import Sharing
 import StorageEngine
 
 /// A caller whose reads take turns with those of others.

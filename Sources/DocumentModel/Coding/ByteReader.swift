@@ -2,21 +2,20 @@
 public struct ByteReader: Sendable {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
-    private let maxElements: Int
-    /// The elements of all lists and maps so far. More than allowed once they have been refused.
-    package private(set) var elements = 0
-    /// About how many bytes of memory these lists and maps take, without the contents of strings.
+    private let maxElementBytes: Int
+    /// About how many bytes of memory all lists and maps so far take, without the contents of strings. More than allowed
+    /// once they have been refused.
     package private(set) var elementBytes = 0
 
     public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-    public init(_ bytes: ArraySlice<UInt8>) { self.init(bytes, maxElements: .max) }
+    public init(_ bytes: ArraySlice<UInt8>) { self.init(bytes, maxElementBytes: .max) }
 
-    /// - Parameter maxElements: how many elements all lists and maps together may have.
-    package init(_ bytes: ArraySlice<UInt8>, maxElements: Int) {
+    /// - Parameter maxElementBytes: as many as ``elementBytes`` may be.
+    package init(_ bytes: ArraySlice<UInt8>, maxElementBytes: Int) {
         self.bytes = bytes
         self.position = bytes.startIndex
-        self.maxElements = maxElements
+        self.maxElementBytes = maxElementBytes
     }
 
     public var remaining: Int { bytes.endIndex - position }
@@ -103,9 +102,10 @@ public struct ByteReader: Sendable {
     /// Counts the elements of a list or map before they are read.
     @usableFromInline mutating func add(elements count: Int, of bytes: Int) throws(DecodingFailure) {
         guard count > 0 else { return }
-        elements += count
         elementBytes += 32 + count * bytes
-        guard elements <= maxElements else { throw DecodingFailure("more than \(maxElements) values") }
+        guard elementBytes <= maxElementBytes else {
+            throw DecodingFailure("it takes more than \(maxElementBytes) bytes of memory")
+        }
     }
 
     @inlinable public mutating func optional<Wrapped>(

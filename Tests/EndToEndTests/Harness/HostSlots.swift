@@ -1,4 +1,4 @@
-import Semaphore
+import Sharing
 
 /// Limits how many hosts the tests run at the same time, because more would only slow each other down. Waiting for a
 /// slot counts towards a test's time limit, so these limits are generous.

@@ -1,4 +1,4 @@
-@testable import Semaphore
+@testable import Sharing
 import TestSupport
 import Testing
 

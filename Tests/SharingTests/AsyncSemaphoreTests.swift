@@ -1,4 +1,4 @@
-import Semaphore
+import Sharing
 import Synchronization
 import TestSupport
 import Testing

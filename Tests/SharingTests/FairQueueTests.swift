@@ -1,4 +1,4 @@
-import Semaphore
+import Sharing
 import Testing
 
 @Suite struct FairQueueTests {

@@ -508,7 +508,7 @@ let package = Package(
         .testTarget(
             name: "FirestoreAPITests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "Sharing", "FirestoreAPI", "HostTesting",
+                "StrictJSON", "DocumentModel", "Sharing", "FirestoreJSON", "FirestoreAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -6,6 +6,30 @@ extension Document {
     }
 }
 
+extension Write {
+    /// About how many bytes the write takes in the host's memory.
+    package var weight: Int {
+        let content =
+            switch operation {
+            case .set(let fields): Value.weight(fields)
+            case .update(let fields, let mask):
+                mask.reduce(Value.weight(fields)) { $0 + $1.segments.reduce(32) { $0 + 16 + $1.utf8.count } }
+            case .delete, .verify: 0
+            }
+        return transforms.reduce(path.string.utf8.count + 128 + content) { $0 + 64 + $1.operation.weight }
+    }
+}
+
+extension FieldTransform.Operation {
+    fileprivate var weight: Int {
+        switch self {
+        case .serverTimestamp: 0
+        case .increment(let value), .maximum(let value), .minimum(let value): value.contents
+        case .arrayUnion(let elements), .arrayRemove(let elements): Value.array(elements).contents
+        }
+    }
+}
+
 extension Value {
     fileprivate static func weight(_ fields: [String: Value]) -> Int {
         // A dictionary has up to twice as many places as fields.
@@ -16,7 +40,7 @@ extension Value {
     private static let element = MemoryLayout<Value>.stride
 
     /// What it takes besides its place in a list or map.
-    private var contents: Int {
+    fileprivate var contents: Int {
         switch self {
         case .string(let text): text.utf8.count + Self.escapes(text)
         case .bytes(let bytes): bytes.count / 3 * 4

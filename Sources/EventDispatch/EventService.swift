@@ -58,6 +58,8 @@ package final class EventService: Service {
         /// The number of deliveries that were dead-lettered because they had waited too long, by function.
         var deadLettered: [String: Int] = [:]
         var counts: (deliveries: [DeliveryCounts], time: Timestamp, seconds: Double)?
+        /// The count under way.
+        var counting: Task<Result<[DeliveryCounts], DocumentError>, Never>?
         var isStopped = false
     }
 
@@ -229,10 +231,26 @@ package final class EventService: Service {
         {
             return counts.deliveries
         }
-        let counts = try await store.outbox.counts()
-        let seconds = parts.now().seconds(since: now)
-        state.withLock { $0.counts = (counts, now, seconds) }
-        return counts
+        // Those who ask meanwhile get the same counts.
+        let counting = state.withLock { state in
+            let counting = state.counting ?? Task { await self.countDeliveries() }
+            state.counting = counting
+            return counting
+        }
+        return try await counting.value.get()
+    }
+
+    private func countDeliveries() async -> Result<[DeliveryCounts], DocumentError> {
+        let now = parts.now()
+        do throws(DocumentError) {
+            let deliveries = try await store.outbox.counts()
+            let seconds = parts.now().seconds(since: now)
+            state.withLock { ($0.counts, $0.counting) = ((deliveries, now, seconds), nil) }
+            return .success(deliveries)
+        } catch {
+            state.withLock { $0.counting = nil }
+            return .failure(error)
+        }
     }
 }
 

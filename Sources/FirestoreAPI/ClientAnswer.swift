@@ -2,7 +2,8 @@ import DocumentModel
 import Sharing
 import Synchronization
 
-/// What the answer to one request holds of the memory of all answers, until it is sent.
+/// What one request holds of the memory of all answers, until its answer is sent: the documents of the answer, and those
+/// that the request itself has.
 final class ClientAnswer: AnswerBytes {
     private struct State {
         var holder: MemoryBudget.Holder
@@ -43,8 +44,8 @@ final class ClientAnswer: AnswerBytes {
         guard isTaken else {
             throw DocumentError(
                 .resourceExhausted,
-                "too much of the answers to this caller, or to all, waits to be received; read them, "
-                    + "and ask for less at a time")
+                "too much is held for this caller, or for all: large requests under way, and answers that wait to be "
+                    + "received; read them, and ask for less at a time")
         }
     }
 }

@@ -8,7 +8,7 @@ extension DocumentREST {
     func get(_ path: RESTPath, _ query: String?, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["mask.fieldPaths", "transaction", "readTime"])
         let document = try path.document()
-        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let mask = try parameters.mask()
         let found = try await service.get([document], try parameters.consistency(), as: principal).documents
         guard let first = found.first, let first else {
             let name = DocumentName(database: database, path: document)
@@ -21,13 +21,14 @@ extension DocumentREST {
         _ path: RESTPath, _ query: String?, _ body: RESTBody, _ principal: Principal
     ) async throws(DocumentError) -> JSONWriter {
         let parameters = try RESTParameters(query, known: ["documentId", "mask.fieldPaths"])
-        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let mask = try parameters.mask()
         let collection = try path.collection()
         let id = parameters["documentId"] ?? ""
         guard !id.contains("/") else { throw .invalidArgument("documentId: a document id must not contain a slash") }
         let document = try collection.document(id.isEmpty ? RESTAutoID.make() : id)
         let fields = try self.fields(body, of: nil)
         let write = Write(path: document, operation: .set(fields), precondition: .exists(false))
+        try hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         return text(Document(path: document, fields: fields, createTime: time, updateTime: time).masked(by: mask))
@@ -42,7 +43,7 @@ extension DocumentREST {
                 "updateMask.fieldPaths", "mask.fieldPaths", "currentDocument.exists", "currentDocument.updateTime",
             ])
         let document = try path.document()
-        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let mask = try parameters.mask()
         let fields = try self.fields(body, of: document)
         let operation: Write.Operation =
             if let updateMask = try parameters.fieldPaths("updateMask.fieldPaths") {
@@ -51,6 +52,7 @@ extension DocumentREST {
                 .set(fields)
             }
         let write = Write(path: document, operation: operation, precondition: try parameters.precondition())
+        try hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         // The result of a commit doesn't contain the fields that it left unchanged, so the document is read afterwards.
         // As with Firestore, a client that may write a document sees all of it in the response. If it was deleted in
@@ -101,30 +103,11 @@ extension DocumentREST {
 
 extension Document {
     /// Returns only the fields that the mask names; all of them if the mask is nil.
-    func masked(by mask: [FieldPath]?) -> Document {
+    func masked(by mask: FieldMask?) -> Document {
         guard let mask else { return self }
         var document = self
-        document.fields = [:]
-        for path in mask {
-            guard let value = self[path] else { continue }
-            document.fields = Self.placing(value, at: path.segments[...], in: document.fields)
-        }
+        document.fields = mask.applied(to: fields)
         return document
-    }
-
-    private static func placing(
-        _ value: Value, at segments: ArraySlice<String>, in fields: [String: Value]
-    ) -> [String: Value] {
-        guard let first = segments.first else { return fields }
-        var fields = fields
-        let rest = segments.dropFirst()
-        if rest.isEmpty {
-            fields[first] = value
-        } else {
-            let inner: [String: Value] = if case .map(let map)? = fields[first] { map } else { [:] }
-            fields[first] = .map(placing(value, at: rest, in: inner))
-        }
-        return fields
     }
 }
 

@@ -20,7 +20,7 @@ extension DocumentREST {
             throw DocumentError(.unimplemented, "showMissing: listing missing documents is not available")
         }
         let collection = try path.collection()
-        let mask = try parameters.fieldPaths("mask.fieldPaths")
+        let mask = try parameters.mask()
         let size = try pageSize(parameters["pageSize"])
         var request = Query(parent: collection.parent, collectionID: collection.id)
         request.orderBy = try orders(parameters["orderBy"] ?? "")

@@ -8,7 +8,7 @@ extension DocumentREST {
     func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> StreamedAnswer {
         let (paths, mask, selector) = try body.read { (root) throws(JSONProblem) in
             var paths: [DocumentPath] = []
-            var mask: [FieldPath]?
+            var mask: FieldMask?
             var selector = RESTConsistencySelector.strong
             for member in try root.members() {
                 if try selector.read(member) { continue }
@@ -16,7 +16,7 @@ extension DocumentREST {
                 case "documents":
                     let reader = RESTWriteReader(database: database)
                     for element in try member.value.elements() { paths.append(try reader.path(element)) }
-                case "mask": mask = try member.value.fieldMask()
+                case "mask": mask = FieldMask(try member.value.fieldMask())
                 case "database": try checkDatabase(member.value)
                 default: throw member.unknown
                 }

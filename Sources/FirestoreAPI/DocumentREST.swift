@@ -123,7 +123,7 @@ package struct DocumentREST: HTTPResponder {
         _ request: Request, _ path: RESTPath, _ buffer: ByteBuffer, _ principal: Principal
     ) async throws(DocumentError) -> StreamedAnswer {
         let query = request.uri.query
-        let body = try RESTBody(buffer)
+        let body = RESTBody(buffer)
         switch (request.method, path.verb) {
         case (.get, nil) where path.segments.count % 2 == 0:
             return StreamedAnswer(try await get(path, query, principal))

@@ -12,6 +12,9 @@ extension RESTParameters {
         return paths
     }
 
+    /// The fields to return, from `mask.fieldPaths`; nil for all.
+    package func mask() throws(DocumentError) -> FieldMask? { try fieldPaths("mask.fieldPaths").map { FieldMask($0) } }
+
     /// The state to read, from `transaction` or `readTime`.
     package func consistency() throws(DocumentError) -> ReadConsistency {
         guard let text = self["transaction"] else {

@@ -84,12 +84,19 @@ package struct RESTWriteReader {
 }
 
 extension JSONNode {
+    /// More than a document may have fields with index entries.
+    private static var maxMaskPaths: Int { 50_000 }
+
     /// Reads `{"fieldPaths": […]}`.
     package func fieldMask() throws(JSONProblem) -> [FieldPath] {
         var paths: [FieldPath] = []
         for member in try members() {
             guard member.key == "fieldPaths" else { throw member.unknown }
-            for element in try member.value.elements() { paths.append(try element.fieldPath()) }
+            let elements = try member.value.elements()
+            guard elements.count <= Self.maxMaskPaths else {
+                throw member.value.problem("a mask has at most \(Self.maxMaskPaths) paths, not \(elements.count)")
+            }
+            for element in elements { paths.append(try element.fieldPath()) }
         }
         return paths
     }

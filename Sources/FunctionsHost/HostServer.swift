@@ -298,11 +298,11 @@ package final class HostServer: Sendable {
     ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let application = Application(
             responder: responder,
-            // Incomplete requests and idle connections time out as on the functions port.
+            // Incomplete requests and idle connections are the port handler's, as on the functions port.
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [PortHandler.Installer(rules)]
-                        + (connections.map { [$0.makeHandler()] } ?? []), idleTimeout: .seconds(75))),
+                        + (connections.map { [$0.makeHandler()] } ?? []))),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(

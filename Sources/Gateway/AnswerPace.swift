@@ -17,18 +17,35 @@ struct AnswerPace {
     /// What was taken at the last look.
     private var taken = 0
 
-    /// An answer begins: from now on the client may take it.
+    /// Bytes that come now are the first for the client to take, or those that it has to take in the next time.
     mutating func begin() { taken = written }
 
-    /// Bytes of an answer were written to the channel.
+    /// Bytes of an answer are about to be written to the channel.
     mutating func wrote(_ bytes: Int) { written += bytes }
 
-    /// - Returns: what the client has taken since the answer began or since the last look, whichever is later.
+    /// - Returns: what the client has taken since the begin or the last look, whichever is later.
     mutating func look(at channel: any Channel) -> Finding {
-        let unsent = (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        let unsent = channel.unsentBytes
         let before = taken
         taken = written - unsent
         if unsent == 0 { return .nothing }
         return taken - before >= Self.leastBytes ? .enough : .tooLittle
+    }
+}
+
+extension Channel {
+    /// Bytes that were written and that the system hasn't taken. Call on the channel's loop.
+    var unsentBytes: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+
+    /// Lets the system take little more than what it can send. Otherwise it takes some MiB of an answer, which no budget
+    /// counts, and for minutes nothing more from a client on a slow line, who then seems to take nothing.
+    func boundUnsentInSystem() {
+        #if os(Linux)
+            let option = NIOBSDSocket.Option(rawValue: 25)  // TCP_NOTSENT_LOWAT
+        #else
+            let option = NIOBSDSocket.Option(rawValue: 0x201)
+        #endif
+        // Not for sockets other than TCP's.
+        try? syncOptions?.setOption(ChannelOptions.Types.SocketOption(level: .tcp, name: option), value: 131_072)
     }
 }

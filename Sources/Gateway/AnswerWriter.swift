@@ -22,6 +22,8 @@ struct AnswerWriter {
     /// Prepares for a new answer.
     mutating func reset() { self = AnswerWriter() }
 
+    static func mayHaveBody(_ status: HTTPResponseStatus) -> Bool { status != .noContent && status != .notModified }
+
     /// - Parameters:
     ///   - length: of the whole body; nil if it is streamed.
     ///   - date: the `Date` header's value.
@@ -30,7 +32,7 @@ struct AnswerWriter {
         into bytes: inout ByteBuffer
     ) {
         hasHead = true
-        let mayHaveBody = status != .noContent && status != .notModified
+        let mayHaveBody = Self.mayHaveBody(status)
         bytes.writeStaticString("HTTP/1.1 ")
         bytes.writeString("\(status.code) ")
         bytes.writeString(status.reasonPhrase)

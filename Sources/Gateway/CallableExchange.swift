@@ -37,8 +37,7 @@ final class CallableExchange: Exchange, InvocationClient {
     func begin() {
         if request.head.method == .OPTIONS {
             let answer = CORSHeaders.preflight(headers, policy: trigger.cors, methods: "POST")
-            connection.send(.noContent, answer, body: ByteBuffer())
-            return
+            return connection.send(.noContent, answer, body: ByteBuffer())
         }
         let data: ByteBuffer
         do throws(EnvelopeScanner.Failure) {
@@ -168,11 +167,15 @@ final class CallableExchange: Exchange, InvocationClient {
         ErrorBody.write(failure, to: &body)
         if let stream {
             stream.begin(headers: answerHeaders(), heartbeat: nil)
-            return stream.end(body)
+            if !stream.end(body) { fail(.tooManyAnswers) }
+            return
         }
         var answer = answerHeaders()
         if let retryAfter { answer.add(name: "Retry-After", value: "\(retryAfter)") }
-        connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
+        let isSent = connection.send(
+            .init(statusCode: failure.code.httpStatus), answer, AnswerPart(content: body))
+        // An error may have large details.
+        if !isSent { fail(.tooManyAnswers) }
     }
 
     private func answerHeaders() -> HTTPHeaders {

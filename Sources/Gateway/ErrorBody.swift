@@ -40,6 +40,7 @@ extension LocalHosts.Refusal {
             case .forbidden: .permissionDenied
             case .serviceUnavailable: .unavailable
             case .requestTimeout: .deadlineExceeded
+            case .tooManyRequests: .resourceExhausted
             default: .invalidArgument
             }
         return InvocationFailure(code: code, message: message)

@@ -56,10 +56,12 @@ final class EventStream {
         return connection.sendEnd(event(key, json))
     }
 
-    /// Ends the stream with an event whose JSON is complete and small.
-    func end(_ json: ByteBuffer) {
+    /// Ends the stream with an event whose JSON is complete.
+    ///
+    /// - Returns: as ``end(_:_:)``.
+    func end(_ json: ByteBuffer) -> Bool {
         stop()
-        connection.sendEnd(
+        return connection.sendEnd(
             AnswerPart(opening: isEventOpen ? "" : "data: ", content: json, closing: "\n\n"))
     }
 

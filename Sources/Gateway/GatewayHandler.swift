@@ -231,17 +231,18 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     // MARK: Out
 
+    /// Sends a whole answer, or ends the connection if a large one has no room.
+    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) {
+        if !send(status, headers, AnswerPart(content: body)) { breakOff() }
+    }
+
     /// Sends a whole answer.
     ///
     /// - Returns: false if the answer has no room at the moment; nothing was sent then. A small one always has.
-    @discardableResult
-    func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: ByteBuffer) -> Bool {
-        send(status, headers, AnswerPart(content: body))
-    }
-
     func send(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: AnswerPart) -> Bool {
         guard let context, !answer.hasHead else { return true }
-        return holding(body) { held in
+        let hasBody = !request.isHead && AnswerWriter.mayHaveBody(status)
+        return holding(hasBody ? body.count : 0) { held in
             let isLarge = body.content.readableBytes > Self.largeAnswer
             var bytes = context.channel.allocator.buffer(capacity: 512 + (isLarge ? 0 : body.count))
             answer.head(status, headers, length: body.count, request: request, date: loop.date(), into: &bytes)
@@ -254,6 +255,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard let context, !answer.hasHead else { return }
         var bytes = ByteBuffer()
         answer.head(status, headers, length: nil, request: request, date: loop.date(), into: &bytes)
+        pace.begin()
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
@@ -278,10 +280,9 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     ///
     /// - Parameter last: its last part.
     /// - Returns: false if the part has no room at the moment; nothing was sent then. A small one always has.
-    @discardableResult
     func sendEnd(_ last: AnswerPart) -> Bool {
         guard let context else { return true }
-        return holding(last) { finish(with: ByteBuffer(), last, $0, context) }
+        return holding(request.isHead ? 0 : last.count) { finish(with: ByteBuffer(), last, $0, context) }
     }
 
     /// - Parameters:
@@ -296,8 +297,8 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
             let promise = context.eventLoop.makePromise(of: Void.self)
             promise.futureResult.assumeIsolated().whenComplete { _ in held.release() }
             sent = promise
-            pace.begin()
         }
+        pace.begin()
         write(start, part, isLast: true, context, sent)
         if case .discarding = state {
             deadline = loop.eventLoop.now + loop.limits.times.discard
@@ -313,15 +314,15 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Takes memory for a large part.
+    /// Takes memory for bytes, if they are many.
     ///
     /// - Returns: false, without a call of the body, if there is none.
-    private func holding(_ part: AnswerPart, _ body: (HeldMemory?) -> Void) -> Bool {
-        guard part.count > Self.largeAnswer else {
+    private func holding(_ size: Int, _ body: (HeldMemory?) -> Void) -> Bool {
+        guard size > Self.largeAnswer else {
             body(nil)
             return true
         }
-        guard let held = holdAnswer(part.count) else { return false }
+        guard let held = holdAnswer(size) else { return false }
         body(held)
         return true
     }
@@ -344,7 +345,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ promise: EventLoopPromise<Void>?
     ) {
         var bytes = start
-        pace.wrote(part.count)
+        pace.wrote(request.isHead ? 0 : part.count)
         if part.content.readableBytes <= Self.largeAnswer {
             answer.part(part, into: &bytes)
         } else if answer.beginPart(part, into: &bytes) {
@@ -392,6 +393,7 @@ extension GatewayLoop {
             ByteToMessageHandler(
                 HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: Self.headLimits)))
         try channel.pipeline.syncOperations.addHandler(GatewayHandler(loop: self))
+        channel.boundUnsentInSystem()
     }
 }
 

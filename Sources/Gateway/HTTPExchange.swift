@@ -34,8 +34,7 @@ final class HTTPExchange: Exchange, InvocationClient {
         if request.head.method == .OPTIONS && trigger.cors != .off {
             let answer = CORSHeaders.preflight(
                 headers, policy: trigger.cors, methods: "GET,HEAD,PUT,PATCH,POST,DELETE")
-            connection.send(.noContent, answer, body: ByteBuffer())
-            return
+            return connection.send(.noContent, answer, body: ByteBuffer())
         }
         TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] in submit($0) }
     }
@@ -100,7 +99,8 @@ final class HTTPExchange: Exchange, InvocationClient {
             if !connection.sendEnd(AnswerPart(content: body)) { connection.breakOff() }
         case .result(let body):
             let head = head ?? HTTPAnswerHead(status: 200, headers: HeaderBlock([]))
-            let isSent = connection.send(.init(statusCode: Int(head.status)), answerHeaders(head), body: body)
+            let isSent = connection.send(
+                .init(statusCode: Int(head.status)), answerHeaders(head), AnswerPart(content: body))
             if !isSent { fail(.tooManyAnswers) }
         case .failure, .notStarted, .lost:
             // The status is already sent, so the only way to report the failure is to cut off the body.
@@ -115,7 +115,10 @@ final class HTTPExchange: Exchange, InvocationClient {
         var answer: HTTPHeaders = ["Content-Type": "application/json; charset=utf-8"]
         if let retryAfter { answer.add(name: "Retry-After", value: "\(retryAfter)") }
         CORSHeaders.add(to: &answer, headers, policy: trigger.cors)
-        connection.send(.init(statusCode: failure.code.httpStatus), answer, body: body)
+        let isSent = connection.send(
+            .init(statusCode: failure.code.httpStatus), answer, AnswerPart(content: body))
+        // An error may have large details.
+        if !isSent { fail(.tooManyAnswers) }
     }
 
     /// The headers that the function set, without those that the gateway sets itself.

@@ -32,10 +32,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         /// The page that sent the request, which may read why it was refused.
         let origin: String?
 
-        init(_ answer: LocalHosts.Refusal, of head: HTTPRequestHead) {
+        init(_ answer: LocalHosts.Refusal, isHEAD: Bool, _ headers: HTTPHeaders) {
             self.answer = answer
-            isHEAD = head.method == .HEAD
-            origin = head.headers.first(name: "Origin")
+            self.isHEAD = isHEAD
+            origin = headers.first(name: "Origin")
         }
     }
 
@@ -62,7 +62,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var endsByClosing = false
     /// Whether the server has begun to answer the first of the unanswered requests.
     private var isAnswering = false
-    /// The head of an answer to HEAD that names no length, until the answer's length is known.
+    /// The head of an answer, until it is known what follows: the length of an answer to HEAD, or whether there is room
+    /// for the answer.
     private var head: HTTPResponseHead?
     private var length = 0
     private var pace = AnswerPace()
@@ -76,6 +77,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package init(_ rules: PortRules) { self.rules = rules }
 
     package func handlerAdded(context: ChannelHandlerContext) {
+        context.channel.boundUnsentInSystem()
         silentBy = context.eventLoop.now + rules.times.idle
         schedule(context)
     }
@@ -141,7 +143,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuse(
         _ answer: LocalHosts.Refusal, of head: HTTPRequestHead, _ context: ChannelHandlerContext
     ) {
-        let refusal = Refusal(answer, of: head)
+        let refusal = Refusal(answer, isHEAD: head.method == .HEAD, head.headers)
         if receiving != nil {
             receiving = nil
             receiveBy = .distantFuture
@@ -166,8 +168,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let head) where head.status.code >= 200:
             isAnswering = true
             silentBy = context.eventLoop.now + rules.times.idle
-            pace.begin()
-            guard isHEAD else { return writeHead(head, context, promise) }
+            guard isHEAD || rules.countsAnswers else { return writeHead(head, context, promise) }
             self.head = head
             length = 0
             promise?.succeed()
@@ -176,14 +177,15 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             promise?.succeed()
         case .body(let bytes): writeBody(bytes.readableBytes, data, context, promise)
         case .end:
-            if var head {
+            if let head, !isHEAD { writeHead(head, context, nil) }
+            if var head, isHEAD {
                 if !head.headers.contains(name: "Content-Length") {
                     head.headers.remove(name: "Transfer-Encoding")
                     head.headers.add(name: "Content-Length", value: "\(length)")
                 }
-                self.head = nil
                 context.write(wrapOutboundOut(.head(head)), promise: nil)
             }
+            self.head = nil
             let answered = promise ?? context.eventLoop.makePromise(of: Void.self)
             context.write(data, promise: answered)
             isAnswering = false
@@ -220,21 +222,54 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func writeBody(
         _ count: Int, _ data: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
+        if context.channel.unsentBytes == 0 {
+            silentBy = context.eventLoop.now + rules.times.idle
+            pace.begin()
+        }
         pace.wrote(count)
         guard rules.countsAnswers, count > Self.largeAnswer, let request = unanswered.first else {
+            writeHeldHead(context)
             return context.write(data, promise: promise)
         }
         var held = HeldMemory(rules.memory.answers, address: request.address)
         guard held.take(count, identify: { rules.caller.user(request.headers) }) else {
-            promise?.fail(ChannelError.ioOnClosedChannel)
-            return context.close(promise: nil)
+            return refuseToAnswer(request, context, promise)
         }
+        writeHeldHead(context)
         let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
         sent.futureResult.assumeIsolated().whenComplete { _ in held.release() }
         context.write(data, promise: sent)
     }
 
     private static let largeAnswer = 65_536
+
+    private func writeHeldHead(_ context: ChannelHandlerContext) {
+        guard let head else { return }
+        self.head = nil
+        writeHead(head, context, nil)
+    }
+
+    /// There is no room for the answer, or for a part of it.
+    private func refuseToAnswer(
+        _ request: Request, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
+    ) {
+        guard head != nil else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return context.close(promise: nil)
+        }
+        promise?.succeed()
+        head = nil
+        isAnswering = false
+        isRefusedWhole = receiving == nil || unanswered.count > 1
+        receiving = nil
+        receiveBy = .distantFuture
+        refusedBody = unanswered.popFirst()?.body
+        // Nothing behind it is answered: its connection ends.
+        for index in unanswered.indices { unanswered[index].body.release() }
+        unanswered = []
+        refusing = .waits(Refusal(.tooManyAnswers, isHEAD: request.isHEAD, request.headers))
+        refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
+    }
 
     /// Answers the refused request once all before it are answered.
     private func refuseIfNext(_ context: ChannelHandlerContext, after answered: EventLoopFuture<Void>) {
@@ -274,11 +309,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: Time
 
-    private var deadline: NIODeadline {
-        // A server that is about to answer has all the time it wants.
-        let isWorking = !unanswered.isEmpty && !isAnswering && receiving == nil
-        return min(receiveBy, isWorking || receiving != nil ? .distantFuture : silentBy)
-    }
+    private var deadline: NIODeadline { min(receiveBy, silentBy) }
 
     /// The timer isn't moved with each request: it looks again when it is due.
     private func schedule(_ context: ChannelHandlerContext) {
@@ -299,11 +330,12 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if timer != nil, context.channel.isActive { schedule(context) }
     }
 
-    /// Whether a silent connection stays open: the client takes its answer, or the server is still making it.
+    /// Whether a connection stays open: the client takes what it is sent, or it has nothing to take and a request is
+    /// being received or answered.
     private func goesOn(_ context: ChannelHandlerContext) -> Bool {
         if case .sent = refusing { return false }
         return switch pace.look(at: context.channel) {
-        case .nothing: isAnswering
+        case .nothing: !unanswered.isEmpty || receiving != nil
         case .enough: true
         case .tooLittle: false
         }
@@ -334,6 +366,9 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 extension LocalHosts.Refusal {
     fileprivate static let tooManyBodies = Self(
         status: .serviceUnavailable, message: InvocationFailure.tooManyBodies.message)
+
+    fileprivate static let tooManyAnswers = Self(
+        status: .tooManyRequests, message: InvocationFailure.tooManyAnswers.message)
 
     fileprivate static func tooSlow(_ time: TimeAmount) -> Self {
         Self(

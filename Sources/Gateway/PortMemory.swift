@@ -15,9 +15,9 @@ package struct PortMemory: Sendable {
 
 /// How long a connection may take for what.
 package struct PortTimes: Sendable {
-    /// For a request to arrive whole, and for an answer to be read.
+    /// For a request to arrive whole.
     package var transfer: TimeAmount
-    /// Without a request.
+    /// Without a request, or for a client to take the least of its answer.
     package var idle: TimeAmount
     /// For the rest of a refused request, which is read and discarded.
     package var discard: TimeAmount

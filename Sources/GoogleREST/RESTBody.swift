@@ -4,15 +4,28 @@ package import StrictJSON
 
 /// The JSON body of a request. Invalid content fails with INVALID_ARGUMENT and its path.
 package struct RESTBody: Sendable {
-    private let root: JSONNode
+    private let bytes: ByteBuffer
 
-    /// - Throws: `invalidArgument` with line and column if the body is not JSON.
-    package init(_ buffer: ByteBuffer) throws(DocumentError) {
-        guard buffer.readableBytes > 0 else {
-            root = JSONNode(kind: .object([]), offset: 0)
-            return
+    package init(_ bytes: ByteBuffer) { self.bytes = bytes }
+
+    /// Decodes the body. Its nodes, which are many times as large as their text, are gone before the request is served.
+    ///
+    /// - Throws: `invalidArgument` with line and column if the body is not JSON, otherwise with the path and the reason,
+    ///   such as `fields.stock: a value needs a type`.
+    package func read<Message>(_ body: (JSONNode) throws(JSONProblem) -> Message) throws(DocumentError) -> Message {
+        let root = try parsed()
+        do throws(JSONProblem) {
+            return try body(root)
+        } catch {
+            let path = root.path(to: error.offset) ?? ""
+            throw .invalidArgument(path.isEmpty ? error.message : "\(path): \(error.message)")
         }
-        let parsed = buffer.withUnsafeReadableBytes { bytes -> Result<JSONNode, DocumentError> in
+    }
+
+    /// An empty body stands for an empty object.
+    private func parsed() throws(DocumentError) -> JSONNode {
+        guard bytes.readableBytes > 0 else { return JSONNode(kind: .object([]), offset: 0) }
+        return try bytes.withUnsafeReadableBytes { bytes -> Result<JSONNode, DocumentError> in
             do throws(JSONProblem) {
                 return .success(try JSONNode(parsing: bytes))
             } catch {
@@ -20,17 +33,6 @@ package struct RESTBody: Sendable {
                 return .failure(
                     .invalidArgument("the body, line \(place.line), column \(place.column): \(error.message)"))
             }
-        }
-        root = try parsed.get()
-    }
-
-    /// - Throws: `invalidArgument` with the path and the reason, such as `fields.stock: a value needs a type`.
-    package func read<Message>(_ body: (JSONNode) throws(JSONProblem) -> Message) throws(DocumentError) -> Message {
-        do throws(JSONProblem) {
-            return try body(root)
-        } catch {
-            let path = root.path(to: error.offset) ?? ""
-            throw .invalidArgument(path.isEmpty ? error.message : "\(path): \(error.message)")
-        }
+        }.get()
     }
 }

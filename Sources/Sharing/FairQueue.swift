@@ -28,6 +28,9 @@ package struct FairQueue<Key: Hashable, Element> {
         return true
     }
 
+    /// The element that ``popFirst()`` would take.
+    package var first: Element? { turns.first.flatMap { lanes[$0]?.first } }
+
     package mutating func popFirst() -> Element? {
         guard let key = turns.popFirst() else { return nil }
         return take(of: key)

@@ -32,19 +32,45 @@ struct ReaderTests {
         #expect(isInTime.load(ordering: .sequentiallyConsistent) == true)
     }
 
+    private struct Numbered: SnapshotJob {
+        let number: Int
+
+        func run(on snapshot: Snapshot) {}
+        func fail(_ error: DocumentError) {}
+    }
+
+    private func numbers(_ reads: ShortReads, before end: Int) -> [Int] {
+        var numbers: [Int] = []
+        while let next = reads.takeNext(before: end) as? Numbered { numbers.append(next.number) }
+        return numbers
+    }
+
     /// Who came after a snapshot was taken may know of more than it holds.
     @Test func onlyWhoWaitedThenSharesASnapshot() throws {
-        let queue = JobQueue<Int>()
-        for n in 0..<3 { #expect(queue.put(n)) }
-        let (first, end) = try #require(queue.takeFirst())
-        #expect(queue.put(3))
-        #expect(first == 0)
-        #expect(queue.takeNext(before: end) == 1)
-        #expect(queue.takeNext(before: end) == 2)
-        #expect(queue.takeNext(before: end) == nil)
-        #expect(queue.take() == [3])
-        queue.close()
-        #expect(queue.takeFirst()?.job == nil)
+        let reads = ShortReads(places: 10)
+        for number in 0..<3 { #expect(reads.put(Numbered(number: number), of: nil, limit: .max)) }
+        let (first, end) = try #require(reads.takeFirst())
+        #expect(reads.put(Numbered(number: 3), of: nil, limit: .max))
+        #expect((first as? Numbered)?.number == 0)
+        #expect(numbers(reads, before: end) == [1, 2])
+        #expect(numbers(reads, before: .max) == [3])
+        reads.close()
+        #expect(reads.takeFirst()?.job == nil)
+        #expect(!reads.put(Numbered(number: 4), of: nil, limit: .max))
+    }
+
+    /// Hundreds of one client's delay another's, and a function's, by one.
+    @Test func clientsAndFunctionsTakeTurns() throws {
+        let reads = ShortReads(places: 100)
+        for number in 0..<20 { #expect(reads.put(Numbered(number: number), of: 1, limit: .max)) }
+        for number in 100..<103 { #expect(reads.put(Numbered(number: number), of: nil, limit: 3)) }
+        #expect(!reads.put(Numbered(number: 103), of: nil, limit: 3))
+        for number in 200..<202 { #expect(reads.put(Numbered(number: number), of: 2, limit: .max)) }
+        #expect(numbers(reads, before: .max) == [100, 0, 101, 200, 102, 1, 201] + Array(2..<20))
+        // One client takes half of the places at most.
+        for _ in 0..<50 { #expect(reads.put(Numbered(number: 0), of: 1, limit: .max)) }
+        #expect(!reads.put(Numbered(number: 0), of: 1, limit: .max))
+        #expect(reads.put(Numbered(number: 0), of: 2, limit: .max))
     }
 
     @Test func positionsStayWhileOthersLeave() {

@@ -61,6 +61,15 @@ import Testing
         #expect(isNeeded([try update("c/d", [.arrayUnion(many)])]))
         #expect(isNeeded([Write(path: try DocumentPath("c/d"), operation: .set(["a": .array(many)]))]))
         #expect(!ClientCommitCheck.isNeeded(try sets(11), OperationContext()))
+        let masked = { (count: Int) in
+            [
+                Write(
+                    path: try DocumentPath("c/d"),
+                    operation: .update([:], mask: (0..<count).map { FieldPath(segments: ["f\($0)"]) }))
+            ]
+        }
+        #expect(!isNeeded(try masked(90)))
+        #expect(isNeeded(try masked(200)))
     }
 
     /// Each array may be transformed once, and each document written once.

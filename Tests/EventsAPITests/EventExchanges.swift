@@ -17,7 +17,7 @@ final class EventExchanges: Sendable {
     let store: DocumentStore
     private let rest: EventREST
 
-    init(maxBodyBytes: Int = 4096, maxPageBytes: Int = 8 << 20) throws {
+    init(maxBodyBytes: Int = 4096, maxPageBytes: Int = 1 << 20) throws {
         store = try DocumentStore(engine: MemoryEngine(), now: { Self.start })
         try store.start()
         store.routeEvents(

@@ -31,6 +31,23 @@ struct ClientAnswerTests: RESTExchanges {
         #expect(budget.figures.used == 0)
     }
 
+    /// Its writes take several times the memory of their text.
+    @Test func aLargeCommitCountsAsItIsDecoded() async throws {
+        let writes = (0..<500).map {
+            #"{"update":{"name":"\#(Self.name)/c/d\#($0)","fields":{"a":{"nullValue":null},"b":{"booleanValue":true}}}}"#
+        }
+        let body = #"{"writes":[\#(writes.joined(separator: ","))]}"#
+        for verb in [":commit", ":batchWrite"] {
+            let budget = MemoryBudget(total: 300_000)
+            let answer = try await exchange(
+                .post, Self.root + verb, body, headers: [.authorization: "Bearer ada-token"], of: ScriptedDocuments([]),
+                answers: budget, maxBodyBytes: 1_000_000)
+            #expect(answer.status == 429)
+            #expect(answer.body.contains("large requests under way"))
+            #expect(budget.figures.used == 0)
+        }
+    }
+
     @Test func aLargeAnswerIsSentInParts() async throws {
         let values = Value.array(Array(repeating: .null, count: 5000))
         let documents = try (0..<10).map { try Self.document("c/d\($0)", ["a": values]) }

@@ -1,9 +1,11 @@
 import HostTesting
 import DocumentModel
+import FirestoreJSON
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import StrictJSON
 import Testing
 
 /// Requests that the REST API refuses, and clients that it accepts.
@@ -126,5 +128,15 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         ) { response in
             #expect(response.headers[.accessControlAllowOrigin] == "http://a.example")
         }
+    }
+
+    @Test func aMaskHasABound() throws {
+        func mask(_ paths: Int) throws -> Int {
+            let texts = Array(repeating: "\"a\"", count: paths).joined(separator: ",")
+            return try JSONNode(parsing: Array("{\"fieldPaths\":[\(texts)]}".utf8)).fieldMask().count
+        }
+        #expect(try mask(50_000) == 50_000)
+        let problem = #expect(throws: JSONProblem.self) { try mask(50_001) }
+        #expect(problem?.message == "a mask has at most 50000 paths, not 50001")
     }
 }

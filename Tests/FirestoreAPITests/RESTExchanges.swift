@@ -5,6 +5,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import Sharing
 import StrictJSON
 
 /// Sends requests to the REST API of `demo-shop` over a scripted service.
@@ -34,7 +35,8 @@ extension RESTExchanges {
     func exchange(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil,
         headers: HTTPFields = [.authorization: "Bearer owner"], isDevelopment: Bool = true,
-        of service: ScriptedDocuments, check: @Sendable (TestResponse) -> Void = { _ in }
+        of service: ScriptedDocuments, answers: MemoryBudget? = nil, maxBodyBytes: Int = 4096,
+        check: @Sendable (TestResponse) -> Void = { _ in }
     ) async throws -> RESTAnswer {
         let reader = PrincipalReader(isDevelopment: isDevelopment) { token in
             if token == "down" { throw DocumentError(.unavailable, "no keys") }
@@ -43,8 +45,7 @@ extension RESTExchanges {
         }
         let rest = DocumentREST(
             database: DatabaseID(project: "demo-shop"), service: service, isDevelopment: isDevelopment,
-            principals: reader,
-            maxBodyBytes: 4096)
+            principals: reader, answers: answers, maxBodyBytes: maxBodyBytes)
         return try await Application(responder: rest).test(.router) { client in
             let response = try await client.executeRequest(
                 uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })

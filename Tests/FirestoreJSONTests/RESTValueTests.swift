@@ -101,7 +101,7 @@ struct RESTValueTests {
         (#"{"fields":{"a":{"mapValue":{"field":{}}}}}"#, "fields.a.mapValue.field: unknown key"),
     ])
     func malformedValuesAreRefusedWithTheirPath(text: String, message: String) throws {
-        let body = try RESTBody(ByteBuffer(string: text))
+        let body = RESTBody(ByteBuffer(string: text))
         #expect(throws: DocumentError.invalidArgument(message)) {
             try body.read { (root) throws(JSONProblem) in try root["fields"]?.fields() }
         }

@@ -4,6 +4,7 @@ import NIOEmbedded
 import NIOHTTP1
 import Sharing
 import Testing
+import WorkerTesting
 
 /// What stands before the servers of the other ports.
 @Suite struct PortHandlerTests {
@@ -260,40 +261,92 @@ import Testing
         #expect(!connection.channel.isActive)
     }
 
-    /// What isn't flushed stands for what the socket doesn't take.
     @Test func aClientHasTheTimeForItsAnswerIfItTakesEnough() throws {
         let connection = try Connection(countsAnswers: false)
+        let (channel, socket) = (connection.channel, ClientSocket())
+        try channel.pipeline.syncOperations.addHandler(socket, position: .first)
         try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
-        let part = ByteBuffer(repeating: 0x78, count: 300_000)
-        let channel = connection.channel
-        let head = HTTPResponseHead(version: .http1_1, status: .ok)
-        channel.write(HTTPServerResponsePart.head(head), promise: nil)
-        channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
-        channel.flush()
+        channel.write(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)), promise: nil)
+        channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "hello"))), promise: nil)
         // While the server makes the rest, there is nothing to take.
-        channel.embeddedEventLoop.advanceTime(by: .seconds(300))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(310))
         #expect(channel.isActive)
-        for _ in 0..<3 {
-            channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
-            channel.flush()
-            channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
-            channel.embeddedEventLoop.advanceTime(by: .seconds(76))
+        socket.reads = false
+        let rest = ByteBuffer(repeating: 0x78, count: 2_000_000)
+        channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(rest)), promise: nil)
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+        for _ in 0..<4 {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(70))
+            socket.read(300_000)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(5))
             #expect(channel.isActive)
         }
+        socket.read(200_000)
         channel.embeddedEventLoop.advanceTime(by: .seconds(76))
         #expect(!channel.isActive)
     }
 
-    @Test func anAnswerWithoutRoomEndsItsConnection() throws {
+    @Test func anAnswerWithoutRoomIsRefusedAndItsConnectionEnds() throws {
         let memory = PortMemory(answers: 400_000)
         let connection = try Connection(memory: memory)
         try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
         try connection.answer(String(repeating: "x", count: 100_000), [:])
         #expect(try connection.received().utf8.count > 100_000)
         #expect(memory.answers.figures == (used: 0, peak: 100_000))
-        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
-        try? connection.answer(String(repeating: "x", count: 160_000), [:])
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\nOrigin: https://shop.test\r\n\r\n")
+        try connection.answer(String(repeating: "x", count: 160_000), [:])
+        let refusal = try connection.received()
+        #expect(refusal.hasPrefix("HTTP/1.1 429 "))
+        #expect(refusal.contains(#""status":"RESOURCE_EXHAUSTED""#))
+        #expect(refusal.contains("Access-Control-Allow-Origin: https://shop.test\r\n"))
         #expect(!connection.channel.isActive)
         #expect(memory.answers.figures == (used: 0, peak: 100_000))
+    }
+
+    /// Its request is still on its way.
+    @Test func anEarlyAnswerWithoutRoomIsRefusedToo() throws {
+        let connection = try Connection(memory: PortMemory(answers: 100_000))
+        try connection.send(start(10) + "x")
+        try connection.answer(String(repeating: "x", count: 70_000), [:])
+        #expect(try connection.received().hasPrefix("HTTP/1.1 429 "))
+        #expect(connection.channel.isActive)
+        try connection.send("xxxxxxxxx")
+        #expect(!connection.channel.isActive)
+        #expect(connection.memory.bodies.figures.used == 0)
+    }
+
+    /// What it waits for has begun to be sent, so it can only be cut off.
+    @Test func aPartWithoutRoomEndsItsAnswer() throws {
+        let connection = try Connection(memory: PortMemory(answers: 100_000))
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        let channel = connection.channel
+        channel.write(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)), promise: nil)
+        channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "hello"))), promise: nil)
+        channel.flush()
+        #expect(try connection.received().contains("hello"))
+        let part = ByteBuffer(repeating: 0x78, count: 70_000)
+        channel.write(HTTPServerResponsePart.body(.byteBuffer(part)), promise: nil)
+        #expect(!channel.isActive)
+    }
+
+    /// Further requests don't keep a connection open whose answers aren't read.
+    @Test(arguments: [
+        "", "GET /b HTTP/1.1\r\nHost: x\r\n\r\n", "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n",
+    ])
+    func aClientThatReadsNothingIsCutOff(further: String) throws {
+        let connection = try Connection()
+        let (channel, socket) = (connection.channel, ClientSocket())
+        try channel.pipeline.syncOperations.addHandler(socket, position: .first)
+        socket.reads = false
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n" + further)
+        channel.write(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)), promise: nil)
+        let body = ByteBuffer(repeating: 0x78, count: 200_000)
+        channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(body)), promise: nil)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(70))
+        #expect(channel.isActive)
+        #expect(connection.memory.answers.figures.used == 200_000)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(90))
+        #expect(!channel.isActive)
+        #expect(connection.memory.answers.figures.used == 0)
     }
 }

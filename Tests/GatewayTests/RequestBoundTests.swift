@@ -1,6 +1,8 @@
+import DocumentModel
 import FunctionManifest
-import Gateway
+@testable import Gateway
 import NIOCore
+import Sharing
 import Testing
 import WorkerProtocol
 import Workers
@@ -175,6 +177,30 @@ import WorkerTesting
             #expect("\(summary)".contains("15"))
             _ = try ring.send("POST", "/f", bad, "{}")
             #expect(ring.log.lines("a request isn't a valid call").count == 11)
+        }
+    }
+
+    /// An error has the details that its author gives it.
+    @Test(arguments: [true, false])
+    func anErrorWithoutRoomIsASmallerOne(isHTTP: Bool) throws {
+        let details = "\"\(String(repeating: "x", count: 70_000))\""
+        try GatewayRing.with([isHTTP ? .http("f") : .callable("f")], memory: PortMemory(answers: 100_000)) { ring in
+            ring.processes.handler = { $0.fail(.outOfRange, "Too far.", details: details) }
+            let client = try ring.send("POST", "/f", ["Content-Type": "application/json"], #"{"data":1}"#)
+            #expect(client.answer?.status == 429)
+            #expect(client.answer?.body.contains("RESOURCE_EXHAUSTED") == true)
+            #expect(!client.isClosed)
+            #expect(ring.gateway.memory.bodies.figures.used == 0)
+        }
+    }
+
+    @Test func anAnswerToHEADTakesNoRoom() throws {
+        try GatewayRing.with([.http("f")], memory: PortMemory(answers: 100_000)) { ring in
+            ring.processes.handler = { $0.end(String(repeating: "x", count: 70_000)) }
+            let client = try ring.connect()
+            client.send("HEAD /f HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(client.received.hasPrefix("HTTP/1.1 200 "))
+            #expect(client.received.contains("Content-Length: 70000\r\n"))
         }
     }
 

@@ -85,35 +85,37 @@ package final class RingClient {
 }
 
 /// The client's end of a socket: takes what is written, or leaves it in the socket's buffer.
-private final class ClientSocket: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+package final class ClientSocket: ChannelDuplexHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
 
     /// Of bytes: a socket that holds more isn't writable.
     private static let highWaterMark = 65_536
 
     private var context: ChannelHandlerContext?
     private var unread: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
-    private(set) var received: [UInt8] = []
+    package private(set) var received: [UInt8] = []
     var hangsUpWhenAnswered = false
-    var reads = true { didSet { if reads { readOnce() } } }
+    package var reads = true { didSet { if reads { readOnce() } } }
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    package init() {}
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    package func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         unread.append((unwrapOutboundIn(data), promise))
         if hangsUpWhenAnswered { return context.close(promise: nil) }
         read(reads ? .max : 0)
     }
 
-    func flush(context: ChannelHandlerContext) {}
+    package func flush(context: ChannelHandlerContext) {}
 
     func readOnce() { read(.max) }
 
-    func read(_ count: Int) {
+    package func read(_ count: Int) {
         var left = count
         while let next = unread.first, left > 0 || next.bytes.readableBytes == 0 {
             let taken = unread[0].bytes.readSlice(length: min(left, next.bytes.readableBytes)) ?? ByteBuffer()
@@ -139,7 +141,7 @@ private final class ClientSocket: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         for (_, promise) in unread { promise?.fail(ChannelError.ioOnClosedChannel) }
         unread = []
         context.fireChannelInactive()

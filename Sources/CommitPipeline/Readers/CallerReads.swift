@@ -5,7 +5,9 @@ import StorageEngine
 
 /// A caller whose reads take turns with those of others.
 package enum ReadCaller: Hashable, Sendable {
-    /// A client's queries, by the owner of its operations.
+    /// A client's short reads, by the owner of its operations.
+    case clientGet(UInt64)
+    /// A client's queries, likewise.
     case client(UInt64)
     /// The checks of a client's commits, likewise.
     case clientCommit(UInt64)

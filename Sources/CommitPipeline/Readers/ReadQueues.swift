@@ -3,8 +3,7 @@ import Synchronization
 
 /// The reads that wait for the pipeline's threads. No queue's reads wait for those of another.
 final class ReadQueues: Sendable {
-    /// Short reads, in their order.
-    let short = JobQueue<any SnapshotJob>()
+    let short: ShortReads
     /// Clients' queries.
     let queries: CallerReads
     /// The checks of clients' commits.
@@ -14,6 +13,7 @@ final class ReadQueues: Sendable {
 
     init(_ configuration: CommitConfiguration) {
         let places = configuration.maxCallerReads
+        short = ShortReads(places: places)
         queries = CallerReads(
             places: places, threads: configuration.callerReaderThreads,
             maxRunning: configuration.callerReaderThreads / 2)
@@ -29,10 +29,17 @@ final class ReadQueues: Sendable {
     /// Adds a read. If it isn't taken, it fails: the pipeline is shutting down, or too many reads are waiting.
     ///
     /// - Parameters:
-    ///   - caller: whose turn the read waits for; nil for a short read.
-    ///   - limit: refuses a short read if this many are already waiting.
+    ///   - caller: whose turn the read waits for; nil for a short read of a function or the host.
+    ///   - limit: refuses such a read if this many are already waiting.
     func put(_ job: any SnapshotJob, of caller: ReadCaller?, limit: Int = .max) {
-        let isTaken = caller.map { queue(of: $0).put(job, of: $0) } ?? short.put(job, limit: limit)
+        let isTaken =
+            switch caller {
+            case nil: short.put(job, of: nil, limit: limit)
+            case .clientGet(let client)?: short.put(job, of: client, limit: limit)
+            case .client(let client)?: queries.put(job, of: .client(client))
+            case .clientCommit(let client)?: commits.put(job, of: .clientCommit(client))
+            case .maintenance?: maintenance.put(job, of: .maintenance)
+            }
         guard !isTaken else { return }
         job.fail(isClosed.load(ordering: .acquiring) ? CommitPipeline.shutDown : CommitPipeline.overloaded)
     }
@@ -42,13 +49,5 @@ final class ReadQueues: Sendable {
         isClosed.store(true, ordering: .releasing)
         short.close()
         for queue in byCaller { queue.close() }
-    }
-
-    private func queue(of caller: ReadCaller) -> CallerReads {
-        switch caller {
-        case .client: queries
-        case .clientCommit: commits
-        case .maintenance: maintenance
-        }
     }
 }

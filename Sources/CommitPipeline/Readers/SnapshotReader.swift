@@ -42,11 +42,11 @@ package final class SnapshotSession {
 final class SnapshotReader: @unchecked Sendable {
     private static let maxBatch = 64
 
-    private let jobs: JobQueue<any SnapshotJob>
+    private let jobs: ShortReads
     // Used only by the thread that calls `run`.
     private let session: SnapshotSession
 
-    init(_ jobs: JobQueue<any SnapshotJob>, _ session: SnapshotSession) {
+    init(_ jobs: ShortReads, _ session: SnapshotSession) {
         self.jobs = jobs
         self.session = session
     }

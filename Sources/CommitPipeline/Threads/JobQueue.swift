@@ -58,27 +58,6 @@ public final class JobQueue<Job: Sendable>: @unchecked Sendable {
         return taken.isEmpty && isClosed ? nil : taken
     }
 
-    /// Waits for one job.
-    ///
-    /// - Returns: the job, and the end position of the jobs that wait with it; nil once the queue is closed and empty.
-    @inlinable
-    public func takeFirst() -> (job: Job, end: Int)? {
-        condition.lock()
-        defer { condition.unlock() }
-        wait(within: nil)
-        let end = jobs.positions.upperBound
-        return jobs.popFirst().map { ($0, end) }
-    }
-
-    /// Takes the next job if its position is before `end`, that is, if it was already waiting when `takeFirst` returned
-    /// `end`.
-    @inlinable
-    public func takeNext(before end: Int) -> Job? {
-        condition.lock()
-        defer { condition.unlock() }
-        return jobs.positions.lowerBound < end ? jobs.popFirst() : nil
-    }
-
     /// Called with the lock held.
     @inlinable
     func wait(within timeout: Duration?) {

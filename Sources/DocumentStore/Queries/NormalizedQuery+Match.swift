@@ -119,12 +119,9 @@ extension NormalizedQuery {
 
     /// The document with the fields that the query selects.
     func project(_ document: Document) -> Document {
-        guard let projection = query.projection else { return document }
+        guard let projection else { return document }
         var projected = document
-        projected.fields = [:]
-        for field in projection where !field.isDocumentID {
-            if let value = document[field] { projected.fields.set(value, at: field.segments[...]) }
-        }
+        projected.fields = projection.applied(to: document.fields)
         return projected
     }
 }

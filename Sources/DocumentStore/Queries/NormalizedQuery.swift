@@ -11,6 +11,8 @@ struct NormalizedQuery: Sendable {
     let disjuncts: [[QueryLeaf]]
     /// Further fields that a document must have: those whose numbers are aggregated.
     var required: [FieldPath]
+    /// Nil for all fields.
+    let projection: FieldMask?
 
     /// - Throws: `invalidArgument` with the rule that the query violates.
     init(_ query: Query, required: [FieldPath] = []) throws(DocumentError) {
@@ -24,6 +26,7 @@ struct NormalizedQuery: Sendable {
         disjuncts = try QueryLeaf.disjuncts(of: query.filter)
         orders = try Self.orders(query)
         for field in query.projection ?? [] { try QueryLeaf.check(field) }
+        projection = query.projection.map { FieldMask($0.lazy.filter { !$0.isDocumentID }) }
         let sizes = 0...Int(Int32.max)
         guard sizes.contains(query.limit ?? 0), sizes.contains(query.offset) else {
             throw .invalidArgument("a query's limit and offset must be within 0...2,147,483,647")

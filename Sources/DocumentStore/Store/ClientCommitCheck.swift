@@ -35,7 +35,7 @@ struct ClientCommitCheck: DocumentRead {
         guard context.policy != nil else { return false }
         var (steps, bytes) = (0, 0)
         for write in writes {
-            steps += write.transforms.reduce(1) { $0 + ($1.isOfArray ? stepsPerArray : 1) }
+            steps += write.transforms.reduce(1 + write.maskPaths / 10) { $0 + ($1.isOfArray ? stepsPerArray : 1) }
             bytes += DocumentLimits.size(of: write)
             if steps > maxUncheckedSteps || bytes > maxUncheckedBytes { return true }
         }
@@ -57,7 +57,7 @@ struct ClientCommitCheck: DocumentRead {
 
     private func check(_ view: DocumentView) throws {
         let configuration = store.configuration
-        try CommitCost.check(writes.count, configuration.maxClientCommitCost)
+        try CommitCost.check(writes.reduce(0) { $0 + 1 + $1.maskPaths }, configuration.maxClientCommitCost)
         let documents = StoredDocuments(
             view.storage, maxBytes: configuration.maxCommitReadBytes, meter: store.parts.commitMeter(context))
         let computation = try WriteComputation(
@@ -112,7 +112,7 @@ struct ClientBatchCheck: DocumentRead {
                     after[change.path] = .some(change.after)
                     bytes += change.storedBytes
                 }
-                cost += CommitCost(computation.changes, view.catalog).total
+                cost += CommitCost(computation.changes, view.catalog).total + write.maskPaths
             } catch let error as DocumentError where !error.isOfCheckItself {
                 refusals[number] = error
                 if meter.isExceeded { refusalOfAll = error }
@@ -133,6 +133,11 @@ struct ClientBatchCheck: DocumentRead {
 
 extension OperationContext {
     fileprivate var clientCommit: ReadCaller { .clientCommit(owner ?? 0) }
+}
+
+extension Write {
+    /// How many paths its mask has.
+    fileprivate var maskPaths: Int { if case .update(_, let mask) = operation { mask.count } else { 0 } }
 }
 
 extension DocumentError {

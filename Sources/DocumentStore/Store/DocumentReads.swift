@@ -12,8 +12,8 @@ struct GetRead: DocumentRead {
     let completion: DocumentStore.Completion<DocumentsAnswer>
 
     var readTime: Timestamp? { consistency.time }
-    /// A few documents never wait for other callers' reads.
-    var caller: ReadCaller? { paths.count > 20 ? context.client : nil }
+    /// A single document waits for no query, not even the caller's own.
+    var caller: ReadCaller? { paths.count > 1 ? context.client : context.clientGet }
 
     func answer(from view: DocumentView, version: Int64) throws -> DocumentsAnswer? {
         do {
@@ -141,6 +141,7 @@ struct BeginRead: DocumentRead {
     let completion: DocumentStore.Completion<BeginAnswer>
 
     var readTime: Timestamp? { mode.readTime }
+    var caller: ReadCaller? { context.clientGet }
 
     func answer(from view: DocumentView, version: Int64) throws -> BeginAnswer? {
         if let key = context.completion,
@@ -172,6 +173,9 @@ extension DocumentStore {
 extension OperationContext {
     /// The client whose turn a read waits for; nil for functions and the host itself.
     var client: ReadCaller? { policy == nil ? nil : .client(owner ?? 0) }
+
+    /// The same for a short read.
+    var clientGet: ReadCaller? { policy == nil ? nil : .clientGet(owner ?? 0) }
 }
 
 extension ReadConsistency {

@@ -27,6 +27,8 @@ package final class OperationBytes: Sendable {
 
     private struct State {
         var held = 0
+        /// The most that was held.
+        var peak = 0
         /// In the order of asking.
         var waiters: [Waiter] = []
     }
@@ -75,6 +77,7 @@ package final class OperationBytes: Sendable {
     private func take(_ bytes: Int, _ account: Account, _ state: inout State) {
         account.heldBytes += bytes
         state.held += bytes
+        state.peak = max(state.peak, state.held)
     }
 
     /// Takes bytes, if they are free and the worker may have them.
@@ -174,6 +177,9 @@ extension OperationBytes {
         # HELP functions_operation_bytes Memory that workers' document operations and their answers hold.
         # TYPE functions_operation_bytes gauge
         functions_operation_bytes \(held)
+        # HELP functions_operation_bytes_peak The most of it since the start.
+        # TYPE functions_operation_bytes_peak gauge
+        functions_operation_bytes_peak \(state.withLock { $0.peak })
 
         """
     }

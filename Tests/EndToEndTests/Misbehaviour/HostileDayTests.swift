@@ -9,12 +9,24 @@ import Testing
     private static let documents = "/v1/\(Shopper.root)"
 
     private final class Day: Sendable {
-        private let state = Mutex((honest: 0, hostile: 0, failures: [String]()))
+        private let state = Mutex((honest: 0, hostile: 0, failures: [String](), refusals: [Int: Int]()))
         private let over = Atomic(false)
 
         var isOver: Bool { over.load(ordering: .relaxed) }
         func end() { over.store(true, ordering: .relaxed) }
-        func attacked() { state.withLock { $0.hostile += 1 } }
+
+        /// - Parameter answer: nil if the attacker's connection ended without one.
+        func attacked(_ answer: HTTPAnswer?) {
+            state.withLock { state in
+                state.hostile += 1
+                guard let answer, answer.status != 200 else { return }
+                state.refusals[answer.status, default: 0] += 1
+                // Who is refused learns why.
+                if (answer.json["error"]?["message"]?.text ?? "").isEmpty {
+                    state.failures.append("an attacker: \(answer.status) \(answer.text.prefix(300))")
+                }
+            }
+        }
 
         func expect(_ answer: HTTPAnswer, _ what: String) {
             state.withLock { state in
@@ -26,7 +38,7 @@ import Testing
         }
 
         var hasEnough: Bool { state.withLock { $0.honest > 50 && $0.hostile > 50 } }
-        var sums: (honest: Int, hostile: Int, failures: [String]) { state.withLock { $0 } }
+        var sums: (honest: Int, hostile: Int, failures: [String], refusals: [Int: Int]) { state.withLock { $0 } }
     }
 
     @Test func honestUsersFeelNothing() async throws {
@@ -36,7 +48,9 @@ import Testing
             try await Self.storeNulls(host)
             let large = #"{"a":{"stringValue":"\#(String(repeating: "x", count: 1_000_000))"}}"#
             #expect(try await Shopper.write(host, "large/1", large, Shopper.admin).status == 200)
-            let attackers = try await Self.users(host, 12)
+            let isLong = seconds >= 60
+            let attackers = try await Self.users(host, isLong ? 200 : 12)
+            try await Self.storeProducts(host, isLong ? 20_000 : 500)
             let shoppers = try await [Shopper.signIn(host), Shopper.signIn(host)]
             try await host.expectEcho()
             try await shoppers[0].take("apple", 1)
@@ -49,16 +63,13 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for shopper in shoppers { group.addTask { try await Self.shop(shopper, day) } }
                 group.addTask { try await Self.look(shoppers[0], day) }
-                for attack in Self.attacks(host, attackers) {
+                for attack in Self.attacks(host, attackers, deletes: isLong ? 125_000 : 20_000) {
                     group.addTask {
-                        // However it is answered, and whether it is.
-                        while !day.isOver {
-                            try? await attack()
-                            day.attacked()
-                        }
+                        while !day.isOver { day.attacked(try? await attack()) }
                     }
                 }
                 group.addTask { try await Self.holdConnections(host, attackers[0], day) }
+                group.addTask { try await Self.sendSlowly(host, day) }
                 defer { day.end() }
                 while ContinuousClock.now < end || !day.hasEnough {
                     resident = max(resident, try ProcessUse(of: host.process.id).residentMiB)
@@ -69,10 +80,11 @@ import Testing
             }
             let sums = day.sums
             print(
-                "hostile day: \(sums.honest) honest calls beside \(sums.hostile) attacks lost nothing; \(resident) MiB")
+                "hostile day: \(sums.honest) honest calls beside \(sums.hostile) attacks; refused: "
+                    + "\(sums.refusals.sorted { $0.key < $1.key }); \(resident) MiB")
             #expect(sums.failures.isEmpty, "\(sums.failures.count) of \(sums.honest): \(sums.failures.prefix(3))")
             #expect(resident < 600)
-            for gauge in ["body_bytes", "answer_bytes"] {
+            for gauge in ["host_body_bytes", "host_answer_bytes", "operation_bytes"] {
                 #expect(try await MemoryShareTests.gauge("\(gauge)_peak", of: host) <= 128 << 20)
                 try await Bound.wait("\(gauge) are free") { try await MemoryShareTests.gauge(gauge, of: host) == 0 }
             }
@@ -122,12 +134,28 @@ import Testing
         }
     }
 
+    /// Products that costly queries read.
+    private static func storeProducts(_ host: RunningHost, _ count: Int) async throws {
+        for start in stride(from: 0, to: count, by: 500) {
+            let writes = (start..<min(start + 500, count)).map { number in
+                #"{"update":{"name":"\#(Shopper.root)/products/many\#(number)","fields":{"a":{"integerValue":"\#(number % 97)"},"#
+                    + #""b":{"integerValue":"\#(number % 89)"},"price":{"integerValue":"\#(number % 83)"}}}}"#
+            }
+            let answer = try await host.firestore.send(
+                "POST", "\(documents):commit", headers: Shopper.admin,
+                #"{"writes":[\#(writes.joined(separator: ","))]}"#)
+            #expect(answer.status == 200)
+        }
+    }
+
     private static let batchGet: String = {
         let names = (0..<30).map { #""\#(Shopper.root)/products/null\#($0 % 3)""# }
         return #"{"documents":[\#(names.joined(separator: ","))]}"#
     }()
 
-    private static func attacks(_ host: RunningHost, _ users: [SignedInUser]) -> [@Sendable () async throws -> Void] {
+    private static func attacks(
+        _ host: RunningHost, _ users: [SignedInUser], deletes: Int
+    ) -> [@Sendable () async throws -> HTTPAnswer] {
         let parts = (0..<30).map { number in
             let filters = ["a", "b", "price"].map {
                 #"{"fieldFilter":{"field":{"fieldPath":"\#($0)"},"op":"LESS_THAN","value":{"integerValue":"\#(number)"}}}"#
@@ -135,25 +163,50 @@ import Testing
             return #"{"compositeFilter":{"op":"AND","filters":[\#(filters.joined(separator: ","))]}}"#
         }
         let query =
-            #"{"structuredQuery":{"from":[{"collectionId":"products"}],"where":{"compositeFilter":{"op":"OR","#
-            + #""filters":[\#(parts.joined(separator: ","))]}}}}"#
-        let deletes = (0..<20_000).map { #"{"delete":"\#(Shopper.root)/p/\#($0)"}"# }
+            #"{"from":[{"collectionId":"products"}],"where":{"compositeFilter":{"op":"OR","#
+            + #""filters":[\#(parts.joined(separator: ","))]}},"#
+            + #""orderBy":[{"field":{"fieldPath":"price"}},{"field":{"fieldPath":"b"}}],"limit":1}"#
+        let structured = #"{"structuredQuery":\#(query)}"#
+        let counted =
+            #"{"structuredAggregationQuery":{"structuredQuery":\#(query),"aggregations":[{"alias":"n","count":{}}]}}"#
+        let deletes = (0..<deletes).map { #"{"delete":"\#(Shopper.root)/p/\#($0)"}"# }
         let commit = #"{"writes":[\#(deletes.joined(separator: ","))]}"#
+        let mask = (0..<40_000).map { #""m.f\#($0)""# }.joined(separator: ",")
+        let masked =
+            #"{"documents":["\#(Shopper.root)/products/null0"],"mask":{"fieldPaths":["m",\#(mask)]}}"#
+        let elements = (0..<2_000).map { #"{"integerValue":"\#($0)"}"# }.joined(separator: ",")
+        func union(of user: SignedInUser) -> String {
+            let name = "\(Shopper.root)/users/\(user.uid)"
+            let transform =
+                #"{"fieldPath":"a","appendMissingElements":{"values":[\#(elements)]}}"#
+            let transforms = Array(repeating: transform, count: 40).joined(separator: ",")
+            return #"{"writes":[{"update":{"name":"\#(name)","fields":{}},"updateMask":{},"#
+                + #""updateTransforms":[\#(transforms)]}]}"#
+        }
+        let unions = union(of: users[7])
         let next = Atomic(0)
-        @Sendable func post(_ verb: String, _ body: String, _ user: SignedInUser?) async throws {
-            _ = try await host.firestore.send("POST", "\(documents):\(verb)", headers: user?.headers ?? [:], body)
+        @Sendable func post(_ verb: String, _ body: String, _ user: SignedInUser?) async throws -> HTTPAnswer {
+            try await host.firestore.send("POST", "\(documents):\(verb)", headers: user?.headers ?? [:], body)
         }
         return [
-            { try await post("runQuery", query, users[1]) }, { try await post("runQuery", query, users[2]) },
+            { try await post("runQuery", structured, users[1]) }, { try await post("runQuery", structured, users[2]) },
+            { try await post("runAggregationQuery", counted, users[5]) },
             { try await post("commit", commit, nil) }, { try await post("commit", commit, users[3]) },
+            { try await post("commit", unions, users[7]) },
             {
                 let number = next.wrappingAdd(1, ordering: .relaxed).newValue
-                try await post("beginTransaction", "{}", users[number % users.count])
+                return try await post("beginTransaction", "{}", users[number % users.count])
             },
-            { try await post("batchGet", batchGet, users[4]) },
-            { _ = try await host.call("echo", "\"\(String(repeating: "x", count: 1_000_000))\"") },
-            { _ = try await host.call("rogue", "\"writesGarbage\"") },
-            { _ = try await host.call("rogue", "\"readsNothing\"") },
+            { try await post("batchGet", batchGet, users[4]) }, { try await post("batchGet", masked, users[6]) },
+            { try await host.call("echo", "\"\(String(repeating: "x", count: 1_000_000))\"") },
+            { try await host.call("rogue", "\"writesGarbage\"") }, { try await host.call("rogue", "\"readsNothing\"") },
+            { try await host.call("trap", "7") },
+            { try await host.firestore.send("GET", "\(documents)/products/apple", headers: ["Host": "evil.test"]) },
+            {
+                try await host.auth.send(
+                    "DELETE", "/emulator/v1/projects/demo-shop/accounts", headers: ["Origin": "https://evil.test"])
+            },
+            { try await host.events.send("GET", "/metrics") },
         ]
     }
 
@@ -174,7 +227,19 @@ import Testing
                     try await unfinished.send(
                         "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n\(part)")
                 }
-                day.attacked()
+                let stream = try await RawConnection.open(port: host.functions.port, reads: false)
+                held.append(stream)
+                try await stream.send(
+                    "POST /demo-shop/us-central1/flood HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                        + "Accept: text/event-stream\r\nContent-Length: 13\r\n\r\n{\"data\":1000}")
+                let pipelined = try await RawConnection.open(port: host.firestore.port, reads: false)
+                held.append(pipelined)
+                try await pipelined.send(
+                    String(
+                        repeating:
+                            "GET \(documents)/large/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer owner\r\n\r\n",
+                        count: 10) + "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
+                day.attacked(nil)
             } catch {
                 // A connection that was closed meanwhile is what it deserves.
             }
@@ -182,5 +247,25 @@ import Testing
             try await Bound.pause(milliseconds: 20)
         }
         for connection in held { try? await connection.close() }
+    }
+
+    /// Requests that never end, a byte now and then.
+    private static func sendSlowly(_ host: RunningHost, _ day: Day) async throws {
+        var connections: [RawConnection] = []
+        for port in [host.firestore.port, host.functions.port, host.auth.port, host.events.port] {
+            for start in [
+                "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n", "GET / HTTP/1.1\r\nX-Slow: ",
+            ] {
+                guard let connection = try? await RawConnection.open(port: port) else { continue }
+                connections.append(connection)
+                try? await connection.send(start)
+            }
+        }
+        while !day.isOver {
+            for connection in connections { try? await connection.send("x") }
+            day.attacked(nil)
+            try await Bound.pause(milliseconds: 500)
+        }
+        for connection in connections { try? await connection.close() }
     }
 }

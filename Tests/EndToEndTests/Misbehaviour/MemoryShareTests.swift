@@ -6,10 +6,10 @@ import Testing
     private static let root = "/v1/projects/demo-shop/databases/(default)/documents"
     private static let names = "projects/demo-shop/databases/(default)/documents"
 
-    /// A gauge of the host's memory.
+    /// A gauge of memory.
     static func gauge(_ name: String, of host: RunningHost) async throws -> Int {
         let text = try await host.events.send("GET", "/metrics").text
-        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("functions_host_\(name) ") })
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("functions_\(name) ") })
         return try #require(Int(line.split(separator: " ")[1]))
     }
 
@@ -34,12 +34,14 @@ import Testing
             try await connection.send(
                 "POST \(Self.root):batchGet HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(attacker.token)\r\n"
                     + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-            try await Bound.wait("the answer is held") { try await Self.gauge("answer_bytes", of: host) > 25_000_000 }
+            try await Bound.wait("the answer is held") {
+                try await Self.gauge("host_answer_bytes", of: host) > 25_000_000
+            }
 
             let second = try await host.firestore.send(
                 "POST", "\(Self.root):batchGet", headers: attacker.headers, request(15))
             #expect(second.status == 429)
-            #expect(second.json["error"]?["message"]?.text?.contains("waits to be received") == true)
+            #expect(second.json["error"]?["message"]?.text?.contains("wait to be received") == true)
             let most = try await host.firestore.send(
                 "POST", "\(Self.root):batchGet", headers: attacker.headers, request(30))
             #expect(most.status == 429)
@@ -51,11 +53,13 @@ import Testing
             #expect(others.text.hasSuffix("}]"))
 
             try await connection.close()
-            try await Bound.wait("the answer's memory is free") { try await Self.gauge("answer_bytes", of: host) == 0 }
+            try await Bound.wait("the answer's memory is free") {
+                try await Self.gauge("host_answer_bytes", of: host) == 0
+            }
             let again = try await host.firestore.send(
                 "POST", "\(Self.root):batchGet", headers: attacker.headers, request(6))
             #expect(again.status == 200)
-            #expect(try await Self.gauge("answer_bytes_peak", of: host) <= 96 << 20)
+            #expect(try await Self.gauge("host_answer_bytes_peak", of: host) <= 96 << 20)
         }
     }
 
@@ -72,7 +76,9 @@ import Testing
             }
             let first = try await start(host.firestore.port, "\(Self.root):commit")
             try await first.send(part)
-            try await Bound.wait("the body is held") { try await Self.gauge("body_bytes", of: host) == part.utf8.count }
+            try await Bound.wait("the body is held") {
+                try await Self.gauge("host_body_bytes", of: host) == part.utf8.count
+            }
             for (port, path, status) in [
                 (host.firestore.port, "\(Self.root):commit", 503),
                 (host.functions.port, "/demo-shop/us-central1/nothing", 503),
@@ -86,7 +92,7 @@ import Testing
                 #expect(["HTTP/1.1 \(status) ", "HTTP/1.1 503 "].contains { other.text.hasPrefix($0) })
                 try await other.close()
                 try await Bound.wait("its body is released") {
-                    try await Self.gauge("body_bytes", of: host) == part.utf8.count
+                    try await Self.gauge("host_body_bytes", of: host) == part.utf8.count
                 }
             }
             // Small requests from the same address have room, and large ones with a token.
@@ -97,8 +103,10 @@ import Testing
                 headers: user.headers.merging(["Content-Type": "application/json"]) { $1 }, large)
             #expect(call.status == 200)
             try await first.close()
-            try await Bound.wait("the bodies' memory is free") { try await Self.gauge("body_bytes", of: host) == 0 }
-            #expect(try await Self.gauge("body_bytes_peak", of: host) <= 32 << 20)
+            try await Bound.wait("the bodies' memory is free") {
+                try await Self.gauge("host_body_bytes", of: host) == 0
+            }
+            #expect(try await Self.gauge("host_body_bytes_peak", of: host) <= 32 << 20)
         }
     }
 }

@@ -30,6 +30,7 @@ struct ServingProgram: Sendable {
             write("\(error)", isOnPlatform: ServingEnvironment.isOnPlatform(request.variables))
             exit(78)
         }
+        ProcessLimits.returnFreedMemory()
         ProcessLimits.raiseOpenFiles()
         let isOnPlatform = environment.isOnPlatform
         let writer =

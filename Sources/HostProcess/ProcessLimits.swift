@@ -24,6 +24,9 @@ package enum ProcessLimits {
         _ = setrlimit(resource, &limit)
     }
 
+    /// Lets the allocator return freed memory to the system sooner. Call at the start.
+    package static func returnFreedMemory() { functions_return_freed_memory() }
+
     /// Disables core dumps of the host and of workers that it starts, because their memory contains secrets. Workers,
     /// which run as the same user, can't read the host's memory and environment afterwards either.
     package static func forbidCoreDumps() { functions_forbid_core_dumps() }

@@ -35,6 +35,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         // A closed output pipe must not end the process.
         signal(SIGPIPE, SIG_IGN)
+        ProcessLimits.returnFreedMemory()
         ProcessLimits.raiseOpenFiles()
         let writer = LogWriter()
         writer.start()

@@ -32,7 +32,7 @@ package struct StoreConfiguration: Sendable {
     /// The bytes that one commit may compute again, and that a client's may: the fields of a document that it updates
     /// again, and 8 for each element of an array that a write transforms again.
     package var maxRepeatedBytes = 64 * 1024 * 1024
-    package var maxClientRepeatedBytes = 4 * 1024 * 1024
+    package var maxClientRepeatedBytes = 1024 * 1024
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.
     package var maxCommitReadBytes = 64 * 1024 * 1024
     /// How long a retried transaction keeps its turn.

@@ -55,8 +55,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "Sharing",
-            dependencies: ["CFunctionsSystem", .product(name: "DequeModule", package: "swift-collections")],
+            name: "Sharing", dependencies: [.product(name: "DequeModule", package: "swift-collections")],
             swiftSettings: settings),
         .target(name: "StorageEngine", swiftSettings: settings),
         .target(

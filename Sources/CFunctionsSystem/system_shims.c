@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
-#include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #endif
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -43,25 +41,6 @@ void functions_return_freed_memory(void) {
     /* A fixed threshold: by itself it grows to the largest block that was freed. */
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
-    mallopt(M_ARENA_MAX, 4);
-#endif
-}
-
-void functions_run_in_background(void) {
-#if defined(__linux__)
-    /* Each thread has a priority of its own, which threads that it starts inherit. */
-    setpriority(PRIO_PROCESS, 0, 15);
-#if defined(SYS_sched_setattr)
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attributes = {.size = sizeof attributes, .nice = 15, .runtime = 100 * 1000};
-    /* The slice, in ns, after which another thread may run. Linux before 6.12 ignores it. */
-    syscall(SYS_sched_setattr, 0, &attributes, 0);
-#endif
 #endif
 }
 

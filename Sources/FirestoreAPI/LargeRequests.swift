@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import Sharing
 import Synchronization
 
@@ -16,25 +16,17 @@ final class LargeRequests: TaskExecutor {
         static let decoding = Line("firestore.large-requests")
         static let rendering = Line("firestore.large-answers")
 
+        private let queue: DispatchQueue
         private let jobs = Mutex(FairQueue<UInt64, (job: UnownedJob, executor: LargeRequests)>(places: .max))
-        private let waiting = DispatchSemaphore(value: 0)
 
-        private init(_ name: String) {
-            let thread = BackgroundThread.make(name) { [self] in
-                while true {
-                    waiting.wait()
-                    guard let next = jobs.withLock({ $0.popFirst() }) else { continue }
-                    next.job.runSynchronously(on: next.executor.asUnownedTaskExecutor())
-                }
-            }
-            // Decoding handles values that nest up to 64 deep.
-            thread.stackSize = 2 << 20
-            thread.start()
-        }
+        private init(_ label: String) { queue = DispatchQueue(label: label, qos: .utility) }
 
         fileprivate func add(_ job: UnownedJob, _ executor: LargeRequests) {
             jobs.withLock { _ = $0.append((job, executor), of: executor.caller) }
-            waiting.signal()
+            queue.async { [self] in
+                guard let next = jobs.withLock({ $0.popFirst() }) else { return }
+                next.job.runSynchronously(on: next.executor.asUnownedTaskExecutor())
+            }
         }
     }
 

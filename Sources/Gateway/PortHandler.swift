@@ -72,6 +72,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var receiveBy = NIODeadline.distantFuture
     /// When the connection has been silent for too long.
     private var silentBy = NIODeadline.distantFuture
+    private var hasEnded = false
     private var timer: (due: NIODeadline, task: Scheduled<Void>)?
 
     package init(_ rules: PortRules) { self.rules = rules }
@@ -90,6 +91,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func end() {
+        hasEnded = true
         timer?.task.cancel()
         timer = nil
         for index in unanswered.indices { unanswered[index].body.release() }
@@ -260,9 +262,11 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         promise?.succeed()
         head = nil
         isAnswering = false
-        isRefusedWhole = receiving == nil || unanswered.count > 1
+        // Otherwise the end of what is being discarded already is still to come.
+        if case .no = refusing { isRefusedWhole = receiving == nil }
         receiving = nil
         receiveBy = .distantFuture
+        refusedBody?.release()
         refusedBody = unanswered.popFirst()?.body
         // Nothing behind it is answered: its connection ends.
         for index in unanswered.indices { unanswered[index].body.release() }
@@ -314,6 +318,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The timer isn't moved with each request: it looks again when it is due.
     private func schedule(_ context: ChannelHandlerContext) {
         timer?.task.cancel()
+        guard !hasEnded else { return }
         let due = min(deadline, context.eventLoop.now + rules.times.idle)
         let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [self] in check(context) }
         timer = (due, task)

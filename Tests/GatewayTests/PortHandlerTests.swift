@@ -315,6 +315,21 @@ import WorkerTesting
         #expect(connection.memory.bodies.figures.used == 0)
     }
 
+    /// The body of the one behind it is refused already, and must not be forgotten.
+    @Test func twoRefusalsOfOneConnectionGiveBackAllMemory() throws {
+        let connection = try Connection(memory: PortMemory(bodies: 800, answers: 100_000))
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n" + start(1000) + String(repeating: "x", count: 300))
+        try connection.send("x")
+        #expect(connection.memory.bodies.figures.used == 300)
+        try connection.answer(String(repeating: "x", count: 70_000), [:])
+        #expect(try connection.received().hasPrefix("HTTP/1.1 429 "))
+        // The rest is read first: closing now would lose the answer.
+        #expect(connection.channel.isActive)
+        try connection.send(String(repeating: "x", count: 699))
+        #expect(!connection.channel.isActive)
+        #expect(connection.memory.bodies.figures.used == 0)
+    }
+
     /// What it waits for has begun to be sent, so it can only be cut off.
     @Test func aPartWithoutRoomEndsItsAnswer() throws {
         let connection = try Connection(memory: PortMemory(answers: 100_000))

@@ -19,9 +19,6 @@ void functions_forbid_core_dumps(void);
    keeps some hundred MiB after a burst of large ones. Call before threads start. Does nothing without glibc. */
 void functions_return_freed_memory(void);
 
-/* Gives this thread little of the processors where other threads want them too, in short turns. Does nothing on macOS. */
-void functions_run_in_background(void);
-
 /* Gets the size of a file; for /proc/PID/fd this is the number of open descriptors. Returns -1 with errno if it doesn't
    exist. */
 long long functions_file_size(const char *path);

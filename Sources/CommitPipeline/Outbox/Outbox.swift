@@ -82,7 +82,12 @@ private struct OutboxRead<Answer: Sendable>: SnapshotJob {
     var completion: @Sendable (Result<Answer, DocumentError>) -> Void
 
     func run(on snapshot: Snapshot) {
-        completion(Result { try body(snapshot.storage) }.mapError(DocumentError.init(from:)))
+        let result = Result { try body(snapshot.storage) }.mapError(DocumentError.init(from:))
+        if let completions = snapshot.completions {
+            completions.add { completion(result) }
+        } else {
+            completion(result)
+        }
     }
 
     func fail(_ error: DocumentError) { completion(.failure(error)) }

@@ -83,12 +83,14 @@ final class CallerReads: @unchecked Sendable {
 final class CallerReader: @unchecked Sendable {
     private let reads: CallerReads
     private let engine: any StorageEngine
+    private let completions: CompletionThread
     // Used only by the thread that calls `run`. Opened for the first job: many stores have none.
     private var session: SnapshotSession?
 
-    init(_ reads: CallerReads, _ engine: any StorageEngine) {
+    init(_ reads: CallerReads, _ engine: any StorageEngine, _ completions: CompletionThread) {
         self.reads = reads
         self.engine = engine
+        self.completions = completions
     }
 
     func run() {
@@ -100,17 +102,18 @@ final class CallerReader: @unchecked Sendable {
     }
 
     private func serve(_ job: any SnapshotJob) {
-        guard job.isWanted else { return job.fail(.callerLeft) }
+        guard job.isWanted else { return completions.add { job.fail(.callerLeft) } }
         var hasRun = false
         do {
-            let session = try self.session ?? SnapshotSession(engine.makeReadSession())
+            let session = try self.session ?? SnapshotSession(engine.makeReadSession(), completions: completions)
             self.session = session
             try session.read { snapshot in
                 hasRun = true
                 job.run(on: snapshot)
             }
         } catch {
-            if !hasRun { job.fail(DocumentError(from: error)) }
+            let failure = DocumentError(from: error)
+            if !hasRun { completions.add { job.fail(failure) } }
         }
     }
 }

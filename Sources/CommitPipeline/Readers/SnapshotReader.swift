@@ -8,6 +8,8 @@ package struct Snapshot {
     package let version: Int64
     /// The generations of what readers cache of each kind (``DataKind/generation``) in this state.
     package let generations: KindGenerations
+    /// Where a job that runs on the snapshot completes; nil if that is the job's own thread.
+    package let completions: CompletionThread?
 }
 
 /// Work for a reader's thread.
@@ -26,13 +28,19 @@ extension SnapshotJob {
 /// One thread's connection, with its snapshots.
 package final class SnapshotSession {
     private let session: any ReadSession
+    private let completions: CompletionThread?
 
-    package init(_ session: any ReadSession) { self.session = session }
+    package init(_ session: any ReadSession, completions: CompletionThread? = nil) {
+        self.session = session
+        self.completions = completions
+    }
 
     package func read<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
         try session.read { storage in
             let (version, generations) = try StoreVersion.readRow(storage)
-            return try body(Snapshot(storage: storage, version: version, generations: generations))
+            return try body(
+                Snapshot(
+                    storage: storage, version: version, generations: generations, completions: completions))
         }
     }
 }

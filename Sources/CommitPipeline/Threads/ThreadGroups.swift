@@ -1,5 +1,4 @@
 import Foundation
-import Sharing
 import Synchronization
 
 /// Groups of threads by name.
@@ -14,16 +13,27 @@ package struct ThreadGroups: Sendable {
         latches[name] = latch
         latch.enter()
         let work = Work(body)
-        let body: @Sendable () -> Void = {
+        let thread = Thread {
+            if isBackground { Self.yieldToOthers() }
             // Releases what the body holds, such as a connection, before the thread counts as ended.
             work.take()?()
             latch.leave()
         }
-        let thread = isBackground ? BackgroundThread.make(name, body) : Thread(block: body)
         thread.name = name
+        #if !os(Linux)
+            if isBackground { thread.qualityOfService = .utility }
+        #endif
         // Decoding handles values that nest up to 64 deep.
         thread.stackSize = 2 << 20
         thread.start()
+    }
+
+    /// On Linux each thread has a priority of its own, which threads that it starts inherit: see ``CompletionThread``.
+    private static func yieldToOthers() {
+        #if os(Linux)
+            // PRIO_PROCESS, whose type differs between C libraries, for this thread.
+            _ = setpriority(0, 0, 10)
+        #endif
     }
 
     /// A latch that opens once all threads of a name have ended.

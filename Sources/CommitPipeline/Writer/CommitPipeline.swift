@@ -26,6 +26,7 @@ package final class CommitPipeline: Sendable {
     /// Announces durable commits.
     package let signal: CommitSignal
     let jobs = JobQueue<any CommitJob>()
+    private let completions = CompletionThread()
     let reads: ReadQueues
     private let kinds = Mutex(Kinds())
     private let threads = Mutex(ThreadGroups())
@@ -82,9 +83,10 @@ package final class CommitPipeline: Sendable {
         for kind in kinds { try kind.start() }
         threads.withLock { threads in
             for reader in readers { threads.start("store.reader") { reader.run() } }
+            threads.start("store.completions") { [completions] in completions.run() }
             for queue in reads.byCaller {
                 for _ in 0..<queue.threads {
-                    let reader = CallerReader(queue, engine)
+                    let reader = CallerReader(queue, engine, completions)
                     // Long reads yield the processors to short ones.
                     threads.start("store.reader", isBackground: true) { reader.run() }
                 }
@@ -100,6 +102,8 @@ package final class CommitPipeline: Sendable {
         // Readers may hand jobs to the writer, so they end first.
         reads.close()
         await threads.withLock { $0.end(of: "store.reader") }.wait()
+        completions.close()
+        await threads.withLock { $0.end(of: "store.completions") }.wait()
         jobs.close()
         await threads.withLock { $0.end(of: "store.writer") }.wait()
         signal.close()

@@ -57,7 +57,9 @@ struct ClientCommitCheck: DocumentRead {
 
     private func check(_ view: DocumentView) throws {
         let configuration = store.configuration
-        try CommitCost.check(writes.reduce(0) { $0 + 1 + $1.maskPaths }, configuration.maxClientCommitCost)
+        // A single mask has a bound of its own.
+        let paths = writes.count > 1 ? writes.reduce(0) { $0 + $1.maskPaths } : 0
+        try CommitCost.check(writes.count + paths, configuration.maxClientCommitCost)
         let documents = StoredDocuments(
             view.storage, maxBytes: configuration.maxCommitReadBytes, meter: store.parts.commitMeter(context))
         let computation = try WriteComputation(

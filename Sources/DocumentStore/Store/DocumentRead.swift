@@ -30,13 +30,17 @@ extension DocumentRead {
         do {
             let view = try store.parts.view(of: snapshot)
             guard let answer = try answer(from: view, version: snapshot.version) else {
-                if !store.pipeline.submit(LaterRead(read: self)) { fail(CommitPipeline.shutDown) }
+                if !store.pipeline.submit(LaterRead(read: self)) { end(.failure(CommitPipeline.shutDown), snapshot) }
                 return
             }
-            complete(.success(answer))
+            end(.success(answer), snapshot)
         } catch {
-            fail(DocumentError(from: error))
+            end(.failure(DocumentError(from: error)), snapshot)
         }
+    }
+
+    private func end(_ result: Result<Answer, DocumentError>, _ snapshot: Snapshot) {
+        if let completions = snapshot.completions { completions.add { complete(result) } } else { complete(result) }
     }
 
     func fail(_ error: DocumentError) { complete(.failure(error)) }

@@ -17,7 +17,7 @@ struct AnswerPace {
     /// What was taken at the last look.
     private var taken = 0
 
-    /// Bytes that come now are the first for the client to take, or those that it has to take in the next time.
+    /// A new period begins: what the client takes from now on counts at the next look.
     mutating func begin() { taken = written }
 
     /// Bytes of an answer are about to be written to the channel.

@@ -251,7 +251,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         writeHead(head, context, nil)
     }
 
-    /// There is no room for the answer, or for a part of it.
+    /// Refuses a request whose answer has no room. Once a part of the answer is sent, the connection ends instead.
     private func refuseToAnswer(
         _ request: Request, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {

@@ -16,7 +16,7 @@ void functions_write_output_by_line(void);
 void functions_forbid_core_dumps(void);
 
 /* Lets the allocator return what is freed to the system sooner: large blocks at once, and the end of the heap. By default it
-   keeps some hundred MiB after a burst of large ones. Call before threads start. Does nothing without glibc. */
+   keeps some hundred MiB after a burst of large ones. Does nothing without glibc. */
 void functions_return_freed_memory(void);
 
 /* Gets the size of a file; for /proc/PID/fd this is the number of open descriptors. Returns -1 with errno if it doesn't

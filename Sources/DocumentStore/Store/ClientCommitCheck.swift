@@ -29,13 +29,16 @@ struct ClientCommitCheck: DocumentRead {
     private static let maxUncheckedBytes = 64 * 1024
     /// The transform of an array handles all of its elements.
     private static let stepsPerArray = 5
+    /// A field of a mask costs little beside its document.
+    private static let pathsPerStep = 10
 
     /// Whether writes are so many, or so large, that they are checked first.
     static func isNeeded(_ writes: [Write], _ context: OperationContext) -> Bool {
         guard context.policy != nil else { return false }
         var (steps, bytes) = (0, 0)
         for write in writes {
-            steps += write.transforms.reduce(1 + write.maskPaths / 10) { $0 + ($1.isOfArray ? stepsPerArray : 1) }
+            steps += 1 + write.maskPaths / pathsPerStep
+            steps += write.transforms.reduce(0) { $0 + ($1.isOfArray ? stepsPerArray : 1) }
             bytes += DocumentLimits.size(of: write)
             if steps > maxUncheckedSteps || bytes > maxUncheckedBytes { return true }
         }

@@ -37,9 +37,11 @@ let package = Package(
     // Below the authors' products each target depends on targets above it only.
     targets: [
         .target(name: "CFunctionsSystem"),
-        .target(name: "StrictJSON", swiftSettings: settings),
+        .target(name: "StrictJSON", dependencies: ["CFunctionsSystem"], swiftSettings: settings),
         .target(name: "TextFormats", swiftSettings: settings),
-        .target(name: "DocumentModel", dependencies: ["StrictJSON", "TextFormats"], swiftSettings: settings),
+        .target(
+            name: "DocumentModel", dependencies: ["CFunctionsSystem", "StrictJSON", "TextFormats"],
+            swiftSettings: settings),
         .target(name: "FunctionManifest", dependencies: ["StrictJSON", "DocumentModel"], swiftSettings: settings),
         .target(
             name: "WorkerProtocol",
@@ -55,7 +57,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "Sharing", dependencies: [.product(name: "DequeModule", package: "swift-collections")],
+            name: "Sharing",
+            dependencies: ["CFunctionsSystem", .product(name: "DequeModule", package: "swift-collections")],
             swiftSettings: settings),
         .target(name: "StorageEngine", swiftSettings: settings),
         .target(
@@ -67,11 +70,11 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "CommitPipeline", dependencies: ["DocumentModel", "Sharing", "StorageEngine"],
+            name: "CommitPipeline", dependencies: ["CFunctionsSystem", "DocumentModel", "Sharing", "StorageEngine"],
             swiftSettings: settings),
         .target(
             name: "DocumentStore",
-            dependencies: ["StrictJSON", "DocumentModel", "StorageEngine", "CommitPipeline"],
+            dependencies: ["CFunctionsSystem", "StrictJSON", "DocumentModel", "StorageEngine", "CommitPipeline"],
             swiftSettings: settings),
         .target(
             name: "EventDelivery",
@@ -125,7 +128,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "FirestoreJSON",
-            dependencies: ["StrictJSON", "TextFormats", "DocumentModel", "GoogleREST"],
+            dependencies: ["CFunctionsSystem", "StrictJSON", "TextFormats", "DocumentModel", "GoogleREST"],
             swiftSettings: settings),
         .target(
             name: "FirestoreClient",

@@ -3,6 +3,7 @@
 #endif
 #include "system_shims.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -10,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <dirent.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -42,6 +47,60 @@ void functions_return_freed_memory(void) {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
 #endif
+}
+
+#if defined(__linux__) && defined(SYS_sched_setattr)
+/* The first version of the kernel's struct sched_attr, which not all C libraries have. */
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+static void shorten_turns(int thread, uint64_t nanoseconds) {
+    struct scheduling scheduling = {0};
+    if (syscall(SYS_sched_getattr, thread, &scheduling, sizeof scheduling, 0) != 0) return;
+    /* 0 is SCHED_OTHER; for the others `runtime` has another meaning, or none. */
+    if (scheduling.policy != 0) return;
+    scheduling.size = sizeof scheduling;
+    scheduling.runtime = nanoseconds;
+    syscall(SYS_sched_setattr, thread, &scheduling, 0);
+}
+#endif
+
+void functions_run_in_short_turns(void) {
+#if defined(__linux__) && defined(SYS_sched_setattr)
+    DIR *threads = opendir("/proc/self/task");
+    if (threads == NULL) return;
+    for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
+        int thread = atoi(entry->d_name);
+        if (thread > 0) shorten_turns(thread, 100000);
+    }
+    closedir(threads);
+#endif
+}
+
+_Thread_local int functions_steps_left = 0;
+static _Thread_local int long_works = 0;
+
+static const int steps_per_turn = 512;
+
+void functions_begin_long_work(void) {
+    long_works += 1;
+    functions_steps_left = steps_per_turn;
+}
+
+void functions_end_long_work(void) {
+    long_works -= 1;
+    if (long_works == 0) functions_steps_left = 0;
+}
+
+void functions_give_way(void) {
+    if (long_works == 0) return;
+    functions_steps_left = steps_per_turn;
+    sched_yield();
 }
 
 long long functions_file_size(const char *path) {

@@ -1,3 +1,5 @@
+import CFunctionsSystem
+
 /// Fields by their paths, as a tree: what a mask or a projection leaves of a document. Applying it costs no more than
 /// reading the document does, however many paths there are.
 public struct FieldMask: Sendable {
@@ -13,6 +15,7 @@ public struct FieldMask: Sendable {
     public init(_ paths: some Sequence<FieldPath>) {
         // No document has a field that is deeper.
         for path in paths where path.segments.count <= DocumentLimits.maxDepth + 1 {
+            functions_step()
             Self.insert(path.segments[...], into: &root)
         }
     }

@@ -105,18 +105,19 @@ package struct DocumentREST: HTTPResponder {
         guard request.method == .post || request.method == .patch else {
             return try await answer(request, path, ByteBuffer(), principal)
         }
-        let body = try await body(request)
+        let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard length < LargeRequests.leastBytes else {
+            return try await LargeRequests(.decoding, of: call.address).run { () async throws(DocumentError) in
+                try await answer(request, path, try await self.body(request), principal)
+            }
+        }
+        let body = try await self.body(request)
         guard body.readableBytes >= LargeRequests.leastBytes else {
             return try await answer(request, path, body, principal)
         }
-        let executor = LargeRequests(.decoding, of: call.address)
-        return try await withTaskExecutorPreference(executor) { () async -> Result<StreamedAnswer, DocumentError> in
-            do throws(DocumentError) {
-                return .success(try await answer(request, path, body, principal))
-            } catch {
-                return .failure(error)
-            }
-        }.get()
+        return try await LargeRequests(.decoding, of: call.address).run { () async throws(DocumentError) in
+            try await answer(request, path, body, principal)
+        }
     }
 
     private func answer(

@@ -1,4 +1,4 @@
-import Dispatch
+import DocumentModel
 import Sharing
 import Synchronization
 
@@ -16,14 +16,14 @@ final class LargeRequests: TaskExecutor {
         static let decoding = Line("firestore.large-requests")
         static let rendering = Line("firestore.large-answers")
 
-        private let queue: DispatchQueue
+        private let work: LongWork
         private let jobs = Mutex(FairQueue<UInt64, (job: UnownedJob, executor: LargeRequests)>(places: .max))
 
-        private init(_ label: String) { queue = DispatchQueue(label: label, qos: .utility) }
+        private init(_ label: String) { work = LongWork(label) }
 
         fileprivate func add(_ job: UnownedJob, _ executor: LargeRequests) {
             jobs.withLock { _ = $0.append((job, executor), of: executor.caller) }
-            queue.async { [self] in
+            work.add { [self] in
                 guard let next = jobs.withLock({ $0.popFirst() }) else { return }
                 next.job.runSynchronously(on: next.executor.asUnownedTaskExecutor())
             }
@@ -37,6 +37,14 @@ final class LargeRequests: TaskExecutor {
     init(_ line: Line, of caller: UInt64?) {
         self.line = line
         self.caller = caller ?? 0
+    }
+
+    func run<Answer: Sendable>(
+        _ body: @Sendable () async throws(DocumentError) -> Answer
+    ) async throws(DocumentError) -> Answer {
+        try await withTaskExecutorPreference(self) { () async -> Result<Answer, DocumentError> in
+            do throws(DocumentError) { return .success(try await body()) } catch { return .failure(error) }
+        }.get()
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -1,3 +1,4 @@
+import CFunctionsSystem
 package import DocumentModel
 package import StrictJSON
 import TextFormats
@@ -8,6 +9,7 @@ extension JSONNode {
     ///
     /// - Throws: the place and the reason, which becomes INVALID_ARGUMENT.
     package func value() throws(JSONProblem) -> Value {
+        functions_step()
         guard case .object(let members) = kind else { throw problem("\(summary) is not a value; write {\"TYPE\": …}") }
         guard let member = members.first else { throw problem("a value needs a type, such as stringValue") }
         guard members.count == 1 else {
@@ -101,6 +103,7 @@ extension JSONNode {
 
 extension JSONWriter {
     package mutating func value(_ value: Value) {
+        functions_step()
         switch value {
         case .null: raw("{\"nullValue\":null}")
         case .boolean(let value): value ? raw("{\"booleanValue\":true}") : raw("{\"booleanValue\":false}")

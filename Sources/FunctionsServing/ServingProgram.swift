@@ -31,6 +31,7 @@ struct ServingProgram: Sendable {
             exit(78)
         }
         ProcessLimits.returnFreedMemory()
+        ProcessLimits.runInShortTurns()
         ProcessLimits.raiseOpenFiles()
         let isOnPlatform = environment.isOnPlatform
         let writer =

@@ -79,6 +79,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     package func handlerAdded(context: ChannelHandlerContext) {
         context.channel.boundUnsentInSystem()
+        // The loop's other connections are served before more of a large body is read.
+        try? context.channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         silentBy = context.eventLoop.now + rules.times.idle
         schedule(context)
     }

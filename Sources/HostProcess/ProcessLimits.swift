@@ -27,6 +27,10 @@ package enum ProcessLimits {
     /// Lets the allocator return freed memory to the system sooner. Call at the start.
     package static func returnFreedMemory() { functions_return_freed_memory() }
 
+    /// Lets threads take shorter turns on a busy machine, and workers too, so that short requests wait less for long ones.
+    /// Call at the start.
+    package static func runInShortTurns() { functions_run_in_short_turns() }
+
     /// Disables core dumps of the host and of workers that it starts, because their memory contains secrets. Workers,
     /// which run as the same user, can't read the host's memory and environment afterwards either.
     package static func forbidCoreDumps() { functions_forbid_core_dumps() }

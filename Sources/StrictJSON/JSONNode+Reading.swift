@@ -1,8 +1,11 @@
+import CFunctionsSystem
+
 extension JSONNode {
     package func problem(_ message: String) -> JSONProblem { JSONProblem(offset: offset, message: message) }
 
     /// An object's members that aren't null: in protobuf's JSON, null means omitted.
     package func members() throws(JSONProblem) -> [Member] {
+        functions_step()
         guard case .object(let members) = kind else { throw problem("\(summary) is not an object") }
         return members.filter { if case .null = $0.value.kind { false } else { true } }
     }

@@ -1,3 +1,5 @@
+import CFunctionsSystem
+
 extension JSONNode {
     /// The number of values that a text may have. Values take many times the memory of their text.
     package static let maxValues = 2_000_000
@@ -51,6 +53,7 @@ private struct JSONNodeReader {
         scanner.skipSpace()
         let start = scanner.position
         guard let first = scanner.peek() else { throw JSONError(.missingValue, at: start) }
+        functions_step()
         values += 1
         guard values <= maxValues else { throw JSONError(.tooManyValues(maxValues), at: start) }
         let kind: JSONNode.Kind

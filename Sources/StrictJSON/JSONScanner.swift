@@ -1,3 +1,5 @@
+import CFunctionsSystem
+
 /// Reads the tokens of JSON texts as RFC 8259 defines them.
 ///
 /// All readers of JSON use it, so they accept the same texts. The text is untrusted: the scanner never reads beyond its
@@ -50,6 +52,7 @@ package struct JSONScanner {
             let byte = bytes[position]
             guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
             position += 1
+            if position & 0xFF == 0 { functions_step() }
         }
     }
 

@@ -36,6 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
         // A closed output pipe must not end the process.
         signal(SIGPIPE, SIG_IGN)
         ProcessLimits.returnFreedMemory()
+        ProcessLimits.runInShortTurns()
         ProcessLimits.raiseOpenFiles()
         let writer = LogWriter()
         writer.start()

@@ -19,6 +19,27 @@ void functions_forbid_core_dumps(void);
    keeps some hundred MiB after a burst of large ones. Does nothing without glibc. */
 void functions_return_freed_memory(void);
 
+/* Makes the threads of this process, and the processes that it starts, take turns of 0.1 ms where more of them want to run
+   than there are processors, instead of some ms: a short request then waits less for long ones. Call before there are many
+   threads. Does nothing on kernels before Linux 6.12, and on other systems. */
+void functions_run_in_short_turns(void);
+
+/* Marks this thread as one that does long work, or does so no longer. Such a thread gives way every 0.1 ms or so: the kernel
+   alone would let a short request that wants the same processor wait for some ms. */
+void functions_begin_long_work(void);
+void functions_end_long_work(void);
+
+/* Lets the threads that wait for this thread's processor run first, if this thread does long work. */
+void functions_give_way(void);
+
+/* How many steps this thread makes until it gives way; 0 if it does no long work. */
+extern _Thread_local int functions_steps_left;
+
+/* Called for each of what may be many steps of some 100 ns. */
+static inline void functions_step(void) {
+    if (functions_steps_left > 0 && --functions_steps_left == 0) functions_give_way();
+}
+
 /* Gets the size of a file; for /proc/PID/fd this is the number of open descriptors. Returns -1 with errno if it doesn't
    exist. */
 long long functions_file_size(const char *path);

@@ -1,3 +1,4 @@
+import CFunctionsSystem
 import Foundation
 import Synchronization
 
@@ -30,6 +31,7 @@ package struct ThreadGroups: Sendable {
 
     /// On Linux each thread has a priority of its own, which threads that it starts inherit: see ``CompletionThread``.
     private static func yieldToOthers() {
+        functions_begin_long_work()
         #if os(Linux)
             // PRIO_PROCESS, whose type differs between C libraries, for this thread.
             _ = setpriority(0, 0, 10)

@@ -1,3 +1,5 @@
+import CFunctionsSystem
+
 extension ByteWriter {
     public mutating func write(_ value: Value) {
         switch value {
@@ -71,6 +73,7 @@ extension ByteReader {
     public mutating func fields() throws(DecodingFailure) -> [String: Value] { try fields(depth: 0) }
 
     private mutating func value(depth: Int) throws(DecodingFailure) -> Value {
+        functions_step()
         guard depth < Self.maxDepth else { throw DecodingFailure("a value is nested too deep") }
         switch try byte() {
         case 0: return .null

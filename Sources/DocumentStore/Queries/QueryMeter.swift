@@ -1,3 +1,4 @@
+import CFunctionsSystem
 import DocumentModel
 
 /// What one query may read, in case its caller asks for more than the host can do for one of many.
@@ -32,8 +33,8 @@ final class QueryMeter {
     /// The work since the caller and the clock were last looked at.
     private var unchecked = 0
 
-    /// About a millisecond of reading.
-    private static let maxUnchecked = 512
+    /// About 0.1 ms of reading.
+    private static let maxUnchecked = 64
 
     /// - Parameters:
     ///   - limits: nil for none.
@@ -70,6 +71,7 @@ final class QueryMeter {
         unchecked += amount
         guard unchecked >= Self.maxUnchecked else { return }
         unchecked = 0
+        functions_give_way()
         if let cancellation, cancellation.isCancelled { throw DocumentError.callerLeft }
         if let limits, let elapsed, elapsed() > end {
             throw exceeded("for \(limits.time.components.seconds) s")

@@ -1,5 +1,5 @@
-import Dispatch
 package import DocumentModel
+import Sharing
 import Synchronization
 
 /// What invocations share: the documents, the memory for their operations, and whether the host is stopping.
@@ -11,11 +11,11 @@ package final class InvocationServices: Sendable {
     let decodeLarge: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let stopping = Atomic<Bool>(false)
 
-    private static let decoder = DispatchQueue(label: "workers.large-operations", qos: .utility)
+    private static let decoder = LongWork("workers.large-operations")
 
     package init(
         documents: any DocumentBackend, limits: HostLimits = HostLimits(),
-        decodeLarge: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { decoder.async(execute: $0) }
+        decodeLarge: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { decoder.add($0) }
     ) {
         self.documents = documents
         self.decodeLarge = decodeLarge

@@ -425,7 +425,9 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: settings),
-        .testTarget(name: "SharingTests", dependencies: ["Sharing", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "SharingTests", dependencies: ["CFunctionsSystem", "Sharing", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "TokenVerificationTests",
             dependencies: [

@@ -82,24 +82,24 @@ void functions_run_in_short_turns(void) {
 #endif
 }
 
-_Thread_local int functions_steps_left = 0;
+_Thread_local int functions_steps = 0;
 static _Thread_local int long_works = 0;
 
 static const int steps_per_turn = 512;
 
 void functions_begin_long_work(void) {
     long_works += 1;
-    functions_steps_left = steps_per_turn;
+    functions_steps = steps_per_turn;
 }
 
 void functions_end_long_work(void) {
     long_works -= 1;
-    if (long_works == 0) functions_steps_left = 0;
+    if (long_works == 0) functions_steps = 0;
 }
 
 void functions_give_way(void) {
     if (long_works == 0) return;
-    functions_steps_left = steps_per_turn;
+    functions_steps = steps_per_turn;
     sched_yield();
 }
 

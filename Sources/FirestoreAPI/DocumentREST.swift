@@ -36,6 +36,7 @@ package struct DocumentREST: HTTPResponder {
     private let address: AddressReader
     private let answers: MemoryBudget?
     private let maxBodyBytes: Int
+    private let pause: @Sendable () async -> Void
 
     /// Firestore's own limit on the size of a request.
     package static let maxRequestBytes = 10 * 1024 * 1024
@@ -43,11 +44,14 @@ package struct DocumentREST: HTTPResponder {
     /// - Parameters:
     ///   - connections: the port's connections; nil if requests come without.
     ///   - answers: the memory of all answers; nil for no bound.
+    ///   - pause: what passes until a request for too much is refused. Clients try again later anyway; those that don't
+    ///     can't keep the host busy with refusals.
     package init(
         database: DatabaseID, service: any DocumentService, isDevelopment: Bool,
         principals: PrincipalReader, connections: ClientConnections? = nil,
         address: @escaping AddressReader = { _, _ in nil }, answers: MemoryBudget? = nil,
-        maxBodyBytes: Int = maxRequestBytes
+        maxBodyBytes: Int = maxRequestBytes,
+        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(100)) }
     ) {
         self.database = database
         self.service = service
@@ -57,6 +61,7 @@ package struct DocumentREST: HTTPResponder {
         self.address = address
         self.answers = answers
         self.maxBodyBytes = maxBodyBytes
+        self.pause = pause
     }
 
     package func respond(to request: Request, context: Context) async throws -> Response {
@@ -74,6 +79,8 @@ package struct DocumentREST: HTTPResponder {
                 }
             }
         }
+        // By now the request's memory is free.
+        if response.status == .tooManyRequests { await pause() }
         RESTCORS.allow(request.headers, in: &response.headers)
         return response
     }

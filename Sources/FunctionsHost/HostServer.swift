@@ -288,7 +288,7 @@ package final class HostServer: Sendable {
             caller: PortCaller(
                 proxies: configuration.trustedProxies, tokens: tokens,
                 isDevelopment: configuration.mode == .development),
-            countsAnswers: countsAnswers)
+            countsAnswers: countsAnswers, refusals: RefusalLogger(logger))
     }
 
     private func server<Responder: HTTPResponder>(

@@ -20,7 +20,7 @@ package final class GatewayLoop: @unchecked Sendable {
     let logger: Logger
     package var routes: RouteTable
     var isStopping = false
-    private var refusals = RefusalLog()
+    private let refusals: RefusalLogger
     private var connections: [ObjectIdentifier: GatewayHandler] = [:]
     private var dateText = ""
     private var dateSecond: Int64 = 0
@@ -41,6 +41,7 @@ package final class GatewayLoop: @unchecked Sendable {
         caller = PortCaller(proxies: proxies, tokens: verifiers.idToken, isDevelopment: hosts != nil)
         rules = PortRules(hosts: hosts, memory: memory)
         self.logger = logger
+        refusals = RefusalLogger(logger)
         self.routes = routes
     }
 
@@ -53,11 +54,7 @@ package final class GatewayLoop: @unchecked Sendable {
     /// Closes connections that have been idle, or silent within a request or an answer, for too long.
     package func closeStaleConnections() {
         let now = eventLoop.now
-        for (subject, count) in refusals.takeLeftOut(now: now) {
-            logger.warning(
-                "more requests were refused than are logged",
-                metadata: ["kind": "\(subject.kind)", "left.out": "\(count)"])
-        }
+        refusals.logLeftOut(now: now)
         for handler in Array(connections.values) { handler.closeIfStale(now: now) }
     }
 
@@ -66,8 +63,7 @@ package final class GatewayLoop: @unchecked Sendable {
         _ message: StaticString, of caller: IPAddress?, level: Logger.Level = .info,
         _ metadata: @autoclosure () -> Logger.Metadata
     ) {
-        guard logger.logLevel <= level, refusals.admits("\(message)", of: caller, now: eventLoop.now) else { return }
-        logger.log(level: level, "\(message)", metadata: metadata())
+        refusals.log(message, of: caller, level: level, now: eventLoop.now, metadata())
     }
 
     /// Closes idle connections. The others close after their answer.

@@ -25,9 +25,11 @@ package struct PortCaller: Sendable {
     }
 
     func address(_ peer: IPAddress?, _ headers: HTTPHeaders) -> UInt64 {
-        guard let peer else { return 0 }
-        return UInt64(truncatingIfNeeded: proxies.client(peer, headers).holder.hashValue)
+        client(peer, headers).map { UInt64(truncatingIfNeeded: $0.holder.hashValue) } ?? 0
     }
+
+    /// The client of a request, behind the proxies that are trusted.
+    func client(_ peer: IPAddress?, _ headers: HTTPHeaders) -> IPAddress? { peer.map { proxies.client($0, headers) } }
 
     /// The user whose token a request has; nil if it has none, or none that is valid by keys that are known already.
     func user(_ headers: HTTPHeaders) -> MemoryBudget.Holder? {

@@ -1,8 +1,10 @@
 import DequeModule
+import Logging
 package import NIOCore
 package import NIOHTTP1
 import Sharing
 import WorkerProtocol
+import Workers
 
 /// Keeps the rules of a port for the server behind it: refuses requests before the server sees them, bounds the memory
 /// of their bodies and the time in which they arrive, and removes the bodies of answers to HEAD.
@@ -147,6 +149,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuse(
         _ answer: LocalHosts.Refusal, of head: HTTPRequestHead, _ context: ChannelHandlerContext
     ) {
+        log(answer, to: head.headers, context)
         let refusal = Refusal(answer, isHEAD: head.method == .HEAD, head.headers)
         if receiving != nil {
             receiving = nil
@@ -159,6 +162,12 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             refusing = .waits(refusal)
         }
         refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
+    }
+
+    private func log(_ answer: LocalHosts.Refusal, to headers: HTTPHeaders, _ context: ChannelHandlerContext) {
+        rules.refusals?.log(
+            "a request was refused", of: rules.caller.client(IPAddress(context.remoteAddress), headers), level: .info,
+            now: context.eventLoop.now, ["status": "\(answer.status.code)", "reason": "\(answer.message)"])
     }
 
     // MARK: Out
@@ -257,6 +266,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuseToAnswer(
         _ request: Request, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
+        log(.tooManyAnswers, to: request.headers, context)
         guard head != nil else {
             promise?.fail(ChannelError.ioOnClosedChannel)
             return context.close(promise: nil)
@@ -328,6 +338,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func check(_ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
+        rules.refusals?.logLeftOut(now: now)
         if receiveBy <= now, let receiving, case .no = refusing {
             refuse(.tooSlow(rules.times.transfer), of: receiving, context)
         } else if deadline <= now {

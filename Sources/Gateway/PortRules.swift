@@ -23,16 +23,18 @@ package struct PortRules: Sendable {
     /// Whether answers count from the moment at which the server writes them. A server that counts them itself, while
     /// it reads them, has no need of it.
     let countsAnswers: Bool
+    let refusals: RefusalLogger?
 
     package init(
         hosts: LocalHosts?, memory: PortMemory, times: PortTimes = PortTimes(),
-        caller: PortCaller = PortCaller(), countsAnswers: Bool = true
+        caller: PortCaller = PortCaller(), countsAnswers: Bool = true, refusals: RefusalLogger? = nil
     ) {
         self.hosts = hosts
         self.memory = memory
         self.times = times
         self.caller = caller
         self.countsAnswers = countsAnswers
+        self.refusals = refusals
     }
 
     /// - Returns: nil if the request may be answered.

@@ -13,7 +13,8 @@ package struct RESTBody: Sendable {
     /// - Throws: `invalidArgument` with line and column if the body is not JSON, otherwise with the path and the reason,
     ///   such as `fields.stock: a value needs a type`.
     package func read<Message>(_ body: (JSONNode) throws(JSONProblem) -> Message) throws(DocumentError) -> Message {
-        let root = try parsed()
+        var root = try parsed()
+        defer { root.free() }
         do throws(JSONProblem) {
             return try body(root)
         } catch {

@@ -1,3 +1,5 @@
+import CFunctionsSystem
+
 /// A JSON value with its position in the text.
 ///
 /// Readers of configuration and of requests report errors with a position, so every node keeps its byte offset. A path
@@ -35,6 +37,20 @@ package struct JSONNode: Sendable {
             self.offset = offset
             self.value = value
         }
+    }
+
+    /// Becomes null, and frees the memory of all that was in this node in steps, as long work does: at once, a large text
+    /// would take some ms.
+    package mutating func free() {
+        functions_step()
+        if case .array(var elements) = kind {
+            kind = .null
+            while var element = elements.popLast() { element.free() }
+        } else if case .object(var members) = kind {
+            kind = .null
+            while var member = members.popLast() { member.value.free() }
+        }
+        kind = .null
     }
 
     /// The value of a key; nil if this isn't an object or has no such key.

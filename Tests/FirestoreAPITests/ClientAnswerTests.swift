@@ -3,6 +3,7 @@ import DocumentModel
 import HTTPTypes
 import HostTesting
 @testable import Sharing
+import Synchronization
 import Testing
 
 /// Answers that are larger than they look.
@@ -46,6 +47,27 @@ struct ClientAnswerTests: RESTExchanges {
             #expect(answer.body.contains("large requests under way"))
             #expect(budget.figures.used == 0)
         }
+    }
+
+    /// Whoever asks for too much over and over shall not keep the host busy with it, nor its memory.
+    @Test func aRefusalForTooMuchWaitsAndHoldsNothing() async throws {
+        let pauses = Mutex<[Int]>([])
+        let budget = MemoryBudget(total: 1_000_000)
+        let text = String(repeating: "x", count: 100_000)
+        let write = Write(path: try DocumentPath("c/d"), operation: .set(["a": .string(text)]))
+        let body =
+            #"{"writes":[{"update":{"name":"\#(Self.name)/c/d","fields":{"a":{"stringValue":"\#(text)"}}}}]}"#
+        for code in [StatusCode.resourceExhausted, .permissionDenied] {
+            let service = ScriptedDocuments([
+                .init(.commit([write], transaction: nil), .failed(DocumentError(code, "no")))
+            ])
+            let answer = try await exchange(
+                .post, Self.root + ":commit", body, of: service, answers: budget, maxBodyBytes: 1_000_000,
+                pause: { pauses.withLock { $0.append(budget.figures.used) } })
+            #expect(answer == error(code, "no"))
+        }
+        #expect(pauses.withLock { $0 } == [0])
+        #expect(budget.figures.peak > 100_000)
     }
 
     @Test func aLargeAnswerIsSentInParts() async throws {

@@ -36,7 +36,7 @@ extension RESTExchanges {
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil,
         headers: HTTPFields = [.authorization: "Bearer owner"], isDevelopment: Bool = true,
         of service: ScriptedDocuments, answers: MemoryBudget? = nil, maxBodyBytes: Int = 4096,
-        check: @Sendable (TestResponse) -> Void = { _ in }
+        check: @Sendable (TestResponse) -> Void = { _ in }, pause: @escaping @Sendable () async -> Void = {}
     ) async throws -> RESTAnswer {
         let reader = PrincipalReader(isDevelopment: isDevelopment) { token in
             if token == "down" { throw DocumentError(.unavailable, "no keys") }
@@ -45,7 +45,7 @@ extension RESTExchanges {
         }
         let rest = DocumentREST(
             database: DatabaseID(project: "demo-shop"), service: service, isDevelopment: isDevelopment,
-            principals: reader, answers: answers, maxBodyBytes: maxBodyBytes)
+            principals: reader, answers: answers, maxBodyBytes: maxBodyBytes, pause: pause)
         return try await Application(responder: rest).test(.router) { client in
             let response = try await client.executeRequest(
                 uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })

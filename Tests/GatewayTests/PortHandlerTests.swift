@@ -1,4 +1,5 @@
 import Gateway
+import HostTesting
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -13,9 +14,12 @@ import WorkerTesting
         let channel = EmbeddedChannel()
         let memory: PortMemory
 
+        let log = LogLines()
+
         init(hosts: LocalHosts? = nil, memory: PortMemory = PortMemory(), countsAnswers: Bool = true) throws {
             self.memory = memory
-            let rules = PortRules(hosts: hosts, memory: memory, countsAnswers: countsAnswers)
+            let rules = PortRules(
+                hosts: hosts, memory: memory, countsAnswers: countsAnswers, refusals: RefusalLogger(log.logger))
             try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
             try channel.pipeline.syncOperations.addHandler(PortHandler.Installer(rules))
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -159,6 +163,8 @@ import WorkerTesting
         #expect(answer.hasPrefix("HTTP/1.1 503 "))
         #expect(answer.contains("request bodies"))
         #expect(answer.contains(#""status":"UNAVAILABLE""#))
+        #expect(connection.log.all.count == 1)
+        #expect(connection.log.all.first?.hasSuffix(" status=503") ?? false)
         // The server may have it until the connection closes.
         #expect(connection.memory.bodies.figures.used == 300)
         #expect(connection.channel.isActive)

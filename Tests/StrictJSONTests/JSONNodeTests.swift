@@ -95,4 +95,13 @@ struct JSONNodeTests {
         #expect(try #require(node["x"]).text(in: text).elementsEqual(value.utf8))
         #expect(node.text(in: text).elementsEqual(text))
     }
+
+    @Test(arguments: ["1", #""a""#, "[]", #"{"a":[1,[2,{"b":[]}],"c"],"d":{}}"#])
+    func aFreedNodeIsNull(text: String) throws {
+        var node = try JSONNode(parsing: Array(text.utf8))
+        let copy = node
+        node.free()
+        #expect(node.summary == "null")
+        #expect(copy.text(in: Array(text.utf8)).elementsEqual(text.utf8))
+    }
 }

@@ -32,12 +32,14 @@ void functions_end_long_work(void);
 /* Lets the threads that wait for this thread's processor run first, if this thread does long work. */
 void functions_give_way(void);
 
+extern _Thread_local int functions_steps;
+
 /* How many steps this thread makes until it gives way; 0 if it does no long work. */
-extern _Thread_local int functions_steps_left;
+static inline int functions_steps_left(void) { return functions_steps; }
 
 /* Called for each of what may be many steps of some 100 ns. */
 static inline void functions_step(void) {
-    if (functions_steps_left > 0 && --functions_steps_left == 0) functions_give_way();
+    if (functions_steps > 0 && --functions_steps == 0) functions_give_way();
 }
 
 /* Gets the size of a file; for /proc/PID/fd this is the number of open descriptors. Returns -1 with errno if it doesn't

@@ -98,7 +98,7 @@ extension ByteReader {
         let count = try count()
         // A dictionary has up to twice as many places as elements.
         try add(elements: count, of: 2 * MemoryLayout<(String, Value)>.stride)
-        var fields = [String: Value](minimumCapacity: min(count, 1024))
+        var fields = [String: Value](minimumCapacity: min(count, remaining / 2))
         for _ in 0..<count {
             let name = try string()
             fields[name] = try value(depth: depth)

@@ -1,13 +1,15 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// What was logged, each line with its metadata in the order of their names.
-final class LogLines: Sendable {
+package final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 
-    var all: [String] { lines.withLock { $0 } }
+    package init() {}
 
-    var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+    package var all: [String] { lines.withLock { $0 } }
+
+    package var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 
     private struct Handler: LogHandler {
         let log: LogLines

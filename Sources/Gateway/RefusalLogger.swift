@@ -1,0 +1,32 @@
+package import Logging
+import NIOCore
+import Synchronization
+import Workers
+
+/// Logs refused requests, within the bounds of ``RefusalLog``.
+package final class RefusalLogger: Sendable {
+    private let logger: Logger
+    private let bounds = Mutex(RefusalLog())
+
+    package init(_ logger: Logger) { self.logger = logger }
+
+    /// Logs that a request was refused, unless the caller has had many such lines in the last minute.
+    func log(
+        _ message: StaticString, of caller: IPAddress?, level: Logger.Level, now: NIODeadline,
+        _ metadata: @autoclosure () -> Logger.Metadata
+    ) {
+        guard logger.logLevel <= level, bounds.withLock({ $0.admits("\(message)", of: caller, now: now) }) else {
+            return
+        }
+        logger.log(level: level, "\(message)", metadata: metadata())
+    }
+
+    /// Logs how many lines were left out in the minutes that are over.
+    func logLeftOut(now: NIODeadline) {
+        for (subject, count) in bounds.withLock({ $0.takeLeftOut(now: now) }) {
+            logger.warning(
+                "more requests were refused than are logged",
+                metadata: ["kind": "\(subject.kind)", "left.out": "\(count)"])
+        }
+    }
+}

@@ -462,7 +462,7 @@ let package = Package(
         .testTarget(
             name: "FirestoreJSONTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "GoogleREST", "FirestoreJSON",
+                "CFunctionsSystem", "StrictJSON", "DocumentModel", "GoogleREST", "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
             ],
             swiftSettings: settings),

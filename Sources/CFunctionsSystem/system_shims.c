@@ -83,23 +83,14 @@ void functions_run_in_short_turns(void) {
 }
 
 _Thread_local int functions_steps = 0;
-static _Thread_local int long_works = 0;
 
-static const int steps_per_turn = 512;
+void functions_begin_long_work(void) { functions_steps = 512; }
 
-void functions_begin_long_work(void) {
-    long_works += 1;
-    functions_steps = steps_per_turn;
-}
-
-void functions_end_long_work(void) {
-    long_works -= 1;
-    if (long_works == 0) functions_steps = 0;
-}
+void functions_end_long_work(void) { functions_steps = 0; }
 
 void functions_give_way(void) {
-    if (long_works == 0) return;
-    functions_steps = steps_per_turn;
+    if (functions_steps == 0) return;
+    functions_steps = 512;
     sched_yield();
 }
 

@@ -44,8 +44,8 @@ package struct DocumentREST: HTTPResponder {
     /// - Parameters:
     ///   - connections: the port's connections; nil if requests come without.
     ///   - answers: the memory of all answers; nil for no bound.
-    ///   - pause: what passes until a request for too much is refused. Clients try again later anyway; those that don't
-    ///     can't keep the host busy with refusals.
+    ///   - pause: what passes until a request for too much is refused. Clients wait before they retry anyway; those that
+    ///     don't can't keep the host busy with refusals.
     package init(
         database: DatabaseID, service: any DocumentService, isDevelopment: Bool,
         principals: PrincipalReader, connections: ClientConnections? = nil,
@@ -64,12 +64,14 @@ package struct DocumentREST: HTTPResponder {
         self.pause = pause
     }
 
+    private static let forwardedFor = HTTPField.Name("X-Forwarded-For")
+
     package func respond(to request: Request, context: Context) async throws -> Response {
         var response: Response
         if request.method == .options {
             response = Response(status: .ok)
         } else {
-            let forwarded = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
+            let forwarded = Self.forwardedFor.map { request.headers[values: $0] } ?? []
             let address = address(context.channel.remoteAddress, forwarded)
             let call = ClientCall(address: address, answer: ClientAnswer(answers, for: .stranger(address ?? 0)))
             response = await ClientCall.$current.withValue(call) {
@@ -79,7 +81,7 @@ package struct DocumentREST: HTTPResponder {
                 }
             }
         }
-        // By now the request's memory is free.
+        // By now the request's content is free; the port still counts its body.
         if response.status == .tooManyRequests { await pause() }
         RESTCORS.allow(request.headers, in: &response.headers)
         return response
@@ -112,13 +114,7 @@ package struct DocumentREST: HTTPResponder {
         guard request.method == .post || request.method == .patch else {
             return try await answer(request, path, ByteBuffer(), principal)
         }
-        let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
-        guard length < LargeRequests.leastBytes else {
-            return try await LargeRequests(.decoding, of: call.address).run { () async throws(DocumentError) in
-                try await answer(request, path, try await self.body(request), principal)
-            }
-        }
-        let body = try await self.body(request)
+        let body = try await body(request, call)
         guard body.readableBytes >= LargeRequests.leastBytes else {
             return try await answer(request, path, body, principal)
         }
@@ -152,6 +148,14 @@ package struct DocumentREST: HTTPResponder {
         }
         try await service.clear()
         return .emptyObject
+    }
+
+    private func body(_ request: Request, _ call: ClientCall) async throws(DocumentError) -> ByteBuffer {
+        let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard length >= LargeRequests.leastBytes else { return try await body(request) }
+        return try await LargeRequests(.receiving, of: call.address).run { () async throws(DocumentError) in
+            try await body(request)
+        }
     }
 
     private func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {

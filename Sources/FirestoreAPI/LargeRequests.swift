@@ -2,8 +2,8 @@ import DocumentModel
 import Sharing
 import Synchronization
 
-/// Where one caller's large requests are decoded, or its large answers rendered: each on a thread of its own, which all
-/// callers share in turns, so that small requests never wait for large ones, and one caller's large ones not for all
+/// Where one caller's large requests are received, or decoded, or its large answers rendered: each on a thread of its own,
+/// which all callers share in turns, so that small requests never wait for large ones, and one caller's large ones not for all
 /// those of another.
 ///
 /// Swift's own threads are as many as processors, and decoding some MiB keeps one busy for a tenth of a second.
@@ -13,6 +13,8 @@ final class LargeRequests: TaskExecutor {
 
     /// A thread, and the jobs that wait for it.
     final class Line: Sendable {
+        /// Its steps are short: a body's parts don't wait for what is decoded.
+        static let receiving = Line("firestore.large-bodies")
         static let decoding = Line("firestore.large-requests")
         static let rendering = Line("firestore.large-answers")
 

@@ -231,7 +231,7 @@ package final class HostServer: Sendable {
             maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
         return server(
             responder, port: configuration.listen.firestore, name: "firestore",
-            portRules(tokens: verifier, countsAnswers: false), connections: connections, readiness)
+            portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections, readiness)
     }
 
     private func eventServer(_ readiness: Readiness) -> any Service {
@@ -241,7 +241,7 @@ package final class HostServer: Sendable {
             maxBodyBytes: configuration.limits.requestBody, metrics: metricsText)
         return server(
             responder, port: configuration.listen.events, name: "events",
-            portRules(), readiness)
+            portRules("events"), readiness)
     }
 
     /// The host's metrics in Prometheus' text format.
@@ -270,7 +270,7 @@ package final class HostServer: Sendable {
         ).addRoutes(to: router)
         return server(
             router.buildResponder(), port: configuration.listen.auth, name: "auth",
-            portRules(), readiness)
+            portRules("auth"), readiness)
     }
 
     /// The logger for libraries. Their messages about starts and stops don't help operators, and the host reports their
@@ -282,13 +282,15 @@ package final class HostServer: Sendable {
         return quiet
     }
 
-    private func portRules(tokens: TokenVerifier? = nil, countsAnswers: Bool = true) -> PortRules {
+    private func portRules(
+        _ name: String, tokens: TokenVerifier? = nil, countsAnswers: Bool = true
+    ) -> PortRules {
         PortRules(
             hosts: configuration.localHosts, memory: parts.serving.memory, times: configuration.limits.portTimes,
             caller: PortCaller(
                 proxies: configuration.trustedProxies, tokens: tokens,
                 isDevelopment: configuration.mode == .development),
-            countsAnswers: countsAnswers, refusals: RefusalLogger(logger))
+            countsAnswers: countsAnswers, refusals: parts.serving.refusals, name: name)
     }
 
     private func server<Responder: HTTPResponder>(

@@ -30,7 +30,7 @@ package final class GatewayLoop: @unchecked Sendable {
     package init(
         invocations: InvocationLoop, verifiers: TokenVerifiers, consumedTokens: ConsumedTokens, limits: GatewayLimits,
         memory: PortMemory = PortMemory(), proxies: TrustedProxies = TrustedProxies(), hosts: LocalHosts? = nil,
-        logger: Logger, routes: RouteTable
+        refusals: RefusalLogger? = nil, logger: Logger, routes: RouteTable
     ) {
         self.invocations = invocations
         self.verifiers = verifiers
@@ -41,7 +41,7 @@ package final class GatewayLoop: @unchecked Sendable {
         caller = PortCaller(proxies: proxies, tokens: verifiers.idToken, isDevelopment: hosts != nil)
         rules = PortRules(hosts: hosts, memory: memory)
         self.logger = logger
-        refusals = RefusalLogger(logger)
+        self.refusals = refusals ?? RefusalLogger(logger)
         self.routes = routes
     }
 

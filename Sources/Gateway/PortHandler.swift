@@ -21,10 +21,9 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let isHEAD: Bool
         /// HTTP/1.0, which has no chunks.
         let isOld: Bool
-        let address: UInt64
         let headers: HTTPHeaders
-        /// The memory of its body.
-        var body: HeldMemory
+        /// The memory of its body; nil if none has come.
+        var body: HeldMemory?
     }
 
     /// An answer instead of the server's.
@@ -33,8 +32,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let isHEAD: Bool
         /// The page that sent the request, which may read why it was refused.
         let origin: String?
+        let client: IPAddress?
 
-        init(_ answer: LocalHosts.Refusal, isHEAD: Bool, _ headers: HTTPHeaders) {
+        init(_ answer: LocalHosts.Refusal, isHEAD: Bool, _ headers: HTTPHeaders, _ client: IPAddress?) {
+            self.client = client
             self.answer = answer
             self.isHEAD = isHEAD
             origin = headers.first(name: "Origin")
@@ -51,6 +52,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let rules: PortRules
+    private var peer: IPAddress?
     private var unanswered: Deque<Request> = []
     /// The head of the request whose rest is still to come. It is the last of the unanswered ones, unless the server has
     /// answered it already.
@@ -64,6 +66,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var endsByClosing = false
     /// Whether the server has begun to answer the first of the unanswered requests.
     private var isAnswering = false
+    private var hasSentPart = false
     /// The head of an answer, until it is known what follows: the length of an answer to HEAD, or whether there is room
     /// for the answer.
     private var head: HTTPResponseHead?
@@ -98,8 +101,19 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         hasEnded = true
         timer?.task.cancel()
         timer = nil
-        for index in unanswered.indices { unanswered[index].body.release() }
+        for index in unanswered.indices { unanswered[index].body?.release() }
         refusedBody?.release()
+    }
+
+    /// The peer of the connection. Asking the system for it takes as long as much of a small request.
+    private func peer(_ context: ChannelHandlerContext) -> IPAddress? {
+        if let peer { return peer }
+        peer = IPAddress(context.remoteAddress)
+        return peer
+    }
+
+    private func address(_ headers: HTTPHeaders, _ context: ChannelHandlerContext) -> UInt64 {
+        rules.caller.address(peer(context), headers)
     }
 
     // MARK: In
@@ -116,19 +130,20 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch part {
         case .head(let head):
             if let refusal = rules.refusal(of: head) { return refuse(refusal, of: head, context) }
-            let address = rules.caller.address(context.remoteAddress, head.headers)
             unanswered.append(
                 Request(
                     isHEAD: head.method == .HEAD, isOld: head.version.major == 1 && head.version.minor == 0,
-                    address: address, headers: head.headers, body: HeldMemory(rules.memory.bodies, address: address)))
+                    headers: head.headers))
             receiving = head
             // One behind others is read only once the server wants it.
             if unanswered.count == 1 { receiveBy = context.eventLoop.now + rules.times.transfer }
         case .body(let bytes):
             guard let receiving, !unanswered.isEmpty else { break }
-            let isHeld = unanswered[unanswered.count - 1].body.take(bytes.readableBytes) {
-                rules.caller.user(receiving.headers)
-            }
+            let last = unanswered.count - 1
+            var held =
+                unanswered[last].body ?? HeldMemory(rules.memory.bodies, address: address(receiving.headers, context))
+            let isHeld = held.take(bytes.readableBytes) { rules.caller.user(receiving.headers) }
+            unanswered[last].body = held
             guard isHeld else { return refuse(.tooManyBodies, of: receiving, context) }
         case .end:
             receiving = nil
@@ -149,25 +164,20 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuse(
         _ answer: LocalHosts.Refusal, of head: HTTPRequestHead, _ context: ChannelHandlerContext
     ) {
-        log(answer, to: head.headers, context)
-        let refusal = Refusal(answer, isHEAD: head.method == .HEAD, head.headers)
+        let refusal = Refusal(
+            answer, isHEAD: head.method == .HEAD, head.headers, rules.caller.client(peer(context), head.headers))
         if receiving != nil {
             receiving = nil
             receiveBy = .distantFuture
             // A server that answers already is left to end its answer.
             if unanswered.count == 1, isAnswering { return refusing = .waits(nil) }
-            refusedBody = unanswered.popLast()?.body
-            refusing = .waits(refusedBody == nil ? nil : refusal)
+            let refused = unanswered.popLast()
+            refusedBody = refused?.body
+            refusing = .waits(refused == nil ? nil : refusal)
         } else {
             refusing = .waits(refusal)
         }
         refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
-    }
-
-    private func log(_ answer: LocalHosts.Refusal, to headers: HTTPHeaders, _ context: ChannelHandlerContext) {
-        rules.refusals?.log(
-            "a request was refused", of: rules.caller.client(IPAddress(context.remoteAddress), headers), level: .info,
-            now: context.eventLoop.now, ["status": "\(answer.status.code)", "reason": "\(answer.message)"])
     }
 
     // MARK: Out
@@ -180,6 +190,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch part {
         case .head(let head) where head.status.code >= 200:
             isAnswering = true
+            hasSentPart = false
             silentBy = context.eventLoop.now + rules.times.idle
             guard isHEAD || rules.countsAnswers else { return writeHead(head, context, promise) }
             self.head = head
@@ -206,7 +217,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 let channel = context.channel
                 answered.futureResult.whenComplete { _ in channel.close(promise: nil) }
             }
-            if var request = unanswered.popFirst() { request.body.release() }
+            if var request = unanswered.popFirst() { request.body?.release() }
             silentBy = context.eventLoop.now + rules.times.idle
             if receiving != nil, unanswered.count == 1 {
                 receiveBy = context.eventLoop.now + rules.times.transfer
@@ -235,16 +246,18 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func writeBody(
         _ count: Int, _ data: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
-        if context.channel.unsentBytes == 0 {
+        // The time of an answer's first part has just begun.
+        if hasSentPart, context.channel.unsentBytes == 0 {
             silentBy = context.eventLoop.now + rules.times.idle
             pace.begin()
         }
+        hasSentPart = true
         pace.wrote(count)
         guard rules.countsAnswers, count > Self.largeAnswer, let request = unanswered.first else {
             writeHeldHead(context)
             return context.write(data, promise: promise)
         }
-        var held = HeldMemory(rules.memory.answers, address: request.address)
+        var held = HeldMemory(rules.memory.answers, address: address(request.headers, context))
         guard held.take(count, identify: { rules.caller.user(request.headers) }) else {
             return refuseToAnswer(request, context, promise)
         }
@@ -266,8 +279,11 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuseToAnswer(
         _ request: Request, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
-        log(.tooManyAnswers, to: request.headers, context)
+        let client = rules.caller.client(peer(context), request.headers)
         guard head != nil else {
+            rules.refusals?.log(
+                "an answer was dropped: too many wait for clients that don't read them", of: client, level: .warning,
+                now: context.eventLoop.now, ["port": "\(rules.name)"])
             promise?.fail(ChannelError.ioOnClosedChannel)
             return context.close(promise: nil)
         }
@@ -281,9 +297,9 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         refusedBody?.release()
         refusedBody = unanswered.popFirst()?.body
         // Nothing behind it is answered: its connection ends.
-        for index in unanswered.indices { unanswered[index].body.release() }
+        for index in unanswered.indices { unanswered[index].body?.release() }
         unanswered = []
-        refusing = .waits(Refusal(.tooManyAnswers, isHEAD: request.isHEAD, request.headers))
+        refusing = .waits(Refusal(.tooManyAnswers, isHEAD: request.isHEAD, request.headers, client))
         refuseIfNext(context, after: context.eventLoop.makeSucceededVoidFuture())
     }
 
@@ -308,6 +324,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func send(
         _ refusal: Refusal, _ context: ChannelHandlerContext, _ sent: EventLoopPromise<Void>
     ) {
+        rules.refusals?.log(
+            "a request was refused", kind: "status \(refusal.answer.status.code)", of: refusal.client, level: .info,
+            now: context.eventLoop.now,
+            ["port": "\(rules.name)", "status": "\(refusal.answer.status.code)", "reason": "\(refusal.answer.message)"])
         let body = ByteBuffer(bytes: refusal.answer.json)
         var headers: HTTPHeaders = [
             "Content-Type": "application/json; charset=utf-8", "Content-Length": "\(body.readableBytes)",
@@ -338,7 +358,6 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func check(_ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
-        rules.refusals?.logLeftOut(now: now)
         if receiveBy <= now, let receiving, case .no = refusing {
             refuse(.tooSlow(rules.times.transfer), of: receiving, context)
         } else if deadline <= now {

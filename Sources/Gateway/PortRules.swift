@@ -24,10 +24,12 @@ package struct PortRules: Sendable {
     /// it reads them, has no need of it.
     let countsAnswers: Bool
     let refusals: RefusalLogger?
+    /// The port's name in the log.
+    let name: String
 
     package init(
         hosts: LocalHosts?, memory: PortMemory, times: PortTimes = PortTimes(),
-        caller: PortCaller = PortCaller(), countsAnswers: Bool = true, refusals: RefusalLogger? = nil
+        caller: PortCaller = PortCaller(), countsAnswers: Bool = true, refusals: RefusalLogger? = nil, name: String = ""
     ) {
         self.hosts = hosts
         self.memory = memory
@@ -35,6 +37,7 @@ package struct PortRules: Sendable {
         self.caller = caller
         self.countsAnswers = countsAnswers
         self.refusals = refusals
+        self.name = name
     }
 
     /// - Returns: nil if the request may be answered.

@@ -11,17 +11,20 @@ package final class RefusalLogger: Sendable {
     package init(_ logger: Logger) { self.logger = logger }
 
     /// Logs that a request was refused, unless the caller has had many such lines in the last minute.
+    ///
+    /// - Parameter kind: of the lines, if the message has several.
     func log(
-        _ message: StaticString, of caller: IPAddress?, level: Logger.Level, now: NIODeadline,
-        _ metadata: @autoclosure () -> Logger.Metadata
+        _ message: StaticString, kind: @autoclosure () -> String? = nil, of caller: IPAddress?, level: Logger.Level,
+        now: NIODeadline, _ metadata: @autoclosure () -> Logger.Metadata
     ) {
-        guard logger.logLevel <= level, bounds.withLock({ $0.admits("\(message)", of: caller, now: now) }) else {
-            return
-        }
+        guard logger.logLevel <= level,
+            bounds.withLock({ $0.admits(kind() ?? "\(message)", of: caller, now: now) })
+        else { return }
         logger.log(level: level, "\(message)", metadata: metadata())
     }
 
-    /// Logs how many lines were left out in the minutes that are over.
+    /// Logs how many lines were left out in the minutes that are over. Call every few seconds: until then no more lines of
+    /// these minutes' callers are logged.
     func logLeftOut(now: NIODeadline) {
         for (subject, count) in bounds.withLock({ $0.takeLeftOut(now: now) }) {
             logger.warning(

@@ -19,6 +19,8 @@ package struct ServingParts: Sendable {
     package let invocationLoops: [InvocationLoop]
     /// What the bodies and answers of all ports use.
     package let memory: PortMemory
+    /// Logs what the ports refuse.
+    package let refusals: RefusalLogger
     private let limits: HostLimits
 
     /// - Parameter adoptsOrphans: see ``WorkerSupervisor/init(cgroups:adoptsOrphans:)``.
@@ -28,6 +30,7 @@ package struct ServingParts: Sendable {
     ) {
         self.limits = limits
         memory = PortMemory(bodies: limits.allBodies, answers: limits.allAnswers)
+        refusals = RefusalLogger(logger)
         invocationServices = services
         verifiers = TokenVerifiers(tokens)
         keyCaches = [tokens.idTokenKeys, tokens.appCheckKeys].compactMap { $0 }
@@ -77,7 +80,8 @@ package struct ServingParts: Sendable {
         let loops = invocationLoops.map {
             GatewayLoop(
                 invocations: $0, verifiers: verifiers, consumedTokens: consumedTokens, limits: gatewayLimits,
-                memory: memory, proxies: proxies, hosts: hosts, logger: logger, routes: routes)
+                memory: memory, proxies: proxies, hosts: hosts, refusals: refusals, logger: logger,
+                routes: routes)
         }
         return try await Gateway.start(
             group: group, loops: loops, services: invocationServices, host: host, port: port,

@@ -6,48 +6,86 @@ import DequeModule
 /// caller with none waiting is admitted until the last place is taken. A thousand calls of one caller therefore delay
 /// another caller's call by one call.
 package struct FairQueue<Key: Hashable, Element> {
+    /// The waiting elements of one caller.
+    fileprivate struct Lane {
+        var key: Key?
+        var elements: Deque<Element> = []
+        /// Whether it has had so many elements that their memory isn't worth keeping.
+        var wasLong = false
+
+        mutating func append(_ element: Element) {
+            elements.append(element)
+            wasLong = wasLong || elements.count > 16
+        }
+    }
+
     private let places: Int
     package private(set) var count = 0
-    private var lanes: [Key?: Deque<Element>] = [:]
-    /// The callers of the waiting elements, in the order of their turns.
-    private var turns: Deque<Key?> = []
+    /// Lanes keep their place and their memory when their caller has nothing more waiting; another takes them over.
+    private var lanes: [Lane] = []
+    private var freeLanes: [Int] = []
+    private var laneOfKey: [Key?: Int] = [:]
+    /// The lanes with waiting elements, in the order of their turns.
+    private var turns: Deque<Int> = []
 
     package init(places: Int) { self.places = places }
 
     package var isEmpty: Bool { count == 0 }
 
+    /// How many callers have elements waiting.
+    package var callers: Int { laneOfKey.count }
+
     /// - Parameter key: the caller; nil if the caller bounds itself and may take all places.
     /// - Returns: whether the element was queued.
     package mutating func append(_ element: Element, of key: Key?) -> Bool {
-        let held = lanes[key]?.count ?? 0
         let free = places - count
-        guard free > 0, held == 0 || key == nil || held < free else { return false }
-        if held == 0 { turns.append(key) }
-        lanes[key, default: []].append(element)
+        guard free > 0 else { return false }
+        if let lane = laneOfKey[key] {
+            guard key == nil || lanes[lane].elements.count < free else { return false }
+            lanes[lane].append(element)
+        } else {
+            let lane = newLane(key)
+            laneOfKey[key] = lane
+            turns.append(lane)
+            lanes[lane].append(element)
+        }
         count += 1
         return true
     }
 
-    /// The element that ``popFirst()`` would take.
-    package var first: Element? { turns.first.flatMap { lanes[$0]?.first } }
-
-    package mutating func popFirst() -> Element? {
-        guard let key = turns.popFirst() else { return nil }
-        return take(of: key)
+    private mutating func newLane(_ key: Key?) -> Int {
+        guard let lane = freeLanes.popLast() else {
+            lanes.append(Lane(key: key))
+            return lanes.count - 1
+        }
+        lanes[lane].key = key
+        return lane
     }
+
+    /// The element that ``popFirst()`` would take.
+    package var first: Element? { turns.first.flatMap { lanes[$0].elements.first } }
+
+    package mutating func popFirst() -> Element? { turns.popFirst().flatMap { take(of: $0) } }
 
     /// Takes the next element whose caller may have a turn. Callers that may not keep their places.
     package mutating func popFirst(where mayHaveTurn: (Key?) -> Bool) -> (key: Key?, element: Element)? {
-        guard let index = turns.firstIndex(where: mayHaveTurn) else { return nil }
-        let key = turns.remove(at: index)
-        return take(of: key).map { (key, $0) }
+        guard let index = turns.firstIndex(where: { mayHaveTurn(lanes[$0].key) }) else { return nil }
+        let lane = turns.remove(at: index)
+        let key = lanes[lane].key
+        return take(of: lane).map { (key, $0) }
     }
 
-    private mutating func take(of key: Key?) -> Element? {
-        guard let element = lanes[key]?.popFirst() else { return nil }
+    private mutating func take(of lane: Int) -> Element? {
+        guard let element = lanes[lane].elements.popFirst() else { return nil }
         count -= 1
-        if lanes[key]?.isEmpty == true { lanes[key] = nil } else { turns.append(key) }
+        if lanes[lane].elements.isEmpty { free(lane) } else { turns.append(lane) }
         return element
+    }
+
+    private mutating func free(_ lane: Int) {
+        laneOfKey[lanes[lane].key] = nil
+        if lanes[lane].wasLong { lanes[lane] = Lane(key: nil) }
+        freeLanes.append(lane)
     }
 
     /// - Returns: the waiting elements, in the order of the turns.
@@ -60,17 +98,27 @@ package struct FairQueue<Key: Hashable, Element> {
 }
 
 extension FairQueue: Equatable where Element: Equatable {
+    /// Whether the same elements wait, in the same order.
+    package static func == (one: Self, other: Self) -> Bool {
+        one.places == other.places
+            && one.turns.elementsEqual(other.turns) { lane, otherLane in
+                one.lanes[lane].key == other.lanes[otherLane].key
+                    && one.lanes[lane].elements == other.lanes[otherLane].elements
+            }
+    }
+
     /// - Returns: whether it was waiting.
     package mutating func remove(_ element: Element, of key: Key?) -> Bool {
-        guard let index = lanes[key]?.firstIndex(of: element) else { return false }
-        lanes[key]?.remove(at: index)
+        guard let lane = laneOfKey[key], let index = lanes[lane].elements.firstIndex(of: element) else { return false }
+        lanes[lane].elements.remove(at: index)
         count -= 1
-        if lanes[key]?.isEmpty == true {
-            lanes[key] = nil
-            if let turn = turns.firstIndex(of: key) { turns.remove(at: turn) }
+        if lanes[lane].elements.isEmpty {
+            if let turn = turns.firstIndex(of: lane) { turns.remove(at: turn) }
+            free(lane)
         }
         return true
     }
 }
 
+extension FairQueue.Lane: Sendable where Key: Sendable, Element: Sendable {}
 extension FairQueue: Sendable where Key: Sendable, Element: Sendable {}

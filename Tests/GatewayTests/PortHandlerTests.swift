@@ -164,6 +164,7 @@ import WorkerTesting
         #expect(answer.contains("request bodies"))
         #expect(answer.contains(#""status":"UNAVAILABLE""#))
         #expect(connection.log.all.count == 1)
+        #expect(connection.log.all.first?.hasPrefix("a request was refused port= reason=") ?? false)
         #expect(connection.log.all.first?.hasSuffix(" status=503") ?? false)
         // The server may have it until the connection closes.
         #expect(connection.memory.bodies.figures.used == 300)

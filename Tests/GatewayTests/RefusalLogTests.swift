@@ -1,4 +1,6 @@
 @testable import Gateway
+import HostTesting
+import Logging
 import NIOCore
 import Testing
 import Workers
@@ -38,5 +40,20 @@ struct RefusalLogTests {
         #expect(admitted == RefusalLog.maxSubjects + RefusalLog.linesPerMinute)
         let leftOut = log.takeLeftOut(now: start + .minutes(1)).map(\.count)
         #expect(leftOut == [100 - RefusalLog.linesPerMinute])
+    }
+
+    @Test func whatIsLeftOutIsCountedAndThenLogged() {
+        let log = LogLines()
+        let refusals = RefusalLogger(log.logger)
+        func refuse(_ kind: String? = nil, after seconds: Int64) {
+            refusals.log("no", kind: kind, of: address(1), level: .info, now: start + .seconds(seconds), [:])
+        }
+        for second in 0..<25 { refuse(after: Int64(second)) }
+        refuse("other", after: 25)
+        #expect(log.all.count == RefusalLog.linesPerMinute + 1)
+        refusals.logLeftOut(now: start + .seconds(61))
+        #expect(log.all.last == "more requests were refused than are logged kind=no left.out=15")
+        refuse(after: 62)
+        #expect(log.all.last == "no")
     }
 }

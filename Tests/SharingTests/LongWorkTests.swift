@@ -23,13 +23,4 @@ struct LongWorkTests {
         for _ in 0..<1000 { functions_step() }
         #expect(functions_steps_left() == 0)
     }
-
-    @Test func workWithinWorkLeavesItLong() {
-        functions_begin_long_work()
-        functions_begin_long_work()
-        functions_end_long_work()
-        #expect(functions_steps_left() > 0)
-        functions_end_long_work()
-        #expect(functions_steps_left() == 0)
-    }
 }

@@ -21,7 +21,8 @@ void functions_return_freed_memory(void);
 
 /* Makes the threads of this process, and the processes that it starts, take turns of 0.1 ms where more of them want to run
    than there are processors, instead of some ms: a short request then waits less for long ones. Call before there are many
-   threads. Does nothing on kernels before Linux 6.12, and on other systems. */
+   threads. Does nothing before Linux 6.12 and on other
+   systems. */
 void functions_run_in_short_turns(void);
 
 /* Marks this thread as one that does long work, or does so no longer. Such a thread gives way every 0.1 ms or so: the kernel
@@ -39,7 +40,8 @@ static inline int functions_steps_left(void) { return functions_steps; }
 
 /* Called for each of what may be many steps of some 100 ns. */
 static inline void functions_step(void) {
-    if (functions_steps > 0 && --functions_steps == 0) functions_give_way();
+    if (functions_steps > 1) functions_steps -= 1;
+    else if (functions_steps == 1) functions_give_way();
 }
 
 /* Gets the size of a file; for /proc/PID/fd this is the number of open descriptors. Returns -1 with errno if it doesn't

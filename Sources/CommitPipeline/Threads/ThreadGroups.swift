@@ -15,7 +15,10 @@ package struct ThreadGroups: Sendable {
         latch.enter()
         let work = Work(body)
         let thread = Thread {
-            if isBackground { Self.yieldToOthers() }
+            if isBackground {
+                functions_begin_long_work()
+                Self.yieldToOthers()
+            }
             // Releases what the body holds, such as a connection, before the thread counts as ended.
             work.take()?()
             latch.leave()
@@ -31,7 +34,6 @@ package struct ThreadGroups: Sendable {
 
     /// On Linux each thread has a priority of its own, which threads that it starts inherit: see ``CompletionThread``.
     private static func yieldToOthers() {
-        functions_begin_long_work()
         #if os(Linux)
             // PRIO_PROCESS, whose type differs between C libraries, for this thread.
             _ = setpriority(0, 0, 10)

@@ -98,7 +98,9 @@ extension ByteReader {
         let count = try count()
         // A dictionary has up to twice as many places as elements.
         try add(elements: count, of: 2 * MemoryLayout<(String, Value)>.stride)
-        var fields = [String: Value](minimumCapacity: min(count, remaining / 2))
+        // As many as their bytes make likely: growing step by step costs more than the fields do, and a false count must
+        // not reserve much.
+        var fields = [String: Value](minimumCapacity: min(count, max(1024, remaining / 8)))
         for _ in 0..<count {
             let name = try string()
             fields[name] = try value(depth: depth)

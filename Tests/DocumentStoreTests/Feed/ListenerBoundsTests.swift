@@ -296,7 +296,7 @@ struct ListenerBoundsTests {
     /// A refill that is refused for another reason isn't taken for one that took too long, however long it took.
     @Test func aWindowThatIsTooLargeToReadAgainFails() async throws {
         var configuration = StoreConfiguration()
-        configuration.maxRefillTime = .milliseconds(10)
+        configuration.maxRefillTime = .milliseconds(25)
         configuration.maxReadBytes = 100_000
         // Time passes each time the clock is read.
         let passed = Mutex<Duration>(.zero)

@@ -42,12 +42,18 @@ public struct FieldMask: Sendable {
 
     private var root = Node()
 
+    /// A mask of no fields.
+    public init() {}
+
     public init(_ paths: some Sequence<FieldPath>) {
+        for path in paths { insert(path) }
+    }
+
+    public mutating func insert(_ path: FieldPath) {
+        functions_step()
         // No document has a field that is deeper.
-        for path in paths where path.segments.count <= DocumentLimits.maxDepth + 1 {
-            functions_step()
-            root.insert(path.segments[...])
-        }
+        guard path.segments.count <= DocumentLimits.maxDepth + 1 else { return }
+        root.insert(path.segments[...])
     }
 
     /// The fields that have a path.

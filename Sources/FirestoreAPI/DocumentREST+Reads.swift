@@ -16,7 +16,7 @@ extension DocumentREST {
                 case "documents":
                     let reader = RESTWriteReader(database: database)
                     for element in try member.value.elements() { paths.append(try reader.path(element)) }
-                case "mask": mask = FieldMask(try member.value.fieldMask())
+                case "mask": mask = try member.value.fieldMask()
                 case "database": try checkDatabase(member.value)
                 default: throw member.unknown
                 }

@@ -131,12 +131,16 @@ struct DocumentRESTRefusalTests: RESTExchanges {
     }
 
     @Test func aMaskHasABound() throws {
-        func mask(_ paths: Int) throws -> Int {
+        func mask(_ paths: Int) throws -> JSONNode {
             let texts = Array(repeating: "\"a\"", count: paths).joined(separator: ",")
-            return try JSONNode(parsing: Array("{\"fieldPaths\":[\(texts)]}".utf8)).fieldMask().count
+            return try JSONNode(parsing: Array("{\"fieldPaths\":[\(texts)]}".utf8))
         }
-        #expect(try mask(50_000) == 50_000)
-        let problem = #expect(throws: JSONProblem.self) { try mask(50_001) }
-        #expect(problem?.message == "a mask has at most 50000 paths, not 50001")
+        #expect(try mask(50_000).fieldPaths().count == 50_000)
+        #expect(try mask(50_000).fieldMask().applied(to: ["a": .null, "b": .null]) == ["a": .null])
+        let tooMany = try mask(50_001)
+        for read in [{ _ = try tooMany.fieldPaths() }, { _ = try tooMany.fieldMask() }] {
+            let problem = #expect(throws: JSONProblem.self) { try read() }
+            #expect(problem?.message == "a mask has at most 50000 paths, not 50001")
+        }
     }
 }

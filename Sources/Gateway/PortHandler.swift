@@ -90,15 +90,19 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         schedule(context)
     }
 
-    package func handlerRemoved(context: ChannelHandlerContext) { end() }
+    package func handlerRemoved(context: ChannelHandlerContext) { end(context) }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        end()
+        end(context)
         context.fireChannelInactive()
     }
 
-    private func end() {
+    private func end(_ context: ChannelHandlerContext) {
         hasEnded = true
+        if case .waits(let refusal?) = refusing {
+            log(refusal, context.eventLoop.now)
+            refusing = .waits(nil)
+        }
         timer?.task.cancel()
         timer = nil
         for index in unanswered.indices { unanswered[index].body?.release() }
@@ -170,9 +174,13 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
             receiving = nil
             receiveBy = .distantFuture
             // A server that answers already is left to end its answer.
-            if unanswered.count == 1, isAnswering { return refusing = .waits(nil) }
+            if unanswered.count == 1, isAnswering {
+                log(refusal, context.eventLoop.now)
+                return refusing = .waits(nil)
+            }
             let refused = unanswered.popLast()
             refusedBody = refused?.body
+            if refused == nil { log(refusal, context.eventLoop.now) }
             refusing = .waits(refused == nil ? nil : refusal)
         } else {
             refusing = .waits(refusal)
@@ -246,8 +254,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func writeBody(
         _ count: Int, _ data: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
-        // The time of an answer's first part has just begun.
-        if hasSentPart, context.channel.unsentBytes == 0 {
+        // Looking costs as much as much of a small request. A small answer's time has just begun anyway.
+        if hasSentPart || count >= Self.notSmall, context.channel.unsentBytes == 0 {
             silentBy = context.eventLoop.now + rules.times.idle
             pace.begin()
         }
@@ -268,6 +276,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private static let largeAnswer = 65_536
+    /// Firestore's answers come in parts of 64 KiB.
+    private static let notSmall = 16_384
 
     private func writeHeldHead(_ context: ChannelHandlerContext) {
         guard let head else { return }
@@ -321,13 +331,17 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         sent.whenComplete { _ in channel.close(promise: nil) }
     }
 
+    private func log(_ refusal: Refusal, _ now: NIODeadline) {
+        let status = refusal.answer.status.code
+        rules.refusals?.log(
+            "a request was refused", kind: "\(rules.name) status \(status)", of: refusal.client, level: .info, now: now,
+            ["port": "\(rules.name)", "status": "\(status)", "reason": "\(refusal.answer.message)"])
+    }
+
     private func send(
         _ refusal: Refusal, _ context: ChannelHandlerContext, _ sent: EventLoopPromise<Void>
     ) {
-        rules.refusals?.log(
-            "a request was refused", kind: "status \(refusal.answer.status.code)", of: refusal.client, level: .info,
-            now: context.eventLoop.now,
-            ["port": "\(rules.name)", "status": "\(refusal.answer.status.code)", "reason": "\(refusal.answer.message)"])
+        log(refusal, context.eventLoop.now)
         let body = ByteBuffer(bytes: refusal.answer.json)
         var headers: HTTPHeaders = [
             "Content-Type": "application/json; charset=utf-8", "Content-Length": "\(body.readableBytes)",

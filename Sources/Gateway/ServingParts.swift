@@ -90,6 +90,7 @@ package struct ServingParts: Sendable {
 
     /// Call when no worker is left.
     package func close() async {
+        refusals.logLeftOut(now: .distantFuture)
         await supervisor.shutdown()
         try? await group.shutdownGracefully()
     }

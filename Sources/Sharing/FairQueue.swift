@@ -108,8 +108,11 @@ public struct FairQueue<Key: Hashable, Element> {
     @inlinable
     mutating func free(_ lane: Int) {
         laneOfKey[lanes[lane].key] = nil
+        lanes[lane].key = nil
         if lanes[lane].wasLong { lanes[lane] = Lane(key: nil) }
         freeLanes.append(lane)
+        // Those of a burst aren't kept.
+        if total == 0, lanes.count > 64 { (lanes, freeLanes) = ([], []) }
     }
 
     /// - Returns: the waiting elements, in the order of the turns.

@@ -179,6 +179,16 @@ import WorkerTesting
         #expect(connection.memory.bodies.figures.used == 0)
     }
 
+    /// Those before it are still being answered.
+    @Test func aRefusalThatItsClientDoesNotAwaitIsLogged() throws {
+        let connection = try Connection(memory: PortMemory(bodies: 800))
+        try connection.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n" + start(1000) + String(repeating: "x", count: 301))
+        #expect(connection.log.all == [])
+        _ = try? connection.channel.finish()
+        #expect(connection.log.all.count == 1)
+        #expect(connection.log.all.first?.hasSuffix(" status=503") ?? false)
+    }
+
     @Test func aPageMayReadWhyItsRequestIsRefused() throws {
         let connection = try Connection(memory: PortMemory(bodies: 8))
         try connection.send(

@@ -34,6 +34,24 @@ import Testing
         #expect(queue.callers == 0)
     }
 
+    @Test(arguments: [1, 64, 65, 300]) func aQueueThatWasEmptiedServesAgain(callers: Int) {
+        var queue = FairQueue<Int, Int>(places: 1000)
+        for round in 0..<3 {
+            for number in 0..<callers * 2 {
+                let isIn = queue.append(number + round, of: number % callers)
+                #expect(isIn)
+            }
+            #expect(queue.callers == callers)
+            for number in 0..<callers * 2 {
+                let (first, next) = (queue.first, queue.popFirst())
+                #expect(first == number + round)
+                #expect(next == number + round)
+            }
+            #expect(queue.isEmpty)
+            #expect(queue.callers == 0)
+        }
+    }
+
     @Test func oneCallerAloneGetsHalfAndOthersStillGetIn() {
         var queue = FairQueue<String, Int>(places: 1000)
         #expect(fill(&queue, "greedy", 0..<2000) == 500)

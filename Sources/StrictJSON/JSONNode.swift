@@ -39,9 +39,10 @@ package struct JSONNode: Sendable {
         }
     }
 
-    /// Becomes null, and frees the memory of all that was in this node in steps, as long work does: at once, a large text
+    /// Becomes null, and frees the memory of all that was in this node: in long work in steps, since a large text at once
     /// would take some ms.
     package mutating func free() {
+        guard functions_steps_left() > 0 else { return kind = .null }
         functions_step()
         if case .array(var elements) = kind {
             kind = .null

@@ -83,11 +83,7 @@ private struct OutboxRead<Answer: Sendable>: SnapshotJob {
 
     func run(on snapshot: Snapshot) {
         let result = Result { try body(snapshot.storage) }.mapError(DocumentError.init(from:))
-        if let completions = snapshot.completions {
-            completions.add { completion(result) }
-        } else {
-            completion(result)
-        }
+        snapshot.complete { [completion] in completion(result) }
     }
 
     func fail(_ error: DocumentError) { completion(.failure(error)) }

@@ -9,7 +9,11 @@ package struct Snapshot {
     /// The generations of what readers cache of each kind (``DataKind/generation``) in this state.
     package let generations: KindGenerations
     /// Where a job that runs on the snapshot completes; nil if that is the job's own thread.
-    package let completions: CompletionThread?
+    fileprivate let completions: CompletionThread?
+
+    package func complete(_ completion: @escaping @Sendable () -> Void) {
+        if let completions { completions.add(completion) } else { completion() }
+    }
 }
 
 /// Work for a reader's thread.

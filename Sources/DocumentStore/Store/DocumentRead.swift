@@ -40,7 +40,7 @@ extension DocumentRead {
     }
 
     private func end(_ result: Result<Answer, DocumentError>, _ snapshot: Snapshot) {
-        if let completions = snapshot.completions { completions.add { complete(result) } } else { complete(result) }
+        snapshot.complete { complete(result) }
     }
 
     func fail(_ error: DocumentError) { complete(.failure(error)) }

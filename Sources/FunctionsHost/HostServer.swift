@@ -1,3 +1,4 @@
+import WorkerProtocol
 import ControlAPI
 import DataDirectory
 import Deployments

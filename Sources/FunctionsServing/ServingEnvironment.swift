@@ -1,3 +1,4 @@
+import WorkerProtocol
 import DocumentModel
 import FirestoreClient
 import Gateway

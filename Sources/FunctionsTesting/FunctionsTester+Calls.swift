@@ -84,7 +84,7 @@ extension FunctionsTester {
         }
         let now = now
         var head = InvocationHead(
-            streams: request.streams, headers: request.allHeaders.block)
+            streams: request.streams, headers: request.allHeaders.block, address: .loopback)
         head.auth = try request.caller?.identity(project: project, at: now)
         guard request.app != nil || !trigger.enforceAppCheck else {
             throw HttpsError(.unauthenticated, "Unauthenticated")

@@ -27,7 +27,7 @@ extension FunctionsTester {
         }
         var head = InvocationHead(
             method: method,
-            target: target.hasPrefix("/") ? target : "/" + target, headers: headers.block)
+            target: target.hasPrefix("/") ? target : "/" + target, headers: headers.block, address: .loopback)
         head.auth = try caller?.identity(project: project, at: now)
         var response: TestResponse
         if let problem = problem(ofSize: body.count) {

@@ -47,10 +47,11 @@ public final class FunctionsTester: Sendable {
         _ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil,
         params: [String: TestParam] = [:], secrets: [String: String] = [:]
     ) throws {
-        let manifest = Manifest(bundle)
+        let all = bundle.functions
+        let manifest = Manifest(all, params: bundle.params)
         // A host also checks time zones, which a bundle can't.
         let problems =
-            manifest.problems
+            manifest.problems(of: all)
             + manifest.functions.compactMap { function in
                 function.zoneProblem.map { ManifestProblem(function: function.name, reason: $0) }
             }
@@ -58,7 +59,7 @@ public final class FunctionsTester: Sendable {
             throw TestError(problems.map(\.description).joined(separator: "; "))
         }
         self.params = try TestParams(manifest.params, values: params, secrets: secrets)
-        functions = Dictionary(bundle.functions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        functions = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         database = DatabaseID(project: project)
         let clock = TesterClock(startingAt: start)
         self.clock = clock
@@ -121,14 +122,15 @@ public final class FunctionsTester: Sendable {
         var operations = operations
         operations.owner = UInt64(number)
         head.timeLeft = UInt32(clamping: Int64(timeout / .milliseconds(1)))
+        let send: @Sendable (ByteBuffer) async throws -> Void = { chunk in
+            try Task.checkCancellation()
+            guard chunk.readableBytes <= Frame.maxChunk else { throw OversizedChunk(bytes: chunk.readableBytes) }
+            sendChunk(chunk, answer)
+        }
         var context = InvocationContext(
             head: head, body: ByteBuffer(bytes: body), deadline: .now + timeout,
             transport: transport(operations, of: run), logger: Logger(label: function.name),
-            sendChunk: { chunk in
-                try Task.checkCancellation()
-                guard chunk.readableBytes <= Frame.maxChunk else { throw OversizedChunk(bytes: chunk.readableBytes) }
-                sendChunk(chunk, answer)
-            })
+            sendChunk: send, writeBody: send)
         context.params = params.values(for: function)
         let task = Task { [context, invocations, store] in
             invocations.begin(run)

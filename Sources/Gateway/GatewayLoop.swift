@@ -1,3 +1,4 @@
+import WorkerProtocol
 package import TokenVerification
 package import Workers
 package import Logging

@@ -1,3 +1,4 @@
+import WorkerProtocol
 package import NIOHTTP1
 import StrictJSON
 package import Workers

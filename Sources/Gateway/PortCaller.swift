@@ -1,3 +1,4 @@
+import WorkerProtocol
 package import NIOCore
 package import NIOHTTP1
 import Sharing

@@ -1,3 +1,4 @@
+import WorkerProtocol
 import NIOCore
 import Workers
 

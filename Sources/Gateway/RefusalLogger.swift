@@ -1,3 +1,4 @@
+import WorkerProtocol
 package import Logging
 import NIOCore
 import Synchronization

@@ -1,3 +1,4 @@
+package import WorkerProtocol
 package import Workers
 import NIOHTTP1
 

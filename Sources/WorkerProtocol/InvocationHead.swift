@@ -15,6 +15,8 @@ package struct InvocationHead: Equatable, Sendable {
     /// The request target after the function's name: `/rest?query`.
     package var target: String
     package var headers: HeaderBlock
+    /// The client's address; nil on a Unix socket, and for events.
+    package var address: IPAddress?
 
     /// The subject of a token that the host verified: a user or an app.
     package struct VerifiedIdentity: Equatable, Sendable {
@@ -28,10 +30,12 @@ package struct InvocationHead: Equatable, Sendable {
         }
     }
 
-    /// A head without an execution ID and the time left gets them when its invocation is admitted and started.
+    /// A head without an execution ID, the address and the time left gets them when its invocation is admitted and
+    /// started.
     package init(
         executionID: String = "", timeLeft: UInt32 = 0, auth: VerifiedIdentity? = nil, app: VerifiedIdentity? = nil,
-        streams: Bool = false, method: String = "POST", target: String = "/", headers: HeaderBlock = HeaderBlock([])
+        streams: Bool = false, method: String = "POST", target: String = "/", headers: HeaderBlock = HeaderBlock([]),
+        address: IPAddress? = nil
     ) {
         self.executionID = executionID
         self.timeLeft = timeLeft
@@ -41,6 +45,7 @@ package struct InvocationHead: Equatable, Sendable {
         self.method = method
         self.target = target
         self.headers = headers
+        self.address = address
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -58,6 +63,8 @@ package struct InvocationHead: Equatable, Sendable {
         buffer.writeText(method)
         buffer.writeText(target)
         buffer.writeBlob(headers.encoded.readableBytesView)
+        buffer.writeInteger(UInt8(address == nil ? 0 : 1))
+        if let address { buffer.writeMultipleIntegers(address.high, address.low) }
     }
 
     package init(from buffer: inout ByteBuffer) throws(ProtocolViolation) {
@@ -74,6 +81,9 @@ package struct InvocationHead: Equatable, Sendable {
         method = try buffer.readText()
         target = try buffer.readText()
         headers = HeaderBlock(encoded: try buffer.readBlob())
+        if try buffer.read(UInt8.self) != 0 {
+            address = IPAddress(high: try buffer.read(UInt64.self), low: try buffer.read(UInt64.self))
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import WorkerProtocol
 @testable import HostProcess
 @testable import Workers
 @testable import Gateway

@@ -1,3 +1,4 @@
+import WorkerProtocol
 @testable import Gateway
 import HostTesting
 import Logging

@@ -25,11 +25,13 @@ struct FrameBytesTests {
     @Test func invocationHead() {
         let head = InvocationHead(
             executionID: "e", timeLeft: 0x0001_0203, auth: .init(id: "u", claims: ByteBuffer(string: "{}")),
-            streams: true, method: "PUT", target: "/é", headers: HeaderBlock([("A", "b")]))
+            streams: true, method: "PUT", target: "/é", headers: HeaderBlock([("A", "b")]),
+            address: IPAddress("192.0.2.1"))
         let payload: [UInt8] =
             [0, 0, 0, 1, 0x65] + [0, 1, 2, 3] + [1, 0, 0, 0, 1, 0x75, 0, 0, 0, 2, 0x7B, 0x7D] + [0] + [0] + [1]
             + [0, 0, 0, 3, 0x50, 0x55, 0x54] + [0, 0, 0, 3, 0x2F, 0xC3, 0xA9]
             + [0, 0, 0, 10, 0, 0, 0, 1, 0x41, 0, 0, 0, 1, 0x62]
+            + [1] + [0, 0, 0, 0, 0, 0, 0, 0] + [0, 0, 0xFF, 0xFF, 192, 0, 2, 1]
         #expect(frame(.invoke) { head.write(to: &$0) } == header(UInt8(9 + payload.count), 1) + payload)
     }
 

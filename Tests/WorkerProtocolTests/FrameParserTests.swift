@@ -96,7 +96,8 @@ import Testing
         let head = InvocationHead(
             executionID: "abc", timeLeft: 1234, auth: .init(id: "ada", claims: ByteBuffer(string: "{}")), app: nil,
             streams: true, method: "PUT", target: "/rest?x=1",
-            headers: HeaderBlock([(name: "Host", value: "shop.example"), (name: "X-Empty", value: "")]))
+            headers: HeaderBlock([(name: "Host", value: "shop.example"), (name: "X-Empty", value: "")]),
+            address: IPAddress("2001:db8::1"))
         var buffer = bytes { head.write(to: &$0) }
         #expect(try InvocationHead(from: &buffer) == head)
         #expect(buffer.readableBytes == 0)
@@ -106,7 +107,7 @@ import Testing
     @Test func truncatedHeadIsRefusedAtEveryLength() {
         let head = InvocationHead(
             executionID: "abc", timeLeft: 1, auth: .init(id: "ada", claims: ByteBuffer(string: "{}")),
-            headers: HeaderBlock([(name: "Host", value: "shop.example")]))
+            headers: HeaderBlock([(name: "Host", value: "shop.example")]), address: .loopback)
         let whole = bytes { head.write(to: &$0) }
         for length in 0..<whole.readableBytes {
             var part = whole.getSlice(at: 0, length: length) ?? ByteBuffer()

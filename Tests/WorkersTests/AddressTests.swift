@@ -1,3 +1,4 @@
+import WorkerProtocol
 @testable import Workers
 @testable import Gateway
 import NIOHTTP1
@@ -49,6 +50,14 @@ import Testing
         #expect(client("2001:db8::1, fd00::7") == IPAddress("fd00::7"))
         #expect(client("192.168.0.4") == IPAddress("192.168.0.4"))
         #expect(client(nil) == peer)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("0.0.0.0", "0.0.0.0"), ("::", "::"),
+        ("2001:0db8:0:0::0001", "2001:db8::1"), ("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", nil), ("::1", "::1"),
+    ])
+    func addressesReadAsUsual(text: String, usual: String?) throws {
+        #expect(try #require(IPAddress(text)).description == usual ?? text)
     }
 
     @Test func aPlatformsOtherProxiesAreNamed() throws {

@@ -34,6 +34,10 @@ public struct CallableRequest<Input: Decodable & Sendable>: FunctionInput {
     /// The headers of the HTTP request.
     public var headers: Headers { Headers(context.invocation.head.headers) }
 
+    /// The client's address, such as `203.0.113.9` or `2001:db8::1`; nil on a Unix socket. Behind the operator's trusted
+    /// proxies, it is the address that they report.
+    public var ip: String? { context.invocation.head.address?.description }
+
     /// Whether the client receives chunks as they are sent.
     public var acceptsStreaming: Bool { context.invocation.head.streams }
 }

@@ -10,6 +10,8 @@ public struct Function: Sendable {
     package let options: FunctionOptions
     package let trigger: TriggerManifest
     package let handler: Handler
+    /// Why it can't be served, in addition to its manifest's problems.
+    var problems: [String] = []
 
     package init(name: String, options: FunctionOptions, trigger: TriggerManifest, handler: Handler) {
         self.name = name
@@ -21,7 +23,7 @@ public struct Function: Sendable {
     /// The handler, by kind of function.
     package enum Handler: Sendable {
         case callable(CallableHandler)
-        case http(@Sendable (HTTPRequest) async throws -> HTTPResponse)
+        case http(HTTPHandler)
         case event(EventHandler)
 
         package var isTransactional: Bool {

@@ -12,12 +12,15 @@ package struct InvocationContext: Sendable {
     package var logger: Logger
     /// Sends a chunk of a streamed response; suspends while the client reads slowly.
     package var sendChunk: @Sendable (ByteBuffer) async throws -> Void
+    /// Sends a part of a streamed body, at once or gathered with the next ones; suspends while the client reads slowly.
+    package var writeBody: @Sendable (ByteBuffer) async throws -> Void
     /// Overrides the process's values, as in a test.
     package var params: ParamValues?
 
     package init(
         head: InvocationHead, body: ByteBuffer, deadline: ContinuousClock.Instant, transport: any DocumentTransport,
-        logger: Logger, sendChunk: @escaping @Sendable (ByteBuffer) async throws -> Void
+        logger: Logger, sendChunk: @escaping @Sendable (ByteBuffer) async throws -> Void,
+        writeBody: @escaping @Sendable (ByteBuffer) async throws -> Void
     ) {
         self.head = head
         self.body = body
@@ -25,6 +28,7 @@ package struct InvocationContext: Sendable {
         self.transport = transport
         self.logger = logger
         self.sendChunk = sendChunk
+        self.writeBody = writeBody
     }
 
     /// The invocation of the current task.

@@ -56,4 +56,11 @@ extension Manifest {
         }
         self.init(functions: functions.map(\.manifest), params: all)
     }
+
+    /// All problems of the manifest and of the functions that it is of; empty if the bundle can be served.
+    package func problems(of functions: [Function]) -> [ManifestProblem] {
+        problems + functions.flatMap { function in
+            function.problems.map { ManifestProblem(function: function.name, reason: $0) }
+        }
+    }
 }

@@ -24,7 +24,7 @@ extension FunctionBundle {
         let bundle = Self()
         let functions = bundle.functions
         let manifest = Manifest(functions, params: bundle.params)
-        let problems = manifest.problems
+        let problems = manifest.problems(of: functions)
         guard problems.isEmpty else {
             StandardError.write(problems.map { "\(Self.self): \($0)\n" }.joined())
             ProcessControl.exit(78)

@@ -63,6 +63,10 @@ package enum HandlerRun {
         guard (200...599).contains(response.status) else {
             throw UnsendableResult(description: "\(response.status) isn't a status from 200 to 599")
         }
+        for (name, value) in response.headers where !HTTPText.isField(name, value) {
+            context.logger.warning(
+                "a header isn't sent: it has characters that headers can't have", metadata: ["header.name": "\(name)"])
+        }
         let head = HTTPAnswerHead(status: UInt16(clamping: response.status), headers: response.headers.block)
         switch response.body {
         case .bytes(let body):

@@ -76,7 +76,9 @@ final class LinkReader: Sendable {
             let number = try payload.read(UInt32.self)
             invocation(frame)?.receive(number, Array(payload.readableBytesView))
         case .credit:
-            invocation(frame)?.receiveCredit(Int(try payload.read(UInt32.self)))
+            let bytes = Int(try payload.read(UInt32.self))
+            guard let response = invocation(frame)?.response, response.receiveCredit(bytes) else { return }
+            replies.async { response.sendGathered() }
         case .ready, .result, .failure, .chunk, .httpHead, .documentRequest, .log, .recalled:
             throw ProtocolViolation("only workers send \(frame.kind) frames")
         }

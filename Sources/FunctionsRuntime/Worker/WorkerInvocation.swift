@@ -12,9 +12,6 @@ final class WorkerInvocation: HandlerResultReceiver {
         var phase: Phase
         var nextOperation: UInt32 = 0
         var operations: [UInt32: CheckedContinuation<[UInt8], Never>] = [:]
-        /// The remaining credit in bytes of chunks; the last chunk may make it negative.
-        var credit = Frame.initialCredit
-        var waitingForCredit: [CheckedContinuation<Void, Never>] = []
     }
 
     private enum Phase {
@@ -31,12 +28,14 @@ final class WorkerInvocation: HandlerResultReceiver {
     private let database: DatabaseID
     private let writer: LinkWriter
     private let state: Mutex<State>
+    let response: ResponseStream
 
     init(id: UInt64, body: ByteBuffer, database: DatabaseID, writer: LinkWriter) {
         self.id = id
         self.database = database
         self.writer = writer
         state = Mutex(State(phase: .waiting(body: body)))
+        response = ResponseStream(of: id, to: writer)
     }
 
     /// Runs the handler and sends its result.
@@ -47,7 +46,8 @@ final class WorkerInvocation: HandlerResultReceiver {
         let context = InvocationContext(
             head: head, body: body, deadline: .now + .milliseconds(Int64(head.timeLeft)),
             transport: LinkTransport(invocation: self, database: database), logger: logger,
-            sendChunk: { [self] in try await sendChunk($0) })
+            sendChunk: { [response] in try await response.send(chunk: $0) },
+            writeBody: { [response] in try await response.write($0) })
         let task = Task {
             guard self.begin() else { return }
             await InvocationContext.$current.withValue(context) { await HandlerRun.run(function, context, self) }
@@ -62,13 +62,12 @@ final class WorkerInvocation: HandlerResultReceiver {
     }
 
     func cancel() {
-        let (task, waiting) = state.withLock { state in
+        let task = state.withLock { state in
             state.isCancelled = true
-            defer { state.waitingForCredit = [] }
-            return (state.task, state.waitingForCredit)
+            return state.task
         }
         task?.cancel()
-        for continuation in waiting { continuation.resume() }
+        response.cancel()
     }
 
     /// Starts the handler, unless the invocation was recalled.
@@ -108,13 +107,11 @@ final class WorkerInvocation: HandlerResultReceiver {
 
     // MARK: The handler's result
 
-    func send(_ head: HTTPAnswerHead) { writer.send(.httpHead, invocation: id) { head.write(to: &$0) } }
+    func send(_ head: HTTPAnswerHead) { response.send(head) }
 
-    func end(_ body: [UInt8]) { writer.send(.result, invocation: id) { $0.writeBytes(body) } }
+    func end(_ body: [UInt8]) { response.end(body) }
 
-    func fail(_ failure: InvocationFailure, _ error: any Error) {
-        writer.send(.failure, invocation: id) { failure.write(to: &$0) }
-    }
+    func fail(_ failure: InvocationFailure, _ error: any Error) { response.fail(failure) }
 
     // MARK: Responses that the handler waits for
 
@@ -141,41 +138,6 @@ final class WorkerInvocation: HandlerResultReceiver {
 
     func receive(_ number: UInt32, _ response: [UInt8]) {
         state.withLock { $0.operations.removeValue(forKey: number) }?.resume(returning: response)
-    }
-
-    private func sendChunk(_ chunk: ByteBuffer) async throws {
-        guard chunk.readableBytes <= Frame.maxChunk else { throw OversizedChunk(bytes: chunk.readableBytes) }
-        while true {
-            try Task.checkCancellation()
-            let mayGo = state.withLock { state in
-                guard state.credit > 0 else { return false }
-                state.credit -= chunk.readableBytes
-                return true
-            }
-            if mayGo { break }
-            await withCheckedContinuation { continuation in
-                let resumeNow = state.withLock { state in
-                    guard state.credit <= 0, !state.isCancelled else { return true }
-                    state.waitingForCredit.append(continuation)
-                    return false
-                }
-                if resumeNow { continuation.resume() }
-            }
-        }
-        writer.send(.chunk, invocation: id) { $0.writeImmutableBuffer(chunk) }
-    }
-
-    /// Whether the handler has sent all that it may and waits until the client has taken some of it.
-    var isWaitingForCredit: Bool { state.withLock { !$0.waitingForCredit.isEmpty } }
-
-    func receiveCredit(_ bytes: Int) {
-        let waiting = state.withLock { state in
-            state.credit += bytes
-            guard state.credit > 0 else { return [CheckedContinuation<Void, Never>]() }
-            defer { state.waitingForCredit = [] }
-            return state.waitingForCredit
-        }
-        for continuation in waiting { continuation.resume() }
     }
 
     func log(_ line: LogLine) { writer.sendLog(line, invocation: id) }

@@ -68,6 +68,7 @@ package final class Invocation {
         var head = request.head
         head.executionID = ExecutionID.next()
         head.auth = user
+        head.address = address
         self.head = head
         body = request.body
         completionKey = request.completionKey

@@ -39,7 +39,7 @@ extension Function {
             InvocationContext(
                 head: InvocationHead(executionID: "run", timeLeft: 60_000), body: ByteBuffer(bytes: body),
                 deadline: .now + .seconds(60), transport: transport, logger: Logger(label: "test"),
-                sendChunk: { _ in }))
+                sendChunk: { _ in }, writeBody: { _ in }))
     }
 }
 

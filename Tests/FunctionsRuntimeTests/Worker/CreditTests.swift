@@ -31,8 +31,8 @@ import WorkerProtocol
     }
 
     private static let chunkBytes = 65_536
-    /// The chunks for which there is credit at once, and the one that waits for more.
-    private static let first = Frame.initialCredit / chunkBytes + 1
+    /// The chunks for which there is credit at once, one that is gathered, and the one that waits for more.
+    private static let first = Frame.initialCredit / chunkBytes + 2
 
     /// Sends chunks until it is stopped or has sent `count`.
     private func start(sending count: Int) -> (WorkerInvocation, Progress) {
@@ -66,7 +66,7 @@ import WorkerProtocol
 
     /// Returns once the handler waits for credit with a chunk.
     private func untilWaiting(_ invocation: WorkerInvocation, _ progress: Progress, with chunk: Int) async throws {
-        while progress.chunk < chunk || !invocation.isWaitingForCredit {
+        while progress.chunk < chunk || !invocation.response.isWaitingForCredit {
             try #require(progress.end == nil && progress.chunk <= chunk, "it sends without credit")
             await Task.yield()
         }
@@ -76,7 +76,7 @@ import WorkerProtocol
     private func untilCancelled(_ invocation: WorkerInvocation, _ progress: Progress) async throws {
         try #require(progress.isCancelled || progress.end != nil)
         while progress.end == nil {
-            try #require(!invocation.isWaitingForCredit, "it waits though it is cancelled")
+            try #require(!invocation.response.isWaitingForCredit, "it waits though it is cancelled")
             await Task.yield()
         }
         #expect(throws: CancellationError.self) { try progress.end?.get() }
@@ -101,12 +101,17 @@ import WorkerProtocol
         }
     }
 
+    /// The client takes bytes, as the link reports it.
+    private func take(_ bytes: Int, from invocation: WorkerInvocation) {
+        if invocation.response.receiveCredit(bytes) { invocation.response.sendGathered() }
+    }
+
     @Test func creditLetsItGoOn() async throws {
         let (invocation, progress) = start(sending: Self.first + 2)
         try await untilWaiting(invocation, progress, with: Self.first)
         // Enough for all that is left: it never waits again.
-        invocation.receiveCredit(3 * Self.chunkBytes)
-        try #require(!invocation.isWaitingForCredit)
+        take(3 * Self.chunkBytes, from: invocation)
+        try #require(!invocation.response.isWaitingForCredit)
         while progress.end == nil { await Task.yield() }
         #expect(throws: Never.self) { try progress.end?.get() }
     }
@@ -114,7 +119,7 @@ import WorkerProtocol
     @Test func creditForOneChunkLetsOneGo() async throws {
         let (invocation, progress) = start(sending: 1000)
         try await untilWaiting(invocation, progress, with: Self.first)
-        invocation.receiveCredit(Self.chunkBytes)
+        take(Self.chunkBytes, from: invocation)
         try await untilWaiting(invocation, progress, with: Self.first + 1)
         invocation.cancel()
         try await untilCancelled(invocation, progress)

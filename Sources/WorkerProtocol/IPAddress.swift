@@ -9,18 +9,21 @@ package import NIOCore
 #endif
 
 /// An IPv4 or IPv6 address as 128 bits; an IPv4 address as the IPv6 address that it is mapped to.
-package struct IPAddress: Hashable, Sendable {
-    private(set) var high: UInt64
-    private(set) var low: UInt64
+package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+    package let high: UInt64
+    package let low: UInt64
+
+    /// 127.0.0.1
+    package static let loopback = IPAddress(v4: 0x7F00_0001)
 
     private static let mapped: UInt64 = 0x0000_FFFF_0000_0000
 
-    init(v4 bits: UInt32) {
+    package init(v4 bits: UInt32) {
         high = 0
         low = Self.mapped | UInt64(bits)
     }
 
-    init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -57,41 +60,18 @@ package struct IPAddress: Hashable, Sendable {
         low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
-    var isV4: Bool { high == 0 && low & 0xFFFF_FFFF_0000_0000 == Self.mapped }
+    package var isV4: Bool { high == 0 && low & 0xFFFF_FFFF_0000_0000 == Self.mapped }
 
     /// The address that identifies a caller. A household or a server has 2⁶⁴ IPv6 addresses, so only the first half
     /// counts.
     package var holder: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
-}
 
-/// The addresses that begin with the same bits: `10.0.0.0/8`, or a single address.
-package struct AddressPrefix: Hashable, Sendable {
-    private let address: IPAddress
-    private let mask: IPAddress
-
-    /// - Returns: nil if the text isn't an address, or its prefix is longer than the address.
-    package init?(_ text: String) {
-        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let first = parts.first, let address = IPAddress(first) else { return nil }
-        let width = address.isV4 ? 32 : 128
-        var bits = width
-        if parts.count == 2 {
-            guard let given = Int(parts[1]), (0...width).contains(given) else { return nil }
-            bits = given
-        }
-        let ones = bits + (128 - width)
-        mask = IPAddress(high: Self.ones(ones), low: Self.ones(ones - 64))
-        self.address = Self.masked(address, mask)
-    }
-
-    package func contains(_ other: IPAddress) -> Bool { Self.masked(other, mask) == address }
-
-    private static func masked(_ address: IPAddress, _ mask: IPAddress) -> IPAddress {
-        IPAddress(high: address.high & mask.high, low: address.low & mask.low)
-    }
-
-    /// A mask of the first bits of 64.
-    private static func ones(_ count: Int) -> UInt64 {
-        count <= 0 ? 0 : count >= 64 ? .max : ~(UInt64.max >> UInt64(count))
+    /// The address in its usual form: `203.0.113.9`, `2001:db8::1`.
+    package var description: String {
+        if isV4 { return (0..<4).map { String(low >> (24 - 8 * $0) & 255) }.joined(separator: ".") }
+        var bytes = (high.bigEndian, low.bigEndian)
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_ntop(AF_INET6, &bytes, &text, socklen_t(text.count)) != nil else { return "::" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -1,0 +1,198 @@
+import NIOCore
+import TextFormats
+import WorkerProtocol
+
+/// A request to an HTTP function.
+public struct HTTPRequest: FunctionInput {
+    public let context: FunctionContext
+    var routed: RouteParameters?
+    var values: [ObjectIdentifier: any Sendable] = [:]
+
+    package init(context: InvocationContext) { self.context = FunctionContext(context) }
+
+    private var head: InvocationHead { context.invocation.head }
+
+    // MARK: What is requested
+
+    /// For example `GET` or `POST`.
+    public var method: String { head.method }
+
+    /// The path and the query after the function's name, as they were sent: `/items/a%2Fb?limit=10`. At least `/`.
+    public var url: String { head.target.first == "/" ? head.target : "/" + head.target }
+
+    /// The path after the function's name as it was sent: `/items/a%2Fb`. At least `/`.
+    public var rawPath: String { String(url.prefix { $0 != "?" }) }
+
+    /// The percent-decoded path after the function's name; at least `/`.
+    ///
+    /// `/items/a%2Fb` reads `/items/a/b` here. To tell them apart, use ``rawPath``, or a route's ``parameter(_:as:)``. A
+    /// path that isn't valid percent-encoding reads as it was sent.
+    public var path: String {
+        let raw = rawPath
+        return PercentEncoding.decoded(raw) ?? raw
+    }
+
+    /// The decoded query parameters, in order.
+    public var query: QueryItems {
+        guard let mark = head.target.firstIndex(of: "?") else { return QueryItems([]) }
+        return QueryItems(urlEncoded: head.target[head.target.index(after: mark)...])
+    }
+
+    public var headers: Headers { Headers(head.headers) }
+
+    /// The cookies of the request, decoded.
+    public var cookies: Cookies { Cookies(headers: headers.values(for: "Cookie")) }
+
+    /// The client's address, such as `203.0.113.9` or `2001:db8::1`; nil on a Unix socket. Behind the operator's trusted
+    /// proxies, it is the address that they report.
+    public var ip: String? { head.address?.description }
+
+    // MARK: Who asks
+
+    /// The signed-in user, if the request has a valid ID token as `Authorization: Bearer`, or a valid session cookie
+    /// named `__session`. A request with an invalid token isn't refused, because an HTTP function may use the header
+    /// for something else.
+    public var auth: AuthData? { head.auth.map(AuthData.init) }
+
+    /// The signed-in user.
+    ///
+    /// - Throws: ``HttpsError`` with `unauthenticated`, which the caller sees as 401, if there is no signed-in user.
+    public func requireAuth() throws -> AuthData {
+        guard let auth else { throw HttpsError(.unauthenticated, "Sign in to send this request.") }
+        return auth
+    }
+
+    /// The calling app; nil if the request has no valid App Check token.
+    public var app: AppCheckData? {
+        head.app.map { AppCheckData($0, alreadyConsumed: head.appTokenConsumed) }
+    }
+
+    // MARK: The body
+
+    /// The unchanged body, at most 10 MiB.
+    public var body: [UInt8] { Array(context.invocation.body.readableBytesView) }
+
+    /// The body as text.
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if it isn't UTF-8.
+    public var text: String {
+        get throws {
+            guard let text = String(validating: context.invocation.body.readableBytesView, as: UTF8.self) else {
+                throw HttpsError(.invalidArgument, "body: expected text in UTF-8")
+            }
+            return text
+        }
+    }
+
+    /// Decodes the body from JSON, whatever its `Content-Type`.
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, with the path that doesn't decode.
+    public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
+        do {
+            return try context.invocation.body.withUnsafeReadableBytes {
+                try CallableDecoder(root: "body").decode(type, from: $0)
+            }
+        } catch let error as DecodingError {
+            throw HttpsError(.invalidArgument, error.explanation)
+        }
+    }
+
+    /// The fields of an HTML form, sent as `application/x-www-form-urlencoded`.
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the body has another type.
+    public var form: QueryItems {
+        get throws {
+            try require(mediaType: "application/x-www-form-urlencoded")
+            return QueryItems(urlEncoded: try text)
+        }
+    }
+
+    /// The parts of a body sent as `multipart/form-data`: fields and files, read one after the other.
+    ///
+    ///     for try await part in try request.multipart() {
+    ///         if let file = part.filename { try await store(part.body, as: file) }
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - maxParts: 1 or more. A body with more parts fails when the next one is read.
+    ///   - maxPartBytes: The limit of one part's content. The whole body has at most 10 MiB.
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the body has another type.
+    public func multipart(maxParts: Int = 1000, maxPartBytes: Int = .max) throws -> MultipartForm {
+        let type = try require(mediaType: "multipart/form-data")
+        guard let boundary = type.parameters["boundary"], (1...70).contains(boundary.utf8.count) else {
+            throw HttpsError(.invalidArgument, "Content-Type: multipart/form-data needs a boundary of 1 to 70 characters")
+        }
+        return MultipartForm(
+            context.invocation.body, boundary: boundary, maxParts: maxParts, maxPartBytes: maxPartBytes)
+    }
+
+    @discardableResult
+    private func require(mediaType expected: String) throws -> MediaType {
+        let sent = headers["Content-Type"] ?? ""
+        guard let type = MediaType(sent), type.name == expected else {
+            throw HttpsError(
+                .invalidArgument, "Content-Type: expected \(expected), found \(sent.isEmpty ? "none" : sent)")
+        }
+        return type
+    }
+
+    // MARK: What the router and middleware add
+
+    /// The decoded text of a parameter of the route's pattern: for `items/{id}` and the path `/items/a%20b`,
+    /// `try request.parameter("id")` is `a b`.
+    ///
+    /// - Throws: If the pattern has no such parameter, the caller gets INTERNAL and the log names the pattern's
+    ///   parameters.
+    public func parameter(_ name: String) throws -> String { try value(of: name) { $0 } }
+
+    /// A parameter of the route's pattern as a number, a boolean or another type that reads a string:
+    /// `try request.parameter("id", as: Int.self)`.
+    ///
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the text isn't a value of the type; and
+    ///   as ``parameter(_:)``.
+    public func parameter<Value: LosslessStringConvertible>(_ name: String, as type: Value.Type) throws -> Value {
+        try value(of: name, Value.init)
+    }
+
+    /// A parameter of the route's pattern as an enum or another type that a string stands for.
+    ///
+    /// - Throws: As for other types.
+    public func parameter<Value: RawRepresentable<String>>(_ name: String, as type: Value.Type) throws -> Value {
+        try value(of: name, Value.init(rawValue:))
+    }
+
+    private func value<Value>(of name: String, _ convert: (String) -> Value?) throws -> Value {
+        guard let text = routed?[name] else { throw UnknownParameter(name: name, known: routed?.names ?? []) }
+        guard let value = convert(text) else {
+            throw HttpsError(.invalidArgument, "\(name): expected \(Value.self), found \"\(text)\"")
+        }
+        return value
+    }
+
+    /// What middleware has added for the handler; nil if it has added nothing under this key.
+    ///
+    ///     enum Tenant: HTTPRequestKey { typealias Value = String }
+    ///     routes.use { request, next in
+    ///         var request = request
+    ///         request[Tenant.self] = request.headers["X-Tenant"]
+    ///         return try await next(request)
+    ///     }
+    public subscript<Key: HTTPRequestKey>(key: Key.Type) -> Key.Value? {
+        get { values[ObjectIdentifier(key)] as? Key.Value }
+        set { values[ObjectIdentifier(key)] = newValue }
+    }
+}
+
+/// Identifies a value that middleware adds to a request.
+public protocol HTTPRequestKey {
+    associatedtype Value: Sendable
+}
+
+/// A handler asked for a parameter that its route's pattern doesn't have.
+private struct UnknownParameter: Error, CustomStringConvertible {
+    let name: String
+    let known: [String]
+
+    var description: String {
+        known.isEmpty
+            ? "there is no parameter \"\(name)\": the route's pattern has no parameters"
+            : "there is no parameter \"\(name)\": the route's pattern has \(known.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,122 @@
+import NIOCore
+
+/// The response of an HTTP function.
+public struct HTTPResponse: Sendable {
+    /// 200...599
+    public var status: Int
+    public var headers: Headers
+    package var body: Body
+
+    package enum Body: Sendable {
+        case bytes([UInt8])
+        case stream(@Sendable (HTTPBodyWriter) async throws -> Void)
+    }
+
+    /// - Parameter body: At most 32 MiB; stream larger bodies.
+    public init(status: Int = 200, headers: Headers = [:], body: [UInt8] = []) {
+        self.init(status, headers, .bytes(body))
+    }
+
+    /// - Parameter contentType: Unless `headers` has one.
+    private init(_ status: Int, _ headers: Headers, contentType: String? = nil, _ body: Body) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        if let contentType, headers["Content-Type"] == nil { self.headers["Content-Type"] = contentType }
+    }
+
+    /// A string, as `text/plain` in UTF-8.
+    public static func text(_ text: String, status: Int = 200, headers: Headers = [:]) -> HTTPResponse {
+        HTTPResponse(status, headers, contentType: "text/plain; charset=utf-8", .bytes(Array(text.utf8)))
+    }
+
+    /// A page, as `text/html` in UTF-8. Text of others in it must be escaped, or it can contain scripts.
+    public static func html(_ page: String, status: Int = 200, headers: Headers = [:]) -> HTTPResponse {
+        HTTPResponse(status, headers, contentType: "text/html; charset=utf-8", .bytes(Array(page.utf8)))
+    }
+
+    /// A value encoded as JSON, as in callables.
+    /// - Throws: `EncodingError` if it can't be encoded.
+    public static func json(
+        _ value: some Encodable, status: Int = 200, headers: Headers = [:]
+    ) throws -> HTTPResponse {
+        HTTPResponse(
+            status, headers, contentType: "application/json; charset=utf-8",
+            .bytes(try CallableEncoder().encode(value)))
+    }
+
+    /// Sends the client to another URL.
+    ///
+    /// - Parameters:
+    ///   - url: Absolute, or relative to the request's: a path has the function's project and region in front of it,
+    ///     unless Hosting or a proxy hides them. Text of others in it may send users to another site.
+    ///   - status: 302 by default; 301 and 308 are for good, and 307 and 308 keep the method.
+    public static func redirect(to url: String, status: Int = 302, headers: Headers = [:]) -> HTTPResponse {
+        var response = HTTPResponse(status, headers, .bytes([]))
+        response.headers["Location"] = url
+        return response
+    }
+
+    /// A streamed body. Status and headers are sent first.
+    ///
+    /// - Parameter body: If it throws, the response is cut off, because the status has already been sent.
+    public static func stream(
+        status: Int = 200, headers: Headers = [:],
+        _ body: @escaping @Sendable (HTTPBodyWriter) async throws -> Void
+    ) -> HTTPResponse {
+        HTTPResponse(status, headers, .stream(body))
+    }
+
+    /// The content of a file.
+    ///
+    ///     routes.get("assets/{path...}") { request in
+    ///         try .file(try request.parameter("path"), in: "/srv/assets")
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - path: Of a regular file. Unless it is absolute, it is relative to `directory` or else to the worker's working
+    ///     directory.
+    ///   - directory: Give one if the path comes from a request: a file outside of it isn't found.
+    ///   - contentType: By default from the name: `text/html; charset=utf-8` for `.html`.
+    ///   - downloadAs: The name under which browsers store the file, instead of showing it.
+    /// - Throws: ``HttpsError`` `notFound`, which the caller sees as 404, if there is no such file.
+    public static func file(
+        _ path: String, in directory: String? = nil, contentType: String? = nil, downloadAs name: String? = nil,
+        status: Int = 200, headers: Headers = [:]
+    ) throws -> HTTPResponse {
+        guard let file = ResponseFile(path, in: directory) else { throw HttpsError(.notFound, "There is no such file.") }
+        var response = HTTPResponse(
+            status, headers, contentType: contentType ?? FileContentType.of(path), try file.body())
+        if let name { response.headers["Content-Disposition"] = FileContentType.attachment(name) }
+        return response
+    }
+}
+
+/// Writes a streamed body.
+public struct HTTPBodyWriter: Sendable {
+    /// Small enough that frames of other invocations can be sent in between.
+    static let partSize = 262_144
+
+    private let context: InvocationContext
+
+    package init(context: InvocationContext) { self.context = context }
+
+    /// Sends bytes; suspends while the client reads slowly.
+    ///
+    /// The first bytes after a pause are sent at once. Those written while earlier ones are on their way to the client are
+    /// gathered, so that small writes are cheap.
+    ///
+    /// - Throws: `CancellationError` if the client has disconnected or the deadline has passed.
+    public func write(_ bytes: some Sequence<UInt8>) async throws { try await write(ByteBuffer(bytes: bytes)) }
+
+    /// Sends text in UTF-8; see ``write(_:)-(Sequence<UInt8>)``.
+    public func write(_ text: String) async throws { try await write(ByteBuffer(string: text)) }
+
+    private func write(_ bytes: ByteBuffer) async throws {
+        try Task.checkCancellation()
+        var rest = bytes
+        while let part = rest.readSlice(length: min(rest.readableBytes, Self.partSize)), part.readableBytes > 0 {
+            try await context.writeBody(part)
+        }
+    }
+}

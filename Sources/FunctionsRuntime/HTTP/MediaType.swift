@@ -1,0 +1,58 @@
+/// A header's value with parameters: `text/html; charset=utf-8`, `form-data; name="file"` (RFC 9110, 5.6.6).
+struct MediaType {
+    /// In lower case.
+    let name: String
+    /// By name in lower case; the first of each name.
+    let parameters: [String: String]
+
+    /// - Returns: nil if the value has no name, or a quoted parameter doesn't end.
+    init?(_ value: String) {
+        var rest = value[...]
+        name = rest.prefix { $0 != ";" }.trimmed.lowercased()
+        guard !name.isEmpty else { return nil }
+        var parameters: [String: String] = [:]
+        rest = rest.drop { $0 != ";" }
+        while rest.first == ";" {
+            rest = rest.dropFirst()
+            let key = rest.prefix { $0 != "=" && $0 != ";" }
+            rest = rest[key.endIndex...]
+            guard rest.first == "=" else { continue }
+            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+            guard let value = rest.first == "\"" ? Self.quoted(&rest) : Self.token(&rest) else { return nil }
+            parameters[key.trimmed.lowercased(), default: value] = parameters[key.trimmed.lowercased()] ?? value
+        }
+        self.parameters = parameters
+    }
+
+    private static func token(_ rest: inout Substring) -> String? {
+        let token = rest.prefix { $0 != ";" }
+        rest = rest[token.endIndex...]
+        return String(token.trimmed)
+    }
+
+    /// Browsers send `%22` for a quotation mark in a file's name, other clients a backslash before it.
+    private static func quoted(_ rest: inout Substring) -> String? {
+        var text = ""
+        rest = rest.dropFirst()
+        while let character = rest.popFirst() {
+            switch character {
+            case "\"":
+                rest = rest.drop { $0 != ";" }
+                return text
+            case "\\" where rest.first == "\"" || rest.first == "\\":
+                if let escaped = rest.popFirst() { text.append(escaped) }
+            default: text.append(character)
+            }
+        }
+        return nil
+    }
+}
+
+extension Substring {
+    /// Without spaces and tabs at both ends.
+    var trimmed: Substring {
+        var text = drop { $0 == " " || $0 == "\t" }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return text
+    }
+}

@@ -35,7 +35,7 @@ package struct DeliveriesTopic: ControlTopic {
             }
         }
         routes.answer("deliveries/stats") { _ in
-            DeliveryStatistics(try await events.metrics(), pauses: events.pausedFunctions, now: Timestamp.now())
+            DeliveryStatistics(try await events.metrics(), pauses: events.pausedFunctions, now: Timestamp.wallClock())
         }
     }
 }

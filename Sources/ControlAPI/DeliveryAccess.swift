@@ -41,7 +41,7 @@ package struct DeliveryAccess: Sendable {
 
     package func statistics() async throws -> DeliveryStatistics {
         try await read(ControlRequest(DeliveriesTopic.name, "stats")) {
-            DeliveryStatistics(try await $0.counts(), now: Timestamp.now())
+            DeliveryStatistics(try await $0.counts(), now: Timestamp.wallClock())
         }
     }
 
@@ -79,11 +79,11 @@ package struct DeliveryAccess: Sendable {
         defer { owned.close() }
         let engine = try SQLiteEngine(file: owned.file(DataAccess.storeFile))
         let store = try DocumentStore(
-            engine: engine, now: Timestamp.now, commits: configuration.store.commitConfiguration)
+            engine: engine, now: Timestamp.wallClock, commits: configuration.store.commitConfiguration)
         try store.start()
         do {
             let service = DeliveryService(
-                store, database: DatabaseID(project: configuration.project), now: Timestamp.now)
+                store, database: DatabaseID(project: configuration.project), now: Timestamp.wallClock)
             let answer = try await offline(service)
             await store.shutdown()
             try engine.close()

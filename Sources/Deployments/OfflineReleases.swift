@@ -22,7 +22,7 @@ package struct OfflineReleases: Sendable {
         _ = try await store.verified(bundle, target)
         let event = ReleaseEvent(
             action: .rollback, bundle: bundle, release: target, before: index.current[bundle],
-            time: Timestamp.now().rfc3339, user: user)
+            time: Timestamp.wallClock().rfc3339, user: user)
         index.note(event)
         try store.write(index)
         return event

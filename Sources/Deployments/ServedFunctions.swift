@@ -93,7 +93,7 @@ package actor ServedFunctionsMaker {
         if let gate = gates[manifest.name] { return gate }
         let gate = FunctionGate(
             manifest.name, budget: configuration.functions[manifest.name]?.budget,
-            record: records.budgets[manifest.name], now: Timestamp.now,
+            record: records.budgets[manifest.name], now: Timestamp.wallClock,
             logger: logger)
         gates[manifest.name] = gate
         return gate

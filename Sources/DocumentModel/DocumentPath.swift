@@ -162,3 +162,13 @@ enum PathSegments {
         return String(string[..<slash])
     }
 }
+
+extension String {
+    /// The path without one slash at either end: Firebase's libraries accept `/users/ada/`.
+    package var withoutOuterSlashes: String {
+        let slash = UInt8(ascii: "/")
+        guard utf8.count > 1, utf8.first == slash || utf8.last == slash else { return self }
+        let path = utf8.first == slash ? utf8.dropFirst() : utf8[...]
+        return String(Substring(path.last == slash ? path.dropLast() : path))
+    }
+}

@@ -17,11 +17,12 @@ extension EventService {
         try self.init(
             functions.map { function in
                 Function(
-                    manifest: function.manifest, gate: FunctionGate(now: Timestamp.now), launcher: function.launcher)
+                    manifest: function.manifest, gate: FunctionGate(now: Timestamp.wallClock),
+                    launcher: function.launcher)
             },
             records: EventRecords(), maxDepth: 16,
             parts: Parts(
-                store: store, timer: LoopTimer(eventLoop: eventLoop), now: Timestamp.now, alerts: nil,
+                store: store, timer: LoopTimer(eventLoop: eventLoop), now: Timestamp.wallClock, alerts: nil,
                 logger: logger))
     }
 }

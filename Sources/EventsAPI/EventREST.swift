@@ -25,7 +25,7 @@ package struct EventREST: HTTPResponder {
 
     package init(
         project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]], maxBodyBytes: Int,
-        maxPageBytes: Int = 1 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        maxPageBytes: Int = 1 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.wallClock,
         metrics: @escaping MetricsSource
     ) {
         self.project = project

@@ -34,6 +34,6 @@ extension RemoteFirestore {
         return RemoteFirestore(
             service: FirestoreService(
                 database: database, origin: origin, transport: transport, tokens: tokens, pause: pause),
-            now: Timestamp.now)
+            now: Timestamp.wallClock)
     }
 }

@@ -41,7 +41,7 @@ package struct HostParts: Sendable {
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(
-                engine: engine, now: Timestamp.now, configuration: storeConfiguration,
+                engine: engine, now: Timestamp.wallClock, configuration: storeConfiguration,
                 commits: configuration.store.commitConfiguration)
             try store.start()
         } catch {

@@ -94,10 +94,11 @@ package final class HostServer: Sendable {
                 first.eventFunctions(on: parts.serving.invocationLoops), records: records,
                 maxDepth: configuration.limits.eventDepth,
                 parts: EventService.Parts(
-                    store: parts.store, timer: LoopTimer(eventLoop: parts.serving.group.next()), now: Timestamp.now,
+                    store: parts.store, timer: LoopTimer(eventLoop: parts.serving.group.next()),
+                    now: Timestamp.wallClock,
                     alerts: webhook, logger: logger))
             schedules = try ScheduleRunner(
-                first.manifests, store: parts.store, now: Timestamp.now,
+                first.manifests, store: parts.store, now: Timestamp.wallClock,
                 alarm: EventLoopAlarm(parts.serving.group.next()),
                 logger: logger)
             gateway = try await Self.gateway(configuration, parts: parts, routes: first.routes, logger: logger)
@@ -105,7 +106,8 @@ package final class HostServer: Sendable {
             deployments = DeploymentService(
                 DeploymentService.Parts(
                     configuration: configuration, locator: locator, releases: releases,
-                    copies: LocalCopies(in: parts.directory), served: served, store: parts.store, now: Timestamp.now,
+                    copies: LocalCopies(in: parts.directory), served: served, store: parts.store,
+                    now: Timestamp.wallClock,
                     logger: logger),
                 maker: maker)
         } catch {
@@ -253,7 +255,7 @@ package final class HostServer: Sendable {
     private func controlServer() -> any Service {
         let data = DataTopic(service: DataService(parts.store, database: parts.database))
         let deliveries = DeliveryService(
-            parts.store, database: parts.database, now: Timestamp.now, isRunning: events.isInFlight)
+            parts.store, database: parts.database, now: Timestamp.wallClock, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
             MetricsTopic(text: metricsText), SchedulesTopic(runner: schedules), ReleasesTopic(deployments: deployments),

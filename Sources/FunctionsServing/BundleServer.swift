@@ -77,7 +77,7 @@ package final class BundleServer: Sendable {
                     environment: environment.workerEnvironment(
                         of: manifest.name, project: project, release: bundle.name, without: secrets),
                     params: plan.params.values(for: manifest)),
-                gate: FunctionGate(now: Timestamp.now), limiter: RateLimiter(manifest.rateLimits))
+                gate: FunctionGate(now: Timestamp.wallClock), limiter: RateLimiter(manifest.rateLimits))
         }
         do {
             gateway = try await parts.gateway(

@@ -7,7 +7,7 @@ import Synchronization
 final class TesterClock: Sendable {
     private let microseconds: Mutex<Int64>
 
-    init(startingAt start: Timestamp?) { microseconds = Mutex((start ?? Timestamp.now()).microseconds) }
+    init(startingAt start: Timestamp?) { microseconds = Mutex((start ?? Timestamp.wallClock()).microseconds) }
 
     /// Increases with each reading, so that a commit is never in the future.
     @Sendable func now() -> Timestamp {

@@ -25,7 +25,7 @@ package struct CloudLogHandler: LogHandler {
         if let error = event.error { all["error"] = "\(error)" }
         writer.write(
             Self.line(
-                event.level, "\(event.message)", all.mapValues { "\($0)" }, logger: label, time: Timestamp.now()))
+                event.level, "\(event.message)", all.mapValues { "\($0)" }, logger: label, time: Timestamp.wallClock()))
     }
 
     /// - Parameter logger: the part of the program, or the function, that logs.
@@ -55,7 +55,7 @@ package struct CloudLogHandler: LogHandler {
 
     /// Formats a line of the host for places without a logger: before the start, and the notice about dropped lines.
     package static func line(_ level: Logger.Level, _ message: String) -> String {
-        line(level, message, [:], logger: "host", time: Timestamp.now())
+        line(level, message, [:], logger: "host", time: Timestamp.wallClock())
     }
 
     /// Cloud Logging accepts 256 KiB per entry, including what it adds itself. It splits a longer line in two, of which

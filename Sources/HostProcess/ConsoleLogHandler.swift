@@ -22,7 +22,7 @@ package struct ConsoleLogHandler: LogHandler {
         var all = metadata.merging(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { all["error"] = "\(error)" }
         // Truncated to milliseconds.
-        let now = Timestamp.now().microseconds
+        let now = Timestamp.wallClock().microseconds
         let time = Timestamp(microseconds: now - now % 1000)
         var text = "\(time) \(event.level) \(label): \(Self.line("\(event.message)"))"
         for (key, value) in all.sorted(by: { $0.key < $1.key }) {

@@ -25,7 +25,7 @@ struct DataServiceTests {
     }
 
     private func store() throws -> DocumentStore {
-        let store = try DocumentStore(engine: MemoryEngine(), now: Timestamp.now)
+        let store = try DocumentStore(engine: MemoryEngine(), now: Timestamp.wallClock)
         try store.start()
         return store
     }
@@ -147,7 +147,7 @@ struct DataServiceTests {
     func cancellationEndsSilentOperations(request: DataRequest) async throws {
         let directory = try TemporaryDirectory()
         let engine = try SQLiteEngine(file: directory.path + "/documents.sqlite")
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         let service = DataService(store, database: DatabaseID(project: "p"))
         let cancellation = BlockingWork.Cancellation()

@@ -19,7 +19,7 @@ import Testing
     private let input = AsyncThrowingStream<[UInt8], any Error> { $0.finish() }
 
     init() throws {
-        store = try DocumentStore(engine: engine, now: Timestamp.now)
+        store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         service = DataService(store, database: DatabaseID(project: "p"))
     }

@@ -44,7 +44,7 @@ private final class SmallDisk: Sendable {
 struct FullDiskTests {
     private func store(_ disk: SmallDisk) throws -> DocumentStore {
         let engine = try SQLiteEngine(file: disk.path + "/documents.db")
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         store.routeEvents(documents: [try .init("told", .created, "c/{id}")])
         try store.start()
         return store

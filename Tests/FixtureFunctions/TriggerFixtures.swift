@@ -129,7 +129,7 @@ extension FixtureFunctions {
         fields["type"] = event.type
         fields["authType"] = event.authType.rawValue
         fields["authID"] = event.authID
-        if let change = event.data as? Change {
+        if let change = event.data as? Change<DocumentSnapshot> {
             fields["before"] = change.before.data()
             fields["after"] = change.after.data()
         } else if let snapshot = event.data as? DocumentSnapshot {

@@ -11,6 +11,7 @@ struct CallableFixtures: FunctionBundle {
                 issuer: request.auth?.token["iss"]?.stringValue, app: request.app?.appID,
                 isConsumed: request.app?.alreadyConsumed ?? false, hello: request.headers["X-Hello"])
         }
+        onCall("now") { (request: CallableRequest<NoData>) in Timestamp.now.seconds }
         onCall("appsOnly", .enforceAppCheck()) { (request: CallableRequest<NoData>) in request.app?.appID ?? "" }
         onCall("adminsOnly", .authPolicy { $0?.token["role"] == "admin" }) { (request: CallableRequest<NoData>) in true
         }

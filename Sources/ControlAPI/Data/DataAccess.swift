@@ -43,7 +43,7 @@ package struct DataAccess: Sendable {
             try await onEvent(.problem("the index catalog was damaged and is rebuilt"))
         }
         // With the host's configuration, so that a command doesn't delete history that the host keeps.
-        let store = try DocumentStore(engine: engine, now: Timestamp.now, commits: commitConfiguration)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock, commits: commitConfiguration)
         try store.start()
         do {
             let outcome = try await DataService(store, database: database).perform(

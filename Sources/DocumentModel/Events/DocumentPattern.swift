@@ -16,8 +16,10 @@ package struct DocumentPattern: Hashable, Sendable {
     /// At most one segment is `many`.
     package let segments: [Segment]
 
+    /// - Parameter text: A slash at either end doesn't matter, as in Firebase.
     /// - Throws: `Problem` with what is wrong and what to write instead.
     package init(_ text: String) throws(Problem) {
+        let text = text.withoutOuterSlashes
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard !text.isEmpty, !parts.contains(where: \.isEmpty) else {
             throw Problem(description: "the pattern \"\(text)\" has an empty segment; write users/{userID}")

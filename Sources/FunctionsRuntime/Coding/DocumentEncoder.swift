@@ -6,11 +6,16 @@ public struct DocumentEncoder: Sendable {
     ///
     /// - Throws: `EncodingError` if the value isn't a keyed type, or contains a value that documents can't have.
     public func encode(_ value: some Encodable) throws -> [String: FieldValue] {
-        let field = FieldValue(node: try NodeEncoder(.document).encodeRoot(value))
+        let field = try encode(field: value)
         guard case .map(let fields) = field.content else {
             let reason = "a document is a set of named fields, which \(type(of: value)) is not"
             throw EncodingError.invalidValue(type(of: value), .init(codingPath: [], debugDescription: reason))
         }
         return fields
+    }
+
+    /// A value of any shape, for one field.
+    func encode(field value: some Encodable) throws -> FieldValue {
+        FieldValue(node: try NodeEncoder(.document).encodeRoot(value))
     }
 }

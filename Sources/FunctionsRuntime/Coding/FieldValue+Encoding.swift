@@ -37,7 +37,7 @@ extension FieldValue {
         }
     }
 
-    private init(json value: JSONValue) {
+    init(json value: JSONValue) {
         switch value {
         case .null: self.init(.null)
         case .bool(let value): self.init(.boolean(value))

@@ -49,7 +49,7 @@ public actor BulkWriter {
 
     /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
     public func setData(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference, merge: Bool = false
+        _ fields: [String: Any?], forDocument reference: DocumentReference, merge: Bool = false
     ) async throws(DocumentError) {
         try await add(try .set(fields, at: reference, merge: merge), reference)
     }
@@ -65,14 +65,14 @@ public actor BulkWriter {
 
     /// Creates the document; the write fails with `alreadyExists` if it exists.
     public func create(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference
     ) async throws(DocumentError) {
         try await add(try .create(fields, at: reference), reference)
     }
 
     /// Changes fields by their dotted paths; the write fails with `notFound` if the document doesn't exist.
     public func updateData(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference
     ) async throws(DocumentError) {
         try await add(try .update(fields, at: reference), reference)
     }

@@ -8,7 +8,7 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
 
     init(firestore: Firestore, path: String) {
         self.firestore = firestore
-        self.path = path
+        self.path = path.withoutOuterSlashes
     }
 
     /// The last segment of the path.
@@ -25,7 +25,7 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
 
     /// The document with this id.
     public func document(_ id: String) -> DocumentReference {
-        DocumentReference(firestore: firestore, path: path + "/" + id)
+        DocumentReference(firestore: firestore, path: path + "/" + id.withoutOuterSlashes)
     }
 
     /// A new document with a random id.
@@ -36,7 +36,7 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
 
     /// Adds a document with a random id.
     @discardableResult
-    public func addDocument(data fields: [String: any FieldInput]) async throws(DocumentError) -> DocumentReference {
+    public func addDocument(data fields: [String: Any?]) async throws(DocumentError) -> DocumentReference {
         let reference = document()
         try await reference.create(fields)
         return reference

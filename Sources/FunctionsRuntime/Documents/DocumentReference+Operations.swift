@@ -16,14 +16,37 @@ extension DocumentReference {
         try await getDocument().document(as: type)
     }
 
+    /// Reads the document and decodes it as a `Codable` type; nil if it doesn't exist.
+    ///
+    ///     guard let item = try await reference.getDocumentIfExists(as: Item.self) else {
+    ///         throw HttpsError(.notFound, "There is no such item.")
+    ///     }
+    ///
+    /// - Throws: `DecodingError` if it doesn't have the type.
+    public func getDocumentIfExists<T: Decodable & Sendable>(as type: T.Type) async throws -> Document<T>? {
+        let snapshot = try await getDocument()
+        return snapshot.exists ? try snapshot.document(as: type) : nil
+    }
+
     /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
     ///
     /// - Returns: The update time.
     @discardableResult
     public func setData(
-        _ fields: [String: any FieldInput], merge: Bool = false
+        _ fields: [String: Any?], merge: Bool = false
     ) async throws(DocumentError) -> Timestamp? {
         try await commit(try .set(fields, at: self, merge: merge))
+    }
+
+    /// Changes only the fields that `mergeFields` names by dotted paths, and keeps the document's others. Creates the
+    /// document if it doesn't exist.
+    ///
+    /// - Throws: `invalidArgument` if the data doesn't have one of the fields.
+    @discardableResult
+    public func setData(
+        _ fields: [String: Any?], mergeFields: [any FieldPathConvertible]
+    ) async throws(DocumentError) -> Timestamp? {
+        try await commit(try .set(fields, at: self, mergeFields: mergeFields))
     }
 
     /// Replaces the document with an encoded value, or with `merge` changes the encoded fields.
@@ -36,7 +59,7 @@ extension DocumentReference {
     ///
     /// - Throws: `alreadyExists` if it exists.
     @discardableResult
-    public func create(_ fields: [String: any FieldInput]) async throws(DocumentError) -> Timestamp? {
+    public func create(_ fields: [String: Any?]) async throws(DocumentError) -> Timestamp? {
         try await commit(try .create(fields, at: self))
     }
 
@@ -50,7 +73,7 @@ extension DocumentReference {
     ///
     /// - Throws: `notFound` if the document doesn't exist.
     @discardableResult
-    public func updateData(_ fields: [String: any FieldInput]) async throws(DocumentError) -> Timestamp? {
+    public func updateData(_ fields: [String: Any?]) async throws(DocumentError) -> Timestamp? {
         try await commit(try .update(fields, at: self))
     }
 

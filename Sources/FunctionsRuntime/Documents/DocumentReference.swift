@@ -11,7 +11,9 @@ public struct DocumentReference: Sendable {
         case invalid(String, DocumentError)
     }
 
+    /// - Parameter path: A slash at either end doesn't matter.
     init(firestore: Firestore, path: String) {
+        let path = path.withoutOuterSlashes
         self.firestore = firestore
         do {
             place = .valid(try DocumentPath(path))
@@ -46,7 +48,7 @@ public struct DocumentReference: Sendable {
 
     /// A collection below this document.
     public func collection(_ id: String) -> CollectionReference {
-        CollectionReference(firestore: firestore, path: path + "/" + id)
+        CollectionReference(firestore: firestore, path: path + "/" + id.withoutOuterSlashes)
     }
 
     /// - Throws: `invalidArgument` if the path is invalid.

@@ -1,6 +1,10 @@
 public import DocumentModel
 
 /// A document's state at the time of a read, which may be that it doesn't exist.
+///
+/// A field is read by its name, `snapshot.total` or `snapshot["total"]`, as a ``Value``, or decoded as what its context
+/// expects: `let total: Int = try snapshot.get("total")`.
+@dynamicMemberLookup
 public struct DocumentSnapshot: Sendable, Hashable {
     public let reference: DocumentReference
     private let document: DocumentModel.Document?
@@ -49,15 +53,19 @@ public struct DocumentSnapshot: Sendable, Hashable {
         return document?[path]
     }
 
-    /// Decodes the value of a field by its dotted path.
+    /// Decodes the value of a field by its dotted path. An optional is nil if the field is missing or null.
     ///
     /// - Throws: As ``data(as:)``, and ``DocumentError`` with `invalidArgument` if the path is invalid.
-    public func get<T: Decodable>(_ field: String, as type: T.Type) throws -> T {
+    public func get<T: Decodable>(_ field: String, as type: T.Type = T.self) throws -> T {
         let fields = try existing().fields
         return try DocumentDecoder().decode(type, field: try FieldPath(field), of: fields, in: reference)
     }
 
+    /// The value of a field by its dotted path; nil if there is none.
     public subscript(field: String) -> Value? { self.get(field) }
+
+    /// The value of a field by its name; nil if there is none, also if the name is misspelled.
+    public subscript(dynamicMember field: String) -> Value? { document?.fields[field] }
 
     private func existing() throws(DocumentError) -> DocumentModel.Document {
         guard let document else { throw DocumentError(.notFound, "the document \(reference.path) doesn't exist") }

@@ -1,4 +1,5 @@
 public import DocumentModel
+public import StrictJSON
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -6,12 +7,18 @@ public import DocumentModel
     public import Foundation
 #endif
 
-/// A value that can be written to a field or compared with one: strings, numbers, times, bytes, references, arrays,
-/// maps, and ``FieldValue``.
+/// A value that can be written to a field or compared with one: strings, numbers, times, bytes, references, JSON,
+/// arrays, maps, and ``FieldValue``.
 ///
-///     try await order.updateData(["status": "paid", "total": 1200, "paidAt": FieldValue.serverTimestamp()])
+/// Fields that are written, and arrays and maps in them, may also be nil, which is null, and `Encodable` values, which
+/// become maps as in `setData(from:)`:
 ///
-/// A nested array or map with values of different types is written as `FieldValue.array([…])` or `FieldValue.map([…])`.
+///     try await order.updateData([
+///         "status": "paid", "paidAt": FieldValue.serverTimestamp(), "note": nil, "address.city": "Kyoto",
+///         "lines": [["product": "tea", "price": 1200, "tags": ["green", 1]]],
+///     ])
+///
+/// A value of another type fails with `invalidArgument` and the field's name when it is written.
 public protocol FieldInput: Sendable {
     var fieldValue: FieldValue { get }
 }
@@ -24,14 +31,59 @@ extension FieldValue {
     public static let null = FieldValue(.null)
 
     /// An array with values of different types.
-    public static func array(_ elements: [any FieldInput]) -> FieldValue {
-        FieldValue(content: .array(elements.map(\.fieldValue)))
+    public static func array(_ elements: [Any?]) -> FieldValue {
+        FieldValue(content: .array(elements.map { FieldValue(any: $0) }))
     }
 
     /// A map with values of different types. Its keys are used unchanged, including dots.
-    public static func map(_ fields: [String: any FieldInput]) -> FieldValue {
-        FieldValue(content: .map(fields.mapValues(\.fieldValue)))
+    public static func map(_ fields: [String: Any?]) -> FieldValue {
+        FieldValue(content: .map(fields.mapValues { FieldValue(any: $0) }))
     }
+}
+
+extension FieldValue {
+    /// The value of a field in a literal; invalid if it has a type that documents don't store.
+    init(any value: Any?) {
+        switch value {
+        case nil: self = .null
+        case let value as String: self = value.fieldValue
+        case let value as Int: self = value.fieldValue
+        case let value as FieldValue: self = value
+        case let value as any FieldInput: self = value.fieldValue
+        case let fields as [String: Any]: self = .map(fields)
+        case let elements as [Any]: self = .array(elements)
+        case let value as any OptionalValue: self.init(any: value.wrapped)
+        case let value as any Encodable: self.init(encoding: value)
+        case let value?:
+            self.init(
+                content: .invalid(
+                    .invalidArgument("a field can't store a value of type \(type(of: value)); make it Encodable")))
+        }
+    }
+
+    private init(encoding value: any Encodable) {
+        do {
+            self = try DocumentEncoder().encode(field: value)
+        } catch let error as EncodingError {
+            self.init(content: .invalid(.invalidArgument(error.explanation)))
+        } catch {
+            self.init(content: .invalid(.invalidArgument("\(error)")))
+        }
+    }
+}
+
+/// An optional whose type is only known at run time.
+private protocol OptionalValue {
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate var wrapped: Any? { self }
+}
+
+extension JSONValue: FieldInput {
+    /// Whole numbers beyond Int64's range can't be stored.
+    public var fieldValue: FieldValue { FieldValue(json: self) }
 }
 
 extension Value: FieldInput {

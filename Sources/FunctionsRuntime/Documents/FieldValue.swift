@@ -51,12 +51,12 @@ public struct FieldValue: Sendable, Hashable {
     }
 
     /// Appends the elements that the field's array doesn't contain yet.
-    public static func arrayUnion(_ elements: [any FieldInput]) -> FieldValue {
+    public static func arrayUnion(_ elements: [Any?]) -> FieldValue {
         list(elements) { .arrayUnion($0) }
     }
 
     /// Removes all occurrences of the elements from the field's array.
-    public static func arrayRemove(_ elements: [any FieldInput]) -> FieldValue {
+    public static func arrayRemove(_ elements: [Any?]) -> FieldValue {
         list(elements) { .arrayRemove($0) }
     }
 
@@ -70,14 +70,24 @@ public struct FieldValue: Sendable, Hashable {
     }
 
     private static func list(
-        _ elements: [any FieldInput], _ transform: ([Value]) -> FieldTransform.Operation
+        _ elements: [Any?], _ transform: ([Value]) -> FieldTransform.Operation
     ) -> FieldValue {
         do {
-            let field = FieldValue(content: .array(elements.map(\.fieldValue)))
+            let field = FieldValue(content: .array(elements.map { FieldValue(any: $0) }))
             guard case .array(let values) = try field.plainValue() else { return field }
             return FieldValue(content: .transform(transform(values)))
         } catch {
             return FieldValue(content: .invalid(error))
+        }
+    }
+
+    /// The value at a path through maps; nil if there is none.
+    subscript(path: ArraySlice<String>) -> FieldValue? {
+        guard let name = path.first else { return self }
+        switch content {
+        case .map(let fields): return fields[name]?[path.dropFirst()]
+        case .value(.map(let fields)): return fields[name].flatMap { FieldValue($0)[path.dropFirst()] }
+        case .value, .array, .delete, .transform, .invalid: return nil
         }
     }
 

@@ -1,9 +1,10 @@
 /// The results of a query, in its order.
-public struct QuerySnapshot: Sendable, Hashable {
+public struct QuerySnapshot: Sendable, Hashable, RandomAccessCollection {
     public let documents: [DocumentSnapshot]
 
-    public var count: Int { documents.count }
-    public var isEmpty: Bool { documents.isEmpty }
+    public var startIndex: Int { documents.startIndex }
+    public var endIndex: Int { documents.endIndex }
+    public subscript(position: Int) -> DocumentSnapshot { documents[position] }
 
     /// Decodes all documents as a `Codable` type.
     ///

@@ -20,6 +20,16 @@ extension Transaction {
         try await getDocument(reference).document(as: type)
     }
 
+    /// Reads a document and decodes it as a `Codable` type; nil if it doesn't exist.
+    ///
+    /// - Throws: As ``getDocument(_:)``; `DecodingError` if it doesn't have the type.
+    public func getDocumentIfExists<T: Decodable & Sendable>(
+        _ reference: DocumentReference, as type: T.Type
+    ) async throws -> Document<T>? {
+        let snapshot = try await getDocument(reference)
+        return snapshot.exists ? try snapshot.document(as: type) : nil
+    }
+
     /// Reads several documents in one round trip: one snapshot for each reference, in that order.
     public func getAll(_ references: [DocumentReference]) async throws(DocumentError) -> [DocumentSnapshot] {
         var paths: [DocumentPath] = []
@@ -55,9 +65,17 @@ extension Transaction {
 
     /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
     public func setData(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference, merge: Bool = false
+        _ fields: [String: Any?], forDocument reference: DocumentReference, merge: Bool = false
     ) throws(DocumentError) {
         try buffer(try .set(fields, at: reference, merge: merge))
+    }
+
+    /// Changes only the fields that `mergeFields` names by dotted paths, and keeps the document's others. Creates the
+    /// document if it doesn't exist.
+    public func setData(
+        _ fields: [String: Any?], forDocument reference: DocumentReference, mergeFields: [any FieldPathConvertible]
+    ) throws(DocumentError) {
+        try buffer(try .set(fields, at: reference, mergeFields: mergeFields))
     }
 
     /// Replaces the document with an encoded value, or with `merge` changes the encoded fields.
@@ -69,7 +87,7 @@ extension Transaction {
 
     /// Creates the document; the commit fails with `alreadyExists` if it exists.
     public func create(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference
     ) throws(DocumentError) {
         try buffer(try .create(fields, at: reference))
     }
@@ -81,7 +99,7 @@ extension Transaction {
 
     /// Changes fields by their dotted paths; the commit fails with `notFound` if the document doesn't exist.
     public func updateData(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference
     ) throws(DocumentError) {
         try buffer(try .update(fields, at: reference))
     }

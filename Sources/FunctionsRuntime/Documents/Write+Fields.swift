@@ -4,7 +4,7 @@ extension Write {
     /// Replaces the document with these fields, or with `merge` changes each of them, down to the entries of maps. Keys
     /// are field names, including dots.
     static func set(
-        _ fields: [String: any FieldInput], at reference: DocumentReference, merge: Bool
+        _ fields: [String: Any?], at reference: DocumentReference, merge: Bool
     ) throws(DocumentError) -> Write {
         var gathered = GatheredFields(acceptsDelete: merge ? .anywhere : .nowhere)
         try gathered.gather(fields)
@@ -13,8 +13,28 @@ extension Write {
         return Write(path: try reference.validPath(), operation: operation, transforms: gathered.transforms)
     }
 
+    /// Changes only these fields, which are named by dotted paths, and keeps the document's others.
+    static func set(
+        _ fields: [String: Any?], at reference: DocumentReference, mergeFields paths: [any FieldPathConvertible]
+    ) throws(DocumentError) -> Write {
+        let all = FieldValue.map(fields)
+        var gathered = GatheredFields(acceptsDelete: .topLevel)
+        var mask: [FieldPath] = []
+        for path in paths {
+            let path = try path.fieldPath()
+            guard let field = all[path.segments[...]] else {
+                throw .invalidArgument("mergeFields names \(path), which the data doesn't have")
+            }
+            if case .transform = field.content {} else { mask.append(path) }
+            try gathered.gather(field, at: path)
+        }
+        return Write(
+            path: try reference.validPath(), operation: .update(gathered.values, mask: mask),
+            transforms: gathered.transforms)
+    }
+
     static func create(
-        _ fields: [String: any FieldInput], at reference: DocumentReference
+        _ fields: [String: Any?], at reference: DocumentReference
     ) throws(DocumentError) -> Write {
         var write = try set(fields, at: reference, merge: false)
         write.precondition = .exists(false)
@@ -23,10 +43,10 @@ extension Write {
 
     /// Changes fields of an existing document. A key is a dotted path; a map replaces the previous map.
     static func update(
-        _ fields: [String: any FieldInput], at reference: DocumentReference
+        _ fields: [String: Any?], at reference: DocumentReference
     ) throws(DocumentError) -> Write {
         var paths: [(path: FieldPath, field: FieldValue)] = []
-        for (key, input) in fields { paths.append((try FieldPath(key), input.fieldValue)) }
+        for (key, input) in fields { paths.append((try FieldPath(key), FieldValue(any: input))) }
         // Dictionaries are unordered; sorting makes equal updates equal writes.
         paths.sort { $0.path.segments.lexicographicallyPrecedes($1.path.segments) }
         for (shorter, longer) in zip(paths, paths.dropFirst()) {
@@ -67,10 +87,10 @@ private struct GatheredFields {
     init(acceptsDelete: Deletes) { self.acceptsDelete = acceptsDelete }
 
     /// Adds fields by their names.
-    mutating func gather(_ fields: [String: any FieldInput]) throws(DocumentError) {
+    mutating func gather(_ fields: [String: Any?]) throws(DocumentError) {
         for (name, input) in fields.sorted(by: { $0.key < $1.key }) {
             try checkName(name)
-            values[name] = try value(input.fieldValue, at: [name])
+            values[name] = try value(FieldValue(any: input), at: [name])
         }
     }
 
@@ -109,8 +129,13 @@ private struct GatheredFields {
         case .map(let fields): return try map(fields, at: path)
         case .value(.map(let fields)): return try map(fields.mapValues { FieldValue($0) }, at: path)
         case .value, .array, .invalid:
-            leaves.append(FieldPath(segments: path))
-            return try field.plainValue()
+            let path = FieldPath(segments: path)
+            leaves.append(path)
+            do {
+                return try field.plainValue()
+            } catch {
+                throw DocumentError(error.code, "\(path): \(error.message)")
+            }
         }
     }
 

@@ -13,9 +13,17 @@ public final class WriteBatch: Sendable {
 
     /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
     public func setData(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference, merge: Bool = false
+        _ fields: [String: Any?], forDocument reference: DocumentReference, merge: Bool = false
     ) throws(DocumentError) {
         try add(try .set(fields, at: reference, merge: merge))
+    }
+
+    /// Changes only the fields that `mergeFields` names by dotted paths, and keeps the document's others. Creates the
+    /// document if it doesn't exist.
+    public func setData(
+        _ fields: [String: Any?], forDocument reference: DocumentReference, mergeFields: [any FieldPathConvertible]
+    ) throws(DocumentError) {
+        try add(try .set(fields, at: reference, mergeFields: mergeFields))
     }
 
     /// Replaces the document with an encoded value, or with `merge` changes the encoded fields.
@@ -27,7 +35,7 @@ public final class WriteBatch: Sendable {
 
     /// Creates the document; the commit fails with `alreadyExists` if it exists.
     public func create(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference
     ) throws(DocumentError) {
         try add(try .create(fields, at: reference))
     }
@@ -39,7 +47,7 @@ public final class WriteBatch: Sendable {
 
     /// Changes fields by their dotted paths; the commit fails with `notFound` if the document doesn't exist.
     public func updateData(
-        _ fields: [String: any FieldInput], forDocument reference: DocumentReference
+        _ fields: [String: Any?], forDocument reference: DocumentReference
     ) throws(DocumentError) {
         try add(try .update(fields, at: reference))
     }

@@ -42,19 +42,19 @@ struct ChangedDocument: Sendable {
 
     var snapshotBefore: DocumentSnapshot { DocumentSnapshot(reference: reference, document: before) }
     var snapshotAfter: DocumentSnapshot { DocumentSnapshot(reference: reference, document: after) }
-    var change: Change { Change(before: snapshotBefore, after: snapshotAfter) }
+    var change: Change<DocumentSnapshot> { Change(before: snapshotBefore, after: snapshotAfter) }
 
     /// - Throws: `DecodingError`, with the document and the field, if it doesn't have the type.
     func typed<T: Decodable & Sendable>(_ document: DocumentModel.Document?) throws -> Document<T> {
         try DocumentSnapshot(reference: reference, document: document).document(as: T.self)
     }
 
-    func typedChange<T: Decodable & Sendable>() throws -> TypedChange<T> {
-        TypedChange(before: try typed(before), after: try typed(after))
+    func typedChange<T: Decodable & Sendable>() throws -> Change<Document<T>> {
+        Change(before: try typed(before), after: try typed(after))
     }
 
-    func writtenChange<T: Decodable & Sendable>() throws -> WrittenChange<T> {
-        WrittenChange(before: try before.map { try typed($0) }, after: try after.map { try typed($0) })
+    func writtenChange<T: Decodable & Sendable>() throws -> Change<Document<T>?> {
+        Change(before: try before.map { try typed($0) }, after: try after.map { try typed($0) })
     }
 
     /// The fields that differ, as in an update mask: down to the entries of existing maps. Nil if this isn't an update.

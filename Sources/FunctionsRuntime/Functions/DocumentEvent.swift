@@ -3,8 +3,7 @@ import FunctionManifest
 
 /// A change of a document.
 ///
-/// - Parameter Payload: The created or deleted document, or the ``Change`` of an updated or written one. The typed
-///   forms are ``Document``, ``TypedChange`` and ``WrittenChange``.
+/// - Parameter Payload: The created or deleted document, or the ``Change`` of an updated or written one.
 public struct DocumentEvent<Payload: Sendable>: FunctionInput {
     public let data: Payload
     /// The text that the pattern's wildcards match, by name.
@@ -69,25 +68,19 @@ public struct DocumentEvent<Payload: Sendable>: FunctionInput {
     private var databaseID: DatabaseID { firestore.transport.database }
 }
 
-/// A document before and after a change. Before a creation and after a deletion, the document doesn't exist.
-public struct Change: Sendable {
-    public let before: DocumentSnapshot
-    public let after: DocumentSnapshot
+/// A document before and after a change.
+///
+/// - Parameter State: ``DocumentSnapshot``, which says whether the document exists; ``Document`` for an update; or an
+///   optional `Document`, which is nil before a creation and after a deletion.
+public struct Change<State: Sendable>: Sendable {
+    public let before: State
+    public let after: State
 
-    public init(before: DocumentSnapshot, after: DocumentSnapshot) {
+    public init(before: State, after: State) {
         self.before = before
         self.after = after
     }
 }
 
-/// A decoded document before and after an update.
-public struct TypedChange<Data: Sendable>: Sendable {
-    public let before: Document<Data>
-    public let after: Document<Data>
-}
-
-/// A decoded document before and after a change; nil before a creation and after a deletion.
-public struct WrittenChange<Data: Sendable>: Sendable {
-    public let before: Document<Data>?
-    public let after: Document<Data>?
-}
+extension Change: Equatable where State: Equatable {}
+extension Change: Hashable where State: Hashable {}

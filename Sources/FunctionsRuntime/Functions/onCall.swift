@@ -17,7 +17,11 @@ public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
     callable(name, options, CallableHandler(handler))
 }
 
+// Forms without a result are disfavored: otherwise the compiler reports nothing but itself ("failed to produce
+// diagnostic") for a handler whose returns differ in type.
+
 /// A callable function without a result: the client gets null.
+@_disfavoredOverload
 public func onCall<Input: Decodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Void
@@ -34,6 +38,7 @@ public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable, Out
 }
 
 /// A callable function that sends chunks and has no result.
+@_disfavoredOverload
 public func onCall<Input: Decodable & Sendable, Chunk: Encodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, StreamingResponse<Chunk>) async throws -> Void
@@ -54,6 +59,7 @@ public func onCall<Input: Decodable & Sendable, Output: Encodable & Sendable>(
 }
 
 /// A transactional callable function without a result.
+@_disfavoredOverload
 public func onCall<Input: Decodable & Sendable>(
     _ name: String, _ options: CallableOption...,
     handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Void

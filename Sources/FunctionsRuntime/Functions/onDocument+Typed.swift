@@ -24,7 +24,7 @@ public func onDocumentCreated<T: Decodable & Sendable>(
 /// Runs when a matching document's fields change, with the documents read decoded as a `Codable` type.
 public func onDocumentUpdated<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<TypedChange<T>>) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<Document<T>>>) async throws -> Void
 ) -> Function {
     trigger(.updated, name, document, options) { EventHandler($0.reading { try $0.typedChange() }, handler) }
 }
@@ -33,7 +33,7 @@ public func onDocumentUpdated<T: Decodable & Sendable>(
 /// the event's end are one commit.
 public func onDocumentUpdated<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<TypedChange<T>>, Transaction) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<Document<T>>>, Transaction) async throws -> Void
 ) -> Function {
     trigger(.updated, name, document, options) { EventHandler($0.reading { try $0.typedChange() }, handler) }
 }
@@ -58,7 +58,7 @@ public func onDocumentDeleted<T: Decodable & Sendable>(
 /// Runs when a matching document is created, updated or deleted, with the documents read decoded as a `Codable` type.
 public func onDocumentWritten<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<WrittenChange<T>>) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<Document<T>?>>) async throws -> Void
 ) -> Function {
     trigger(.written, name, document, options) { EventHandler($0.reading { try $0.writtenChange() }, handler) }
 }
@@ -67,7 +67,7 @@ public func onDocumentWritten<T: Decodable & Sendable>(
 /// its writes and the event's end are one commit.
 public func onDocumentWritten<T: Decodable & Sendable>(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<WrittenChange<T>>, Transaction) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<Document<T>?>>, Transaction) async throws -> Void
 ) -> Function {
     trigger(.written, name, document, options) { EventHandler($0.reading { try $0.writtenChange() }, handler) }
 }

@@ -28,7 +28,7 @@ public func onDocumentCreated(
 /// Runs when a matching document's fields change.
 public func onDocumentUpdated(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<Change>) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<DocumentSnapshot>>) async throws -> Void
 ) -> Function {
     trigger(.updated, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }
@@ -36,7 +36,7 @@ public func onDocumentUpdated(
 /// Runs when a matching document's fields change; its writes and the event's end are one commit.
 public func onDocumentUpdated(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<Change>, Transaction) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<DocumentSnapshot>>, Transaction) async throws -> Void
 ) -> Function {
     trigger(.updated, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }
@@ -60,7 +60,7 @@ public func onDocumentDeleted(
 /// Runs when a matching document is created, updated or deleted.
 public func onDocumentWritten(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<Change>) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<DocumentSnapshot>>) async throws -> Void
 ) -> Function {
     trigger(.written, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }
@@ -68,7 +68,7 @@ public func onDocumentWritten(
 /// Runs when a matching document is created, updated or deleted; its writes and the event's end are one commit.
 public func onDocumentWritten(
     _ name: String, document: String, _ options: DocumentOption...,
-    handler: @escaping @Sendable (DocumentEvent<Change>, Transaction) async throws -> Void
+    handler: @escaping @Sendable (DocumentEvent<Change<DocumentSnapshot>>, Transaction) async throws -> Void
 ) -> Function {
     trigger(.written, name, document, options) { EventHandler($0.reading { $0.change }, handler) }
 }

@@ -117,7 +117,8 @@ public struct HTTPRequest: FunctionInput {
     public func multipart(maxParts: Int = 1000, maxPartBytes: Int = .max) throws -> MultipartForm {
         let type = try require(mediaType: "multipart/form-data")
         guard let boundary = type.parameters["boundary"], (1...70).contains(boundary.utf8.count) else {
-            throw HttpsError(.invalidArgument, "Content-Type: multipart/form-data needs a boundary of 1 to 70 characters")
+            throw HttpsError(
+                .invalidArgument, "Content-Type: multipart/form-data needs a boundary of 1 to 70 characters")
         }
         return MultipartForm(
             context.invocation.body, boundary: boundary, maxParts: maxParts, maxPartBytes: maxPartBytes)

@@ -84,7 +84,9 @@ public struct HTTPResponse: Sendable {
         _ path: String, in directory: String? = nil, contentType: String? = nil, downloadAs name: String? = nil,
         status: Int = 200, headers: Headers = [:]
     ) throws -> HTTPResponse {
-        guard let file = ResponseFile(path, in: directory) else { throw HttpsError(.notFound, "There is no such file.") }
+        guard let file = ResponseFile(path, in: directory) else {
+            throw HttpsError(.notFound, "There is no such file.")
+        }
         var response = HTTPResponse(
             status, headers, contentType: contentType ?? FileContentType.of(path), try file.body())
         if let name { response.headers["Content-Disposition"] = FileContentType.attachment(name) }

@@ -40,7 +40,8 @@ public struct MultipartForm: AsyncSequence, Sendable {
             guard part.content.readableBytes <= maxPartBytes else {
                 throw HttpsError(
                     .invalidArgument,
-                    "body: the part \"\(part.name)\" has \(part.content.readableBytes) bytes; the limit is \(maxPartBytes)")
+                    "body: the part \"\(part.name)\" has \(part.content.readableBytes) bytes; the limit is \(maxPartBytes)"
+                )
             }
             return part
         }

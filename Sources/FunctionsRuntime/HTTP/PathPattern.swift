@@ -39,7 +39,8 @@ extension PathPattern.Segment {
         guard text.contains(where: { $0 == "{" || $0 == "}" }) else {
             guard !text.contains(where: { "?#%:*".contains($0) }) else {
                 throw .init(
-                    "\"\(text)\" is neither text nor a parameter: {id} stands for one segment, {path=**} for any number")
+                    "\"\(text)\" is neither text nor a parameter: {id} stands for one segment, {path=**} for any number"
+                )
             }
             self = .literal(String(text))
             return
@@ -47,7 +48,8 @@ extension PathPattern.Segment {
         var name = text.dropFirst().dropLast()
         let isRest = name.hasSuffix("=**")
         if isRest { name = name.dropLast(3) }
-        guard text.first == "{", text.last == "}", !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
+        guard text.first == "{", text.last == "}", !name.isEmpty,
+            name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
         else {
             throw .init("\"\(text)\" isn't a parameter; write {name} for a whole segment, or {name=**} at the end")
         }

@@ -62,7 +62,8 @@ final class ResponseFile: Sendable {
     private func read(at offset: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: HTTPBodyWriter.partSize) { buffer, count in
             while count < buffer.count {
-                let read = pread(descriptor, buffer.baseAddress! + count, buffer.count - count, off_t(offset + count))
+                let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
+                let read = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + count))
                 if read < 0 && errno == EINTR { continue }
                 guard read >= 0 else { throw FileReadError(code: errno) }
                 if read == 0 { break }

@@ -2,7 +2,10 @@
 public typealias HTTPHandler = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
 /// Runs around handlers: it may answer itself, change the request that it passes on to `next`, or change the response.
-public typealias HTTPMiddleware = @Sendable (_ request: HTTPRequest, _ next: @escaping HTTPHandler) async throws -> HTTPResponse
+public typealias HTTPMiddleware =
+    @Sendable (
+        _ request: HTTPRequest, _ next: @escaping HTTPHandler
+    ) async throws -> HTTPResponse
 
 /// The routes of an HTTP function, by method and path.
 ///
@@ -36,7 +39,9 @@ public struct Routes {
 
     public mutating func get(_ pattern: String, handler: @escaping HTTPHandler) { on("GET", pattern, handler: handler) }
 
-    public mutating func post(_ pattern: String, handler: @escaping HTTPHandler) { on("POST", pattern, handler: handler) }
+    public mutating func post(_ pattern: String, handler: @escaping HTTPHandler) {
+        on("POST", pattern, handler: handler)
+    }
 
     public mutating func put(_ pattern: String, handler: @escaping HTTPHandler) { on("PUT", pattern, handler: handler) }
 

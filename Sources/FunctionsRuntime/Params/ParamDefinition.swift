@@ -59,8 +59,9 @@ extension Manifest {
 
     /// All problems of the manifest and of the functions that it is of; empty if the bundle can be served.
     package func problems(of functions: [Function]) -> [ManifestProblem] {
-        problems + functions.flatMap { function in
-            function.problems.map { ManifestProblem(function: function.name, reason: $0) }
-        }
+        problems
+            + functions.flatMap { function in
+                function.problems.map { ManifestProblem(function: function.name, reason: $0) }
+            }
     }
 }

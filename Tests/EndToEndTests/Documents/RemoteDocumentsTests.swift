@@ -46,7 +46,7 @@ struct RemoteDocumentsTests {
     private func embedded(
         _ beyond: (inout DocumentScript) async throws -> Void
     ) async throws -> [DocumentScript.Entry] {
-        let store = try DocumentStore(engine: MemoryEngine(), now: Timestamp.now)
+        let store = try DocumentStore(engine: MemoryEngine(), now: Timestamp.wallClock)
         try store.start()
         var script = DocumentScript(store, database: Self.database)
         try await script.run()

@@ -82,11 +82,12 @@ import Testing
             (event: DocumentEvent<FunctionsRuntime.Document<Person>>) in
             created.keep(event.data)
         }.deliver(.of(try change("users/ada", after: ada)))
-        try await onDocumentUpdated("f", document: "users/{u}") { (event: DocumentEvent<TypedChange<Person>>) in
+        try await onDocumentUpdated("f", document: "users/{u}") {
+            (event: DocumentEvent<Change<FunctionsRuntime.Document<Person>>>) in
             updated.keep([event.data.before.data, event.data.after.data])
         }.deliver(.of(try change("users/ada", before: ada, after: older)))
         let onWritten = onDocumentWritten("f", document: "users/{u}") {
-            (event: DocumentEvent<WrittenChange<Person>>) in
+            (event: DocumentEvent<Change<FunctionsRuntime.Document<Person>?>>) in
             written.keep([event.data.before?.data, event.data.after?.data])
         }
         try await onWritten.deliver(.of(try change("users/ada", after: ada)))

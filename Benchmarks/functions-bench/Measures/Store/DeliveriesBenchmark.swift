@@ -143,7 +143,7 @@ struct DeliveriesBenchmark: Benchmark {
         _ file: URL, _ body: (DocumentStore) async throws -> Value
     ) async throws -> Value {
         let engine = try SQLiteEngine(file: file.path)
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         do {
             let value = try await body(store)

@@ -17,7 +17,7 @@ struct DeliveryDrain {
         try await withThrowingTaskGroup(of: Duration.self) { group in
             while true {
                 let page = try await store.outbox.dueDeliveries(
-                    of: function, at: .now(), except: [], limit: Self.pageSize, maxBytes: 8 << 20)
+                    of: function, at: .wallClock(), except: [], limit: Self.pageSize, maxBytes: 8 << 20)
                 guard !page.deliveries.isEmpty else { break }
                 var working = 0
                 for stored in page.deliveries {

@@ -30,7 +30,7 @@ struct DispatcherDrain {
 
     func run() async throws -> Report {
         let engine = try SQLiteEngine(file: file)
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         let count = try await store.outbox.pendingCount(of: function)
         guard count > 0 else { throw LoadError("\(function) has no deliveries") }

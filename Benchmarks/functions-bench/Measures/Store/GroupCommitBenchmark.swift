@@ -42,7 +42,7 @@ struct GroupCommitBenchmark: Benchmark {
 
     private func commit(_ writers: Int, _ file: URL, _ length: Load.Length) async throws -> LoadReport {
         let engine = try SQLiteEngine(file: file.path)
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         try await Self.fill(store)
         let report = try await StoreLoad.run(writers, for: length) { writer, count in
@@ -56,7 +56,7 @@ struct GroupCommitBenchmark: Benchmark {
     /// Records the engine's operations while a store is filled, and those of single commits afterwards.
     private func record(_ count: Int) async throws -> (setup: [CommitRecord], commits: [CommitRecord]) {
         let engine = RecordingEngine()
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         try await Self.fill(store)
         let setup = engine.takeRecords()

@@ -25,7 +25,7 @@ struct ListenerBenchmark: Benchmark {
             notes: ["from the call of the commit; reference: until the commit is acknowledged"])
         for audience in Audience.allCases {
             let engine = try SQLiteEngine(file: directory.appendingPathComponent("\(audience).sqlite").path)
-            let store = try DocumentStore(engine: engine, now: Timestamp.now)
+            let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
             try store.start()
             let (notified, answered) = try await measure(audience, store)
             await store.shutdown()

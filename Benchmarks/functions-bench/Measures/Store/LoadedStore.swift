@@ -24,7 +24,7 @@ final class LoadedStore: Sendable {
         collection = try CollectionPath("shops/main/products")
         file = directory.appendingPathComponent("documents-\(size).sqlite").path
         engine = try SQLiteEngine(file: file)
-        store = try DocumentStore(engine: engine, now: Timestamp.now)
+        store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         try await store.configureIndexes(
             IndexConfiguration(indexes: [

@@ -12,7 +12,7 @@ enum StoreScan: String, CaseIterable, ExpressibleByArgument {
 
     func run(on file: String) async throws {
         let engine = try SQLiteEngine(file: file)
-        let store = try DocumentStore(engine: engine, now: Timestamp.now)
+        let store = try DocumentStore(engine: engine, now: Timestamp.wallClock)
         try store.start()
         switch self {
         case .aggregation:

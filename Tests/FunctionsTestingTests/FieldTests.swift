@@ -1,0 +1,197 @@
+import Foundation
+import FunctionsRuntime
+import FunctionsTesting
+import Testing
+
+/// Fields as authors write and read them.
+@Suite struct FieldTests {
+    private let tester: FunctionsTester
+    private var document: DocumentReference { tester.firestore.document("things/t") }
+
+    init() throws {
+        tester = try FunctionsTester(
+            CallableFixtures(), startingAt: Timestamp(seconds: 1_795_248_000, nanoseconds: 0))
+    }
+
+    private struct Item: Codable, Equatable, Sendable {
+        var name: String
+        var size: Size?
+        var link: URL?
+    }
+
+    private enum Size: String, Codable { case small }
+
+    private final class Opaque: Sendable {}
+
+    @Test func literalsOfMixedTypesAreStored() async throws {
+        let missing: String? = nil
+        let json: JSONValue = ["deep": [1, 2.5, nil]]
+        try await document.setData([
+            "a": ["u": "x", "n": 3, "tags": ["p", 1, nil, ["q": true]], "none": nil],
+            "json": json, "nil": nil, "missing": missing, "some": Optional("s"), "empty": [:],
+            "item": Item(name: "tea", size: .small), "items": [Item(name: "a"), Item(name: "b")], "size": Size.small,
+            "time": FieldValue.serverTimestamp(), "date": Date(timeIntervalSince1970: 1), "float": Float(0.5),
+            "set": Set(["only"]), "bytes": Data([1, 2]), "ref": document,
+        ])
+        let data = try #require(try await document.getDocument().data())
+        #expect(
+            data["a"]
+                == .map([
+                    "u": .string("x"), "n": .integer(3), "none": .null,
+                    "tags": .array([.string("p"), .integer(1), .null, .map(["q": .boolean(true)])]),
+                ]))
+        #expect(data["json"] == .map(["deep": .array([.integer(1), .double(2.5), .null])]))
+        #expect(data["nil"] == .null)
+        #expect(data["missing"] == .null)
+        #expect(data["some"] == .string("s"))
+        #expect(data["empty"] == .map([:]))
+        #expect(data["item"] == .map(["name": .string("tea"), "size": .string("small")]))
+        #expect(data["items"]?[1] == .map(["name": .string("b")]))
+        #expect(data["size"] == .string("small"))
+        #expect(data["time"]?.timestampValue?.seconds == tester.now.seconds)
+        #expect(data["date"] == .timestamp(Timestamp(seconds: 1, nanoseconds: 0)))
+        #expect(data["float"] == .double(0.5))
+        #expect(data["set"] == .array([.string("only")]))
+        #expect(data["bytes"] == .bytes([1, 2]))
+        #expect(data["ref"]?.referencePath == "things/t")
+    }
+
+    @Test func otherValuesAreRefusedByName() async throws {
+        func refusal(_ fields: sending [String: Any?]) async -> String? {
+            let error = await #expect(throws: DocumentError.self) { try await document.setData(fields) }
+            #expect(error?.code == .invalidArgument)
+            return error?.message
+        }
+        #expect(
+            await refusal(["a": ["b": Opaque()]])
+                == "a.b: a field can't store a value of type Opaque; make it Encodable")
+        #expect(await refusal(["big": JSONValue.unsigned(.max)])?.hasPrefix("big: 18446744073709551615") == true)
+        #expect(await refusal(["list": [FieldValue.delete()]])?.hasPrefix("list: FieldValue.delete()") == true)
+        let union = await #expect(throws: DocumentError.self) {
+            try await document.updateData(["tags": FieldValue.arrayUnion([Opaque()])])
+        }
+        #expect(union?.message.hasPrefix("tags: a field can't store") == true)
+    }
+
+    @Test func fieldsAreReadAsWhatIsExpected() async throws {
+        let at = tester.now
+        try await document.setData([
+            "n": 3, "half": 0.5, "whole": 2.0, "name": "Ada", "on": true, "at": at, "nothing": nil,
+            "map": ["city": "Kyoto"], "list": [1, 2], "data": Data([7]),
+        ])
+        let snapshot = try await document.getDocument()
+        #expect(snapshot["n"]?.intValue == 3)
+        #expect(snapshot.n?.intValue == 3)
+        #expect(snapshot.whole?.intValue == 2)
+        #expect(snapshot.half?.intValue == nil)
+        #expect(snapshot.n?.doubleValue == 3)
+        #expect(snapshot.name?.stringValue == "Ada")
+        #expect(snapshot.on?.boolValue == true)
+        #expect(snapshot.at?.timestampValue == at)
+        #expect(snapshot.at?.dateValue == at.dateValue())
+        #expect(snapshot["data"]?.dataValue == Data([7]))
+        #expect(snapshot.nothing?.isNull == true)
+        #expect(snapshot.nowhere == nil)
+        #expect(snapshot.map?["city"]?.stringValue == "Kyoto")
+        #expect(snapshot["map.city"]?.stringValue == "Kyoto")
+        #expect(snapshot.list?[1]?.intValue == 2)
+        #expect(snapshot.list?[2] == nil)
+        let n: Int = try snapshot.get("n")
+        let name: String? = try snapshot.get("name")
+        let none: String? = try snapshot.get("nowhere")
+        let null: Int? = try snapshot.get("nothing")
+        #expect(n == 3)
+        #expect(name == "Ada")
+        #expect(none == nil)
+        #expect(null == nil)
+        #expect(throws: DecodingError.self) { let _: Int = try snapshot.get("name") }
+    }
+
+    @Test func missingDocumentsAreNilOrErrors() async throws {
+        #expect(try await document.getDocumentIfExists(as: Item.self) == nil)
+        let error = await #expect(throws: DocumentError.self) { try await document.getDocument(as: Item.self) }
+        #expect(error?.code == .notFound)
+        let inside = try await tester.firestore.runTransaction { transaction in
+            let found = try await transaction.getDocumentIfExists(document, as: Item.self)
+            try transaction.setData(from: Item(name: "tea"), forDocument: document)
+            return found
+        }
+        #expect(inside == nil)
+        #expect(try await document.getDocumentIfExists(as: Item.self)?.data == Item(name: "tea"))
+        try await document.updateData(["name": 1])
+        await #expect(throws: DecodingError.self) { try await document.getDocumentIfExists(as: Item.self) }
+    }
+
+    @Test func resultsAreSequences() async throws {
+        let things = tester.firestore.collection("things")
+        for name in ["a", "b", "c"] { try await things.document(name).setData(["name": name]) }
+        var names: [String] = []
+        for document in try await things.order(by: "name").getDocuments() {
+            names.append(try document.get("name"))
+        }
+        #expect(names == ["a", "b", "c"])
+        let results = try await things.getDocuments()
+        #expect(results.count == 3)
+        #expect(results.first?.documentID == "a")
+        #expect(results.map(\.documentID) == ["a", "b", "c"])
+    }
+
+    @Test func mergeFieldsNamesWhatChanges() async throws {
+        try await document.setData(["a": 1, "b": ["x": 1, "y": 1], "c": 1])
+        try await document.setData(
+            ["a": 2, "b": ["x": 2, "y": 2], "c": FieldValue.delete(), "n": FieldValue.increment(3)],
+            mergeFields: ["b.x", "c", "n"])
+        #expect(
+            try await document.getDocument().data()
+                == ["a": .integer(1), "b": .map(["x": .integer(2), "y": .integer(1)]), "n": .integer(3)])
+        let error = await #expect(throws: DocumentError.self) {
+            try await document.setData(["a": 1], mergeFields: ["a.b"])
+        }
+        #expect(error?.message == "mergeFields names a.b, which the data doesn't have")
+        let batch = tester.firestore.batch()
+        let other = tester.firestore.document("things/new")
+        try batch.setData(["a": 1, "b": 2], forDocument: other, mergeFields: [FieldPath(segments: ["a"])])
+        try await batch.commit()
+        #expect(try await other.getDocument().data() == ["a": .integer(1)])
+    }
+
+    @Test func outerSlashesDontMatter() async throws {
+        let firestore = tester.firestore
+        #expect(firestore.document("/things/t/") == document)
+        #expect(firestore.collection("/things/").document("/t") == document)
+        #expect(firestore.document("things/t/").collection("/parts").path == "things/t/parts")
+        try await firestore.document("/things/t").setData(["a": 1])
+        #expect(try await document.getDocument().exists)
+        await #expect(throws: DocumentError.self) { try await firestore.document("things//t").getDocument() }
+    }
+
+    @Test func timesAreCounted() {
+        let time = Timestamp(seconds: 10, nanoseconds: 900_000_000)
+        #expect(time + .milliseconds(200) == Timestamp(seconds: 11, nanoseconds: 100_000_000))
+        #expect(time - .milliseconds(950) == Timestamp(seconds: 9, nanoseconds: 950_000_000))
+        #expect(time - .seconds(20) == Timestamp(seconds: -10, nanoseconds: 900_000_000))
+        #expect(time + .seconds(Int64.max) == Timestamp(seconds: .max, nanoseconds: 900_000_000))
+        #expect((time + .hours(1)) - time == .seconds(3600))
+        #expect(time - (time + .nanoseconds(1)) == .nanoseconds(-1))
+        #expect(Duration.days(2) == .hours(48))
+        #expect(Duration.minutes(1.5) == .seconds(90))
+        var later = time
+        later += .days(1)
+        #expect(later > time)
+        later -= .days(1)
+        #expect(later == time)
+        let date = Date(timeIntervalSince1970: 10.5)
+        #expect(date < time)
+        #expect(time > date)
+        #expect(time >= date)
+        #expect(date <= time)
+    }
+
+    @Test func handlersSeeTheTestersTime() async throws {
+        let now: Int64 = try await tester.call("now")
+        #expect(now == tester.now.seconds)
+        try await tester.advance(by: .hours(1))
+        #expect(try await tester.call("now") == tester.now.seconds)
+        #expect(tester.now.seconds == now + 3600)
+    }
+}

@@ -245,7 +245,8 @@ let package = Package(
         .target(
             name: "FunctionsHost",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "SQLiteStorage", "DocumentStore", "EventDelivery",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "SQLiteStorage", "DocumentStore",
+                "EventDelivery",
                 "DataDirectory", "HostProcess", "TokenVerification", "IdentityProvider", "Workers", "Gateway",
                 "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
@@ -269,7 +270,8 @@ let package = Package(
         .target(
             name: "FunctionsServing",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "FunctionsRuntime", "HostProcess", "OutboundHTTP",
+                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "HostProcess",
+                "OutboundHTTP",
                 "TokenVerification", "FirestoreClient", "Workers", "Gateway",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -564,7 +566,7 @@ let package = Package(
         .testTarget(
             name: "FunctionsServingTests",
             dependencies: [
-                "FunctionManifest", "HostProcess", "Workers", "Gateway", "FunctionsServing",
+                "FunctionManifest", "WorkerProtocol", "HostProcess", "Workers", "Gateway", "FunctionsServing",
                 .product(name: "NIOHTTP1", package: nio),
             ],
             swiftSettings: settings),

@@ -47,7 +47,7 @@ public final class FunctionsTester: Sendable {
         _ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil,
         params: [String: TestParam] = [:], secrets: [String: String] = [:]
     ) throws {
-        let all = bundle.functions
+        let all = bundle.configuredFunctions
         let manifest = Manifest(all, params: bundle.params)
         // A host also checks time zones, which a bundle can't.
         let problems =

@@ -17,7 +17,7 @@ struct ShopFunctions: FunctionBundle {
         ) { event, transaction in
             try Sales.record(try event.data.data(as: Order.self), in: transaction)
         }
-        onTaskDispatched("sendReceipt", .region(.asiaNortheast1), .retry(TaskRetry(maxAttempts: 10))) {
+        onTaskDispatched("sendReceipt", .region(.asiaNortheast1), .retry(.attempts(10))) {
             (request: TaskRequest<Receipt.Request>, transaction: Transaction) in
             try await Receipt.send(request.data, in: transaction)
         }
@@ -29,7 +29,7 @@ struct ShopFunctions: FunctionBundle {
         }
         onSchedule(
             "expireCarts", schedule: "every day 03:00", .region(.asiaNortheast1), .timeZone("Asia/Tokyo"),
-            .timeout(.seconds(1800)), .retry(ScheduleRetry(count: 3))
+            .timeout(.seconds(1800)), .retry(.attempts(4))
         ) { event in
             let removed = try await CartExpiry(event.firestore, now: event.scheduleTime).run()
             event.logger.info("old cart items were removed", metadata: ["count": "\(removed)"])

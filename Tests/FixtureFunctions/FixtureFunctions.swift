@@ -60,12 +60,12 @@ struct FixtureFunctions: FunctionBundle {
             try transaction.setData(["value": next], forDocument: counter)
             return next
         }
-        onCall("limited", .rateLimit(.perAddress(1_000_000, per: .seconds(1)))) { (request: CallableRequest<Int>) in
+        onCall("limited", .callerLimit(.perAddress(1_000_000, per: .seconds(1)))) { (request: CallableRequest<Int>) in
             request.data
         }
         onCall("unlimited") { (request: CallableRequest<Int>) in request.data }
-        onCall("thrice", .rateLimit(.perUser(3, per: .seconds(3600)))) { (request: CallableRequest<NoData>) in true }
-        onRequest("twicePerAddress", .rateLimit(.perAddress(2, per: .seconds(3600)))) { _ in HTTPResponse(body: []) }
+        onCall("thrice", .callerLimit(.perUser(3, per: .seconds(3600)))) { (request: CallableRequest<NoData>) in true }
+        onRequest("twicePerAddress", .callerLimit(.perAddress(2, per: .seconds(3600)))) { _ in HTTPResponse(body: []) }
         onCall("oneAtATime", .concurrency(1)) { (request: CallableRequest<Int>) in
             try await Task.sleep(for: .milliseconds(request.data))
             return Int(getpid())

@@ -13,7 +13,7 @@ extension FixtureFunctions {
             }
         }
         // Adds up its input exactly, regardless of the number of attempts.
-        onTaskDispatched("add", .retry(TaskRetry(maxAttempts: -1, minBackoffSeconds: 0.01, maxBackoffSeconds: 0.1))) {
+        onTaskDispatched("add", .retry(.exponential(from: .milliseconds(10), to: .milliseconds(100), attempts: .max))) {
             (request: TaskRequest<Counted>, transaction) in
             let tally = transaction.firestore.document("tallies/tasks")
             let known = try await transaction.getDocument(tally)
@@ -26,7 +26,7 @@ extension FixtureFunctions {
         }
     }
 
-    static let tasksQuickly = TaskRetry(minBackoffSeconds: 0.01, maxBackoffSeconds: 0.04)
+    static let tasksQuickly = Retry.exponential(from: .milliseconds(10), to: .milliseconds(40))
 
     @FunctionsBuilder var eventListeners: [Function] {
         onCustomEventPublished("hear", type: "fixture.said", .retry(Self.quickly)) {
@@ -46,7 +46,7 @@ extension FixtureFunctions {
                 ])
         }
         // Never due during a test; tests run it manually.
-        onSchedule("job", schedule: "0 4 29 2 *", .retry(ScheduleRetry(count: 2, minBackoffSeconds: 0))) { event in
+        onSchedule("job", schedule: "0 4 29 2 *", .retry(.exponential(from: .zero, attempts: 3))) { event in
             try await Self.log(
                 "job", event, event.id, event.attempt,
                 ["time": event.scheduleTime, "isManual": event.isManual, "name": event.jobName])

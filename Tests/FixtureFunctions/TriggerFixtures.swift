@@ -11,7 +11,7 @@ import FunctionsRuntime
 /// Functions that handle document events. Each records its event in `log/FUNCTION:EVENT`, where `runs` counts the runs.
 extension FixtureFunctions {
     /// Retried immediately, so that tests needn't wait.
-    static let quickly = EventRetry.exponential(from: .milliseconds(10), to: .milliseconds(40), attempts: 4)
+    static let quickly = Retry.exponential(from: .milliseconds(10), to: .milliseconds(40), attempts: 4)
 
     @FunctionsBuilder var triggers: [Function] {
         onDocumentCreated("logCreated", document: "logged/{id}", .retry(Self.quickly)) { event in

@@ -22,7 +22,7 @@ struct EventFixtures: FunctionBundle {
             if case .integer(let more)? = event.data["amount"] { amount += more }
             try transaction.setData(["amount": amount], forDocument: sales)
         }
-        onTaskDispatched("sendReceipt", .retry(TaskRetry(maxAttempts: 2, minBackoffSeconds: 5))) {
+        onTaskDispatched("sendReceipt", .retry(.exponential(from: .seconds(5), attempts: 2))) {
             (request: TaskRequest<Order>) in
             if request.data.id == "bad" { throw HttpsError(.unavailable, "No mail.") }
             if request.data.id.hasPrefix("cancels ") {

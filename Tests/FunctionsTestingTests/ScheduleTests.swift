@@ -10,7 +10,7 @@ struct TimedFunctions: FunctionBundle {
         // Succeeds only at the second attempt.
         onSchedule(
             "hourly", schedule: "30 * * * *", .timeZone("Asia/Kolkata"),
-            .retry(ScheduleRetry(count: 1, minBackoffSeconds: 600))
+            .retry(.exponential(from: .minutes(10), attempts: 2))
         ) { event in
             if event.attempt == 1 { throw HttpsError(.unavailable, "not yet") }
             try await event.firestore.document("runs/\(event.jobName)").setData(

@@ -57,7 +57,7 @@ struct StandaloneFunctions: ServableBundle {
             request.logger.info("the key is \(apiKey.value)!", metadata: ["reason": "\"test\""])
             return apiKey.value.count
         }
-        onRequest("oncePerAddress", .rateLimit(.perAddress(1, per: .seconds(3600)))) { _ in HTTPResponse(body: []) }
+        onRequest("oncePerAddress", .callerLimit(.perAddress(1, per: .seconds(3600)))) { _ in HTTPResponse(body: []) }
         onCall("count") { (request: CallableRequest<String>, transaction: Transaction) in
             let counter = transaction.firestore.collection("counters").document(request.data)
             let value = try await transaction.getDocument(counter).get("value")

@@ -11,7 +11,7 @@ struct DocumentTrigger: Sendable {
 
     init(_ type: DocumentEventType, _ pattern: String, _ options: FunctionOptions) {
         manifest = TriggerManifest.DocumentTrigger(
-            eventType: type, document: pattern, retry: options.retry, isOrdered: options.isOrdered,
+            eventType: type, document: pattern, retry: options.retry?.ofEvents, isOrdered: options.isOrdered,
             hasAuthContext: options.hasAuthContext)
         region = options.regions.first?.rawValue ?? ""
         table = DocumentPatternTable((try? DocumentPattern(pattern)).map { [($0, ())] } ?? [])

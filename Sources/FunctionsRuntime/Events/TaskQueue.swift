@@ -110,7 +110,7 @@ public struct TaskOptions: Sendable {
         switch schedule {
         case .now: nil
         case .at(let time): max(time.truncatedToMicroseconds, now)
-        case .after(let delay): delay > .zero ? now.after(seconds: delay.seconds) : now
+        case .after(let delay): delay > .zero ? now.after(seconds: delay.inSeconds) : now
         }
     }
 

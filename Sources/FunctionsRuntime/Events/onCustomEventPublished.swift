@@ -10,7 +10,7 @@ import FunctionManifest
 ///   - type: the event's type.
 ///   - filters: attributes and extensions that an event must have, with exactly these values: `["source": "//shop"]`.
 /// - handler: Runs at least once for every matching event. If it throws, the attempt has failed; see
-///   ``FunctionOption/retry(_:)-(EventRetry)``. If the data doesn't decode, the attempt has failed too, and the handler
+///   ``FunctionOption/retry(_:)``. If the data doesn't decode, the attempt has failed too, and the handler
 ///   doesn't run.
 public func onCustomEventPublished<Payload: Decodable & Sendable>(
     _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
@@ -85,8 +85,7 @@ private func topicFilter(_ topic: String) -> [String: String] { [PubSubMessage.t
 private func listener(
     _ name: String, _ type: String, _ filters: [String: String], _ options: [EventOption], _ handler: EventHandler
 ) -> Function {
-    let options = FunctionOptions(options)
-    return Function(
-        name: name, options: options, trigger: .event(.init(eventType: type, filters: filters, retry: options.retry)),
-        handler: .event(handler))
+    Function(name, options) { options in
+        (.event(.init(eventType: type, filters: filters, retry: options.retry?.ofEvents)), .event(handler))
+    }
 }

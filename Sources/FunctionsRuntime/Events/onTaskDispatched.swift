@@ -2,7 +2,7 @@ import FunctionManifest
 
 /// Handles the tasks of the queue with the function's name.
 ///
-///     onTaskDispatched("sendReceipt", .retry(TaskRetry(maxAttempts: 5))) { (request: TaskRequest<Receipt>) in … }
+///     onTaskDispatched("sendReceipt", .retry(.attempts(5))) { (request: TaskRequest<Receipt>) in … }
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
@@ -24,15 +24,10 @@ public func onTaskDispatched<Payload: Decodable & Sendable>(
 }
 
 private func queue(_ name: String, _ options: [TaskQueueOption], _ handler: EventHandler) -> Function {
-    let options = FunctionOptions(options)
-    let retry = options.taskRetry
-    return Function(
-        name: name, options: options,
-        trigger: .task(
-            .init(
-                maxAttempts: retry.maxAttempts, maxRetrySeconds: retry.maxRetrySeconds,
-                minBackoffSeconds: retry.minBackoffSeconds, maxBackoffSeconds: retry.maxBackoffSeconds,
-                maxDoublings: retry.maxDoublings, maxConcurrentDispatches: options.maxConcurrentDispatches,
-                maxDispatchesPerSecond: options.maxDispatchesPerSecond)),
-        handler: .event(handler))
+    Function(name, options) { options in
+        let retry = options.retry ?? .exponential()
+        let trigger = retry.task(
+            concurrency: options.maxConcurrentDispatches, perSecond: options.maxDispatchesPerSecond)
+        return (.task(trigger), .event(handler))
+    }
 }

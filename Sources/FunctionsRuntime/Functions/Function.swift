@@ -11,14 +11,41 @@ public struct Function: Sendable {
     package let trigger: TriggerManifest
     package let handler: Handler
     /// Why it can't be served, in addition to its manifest's problems.
-    var problems: [String] = []
+    let problems: [String]
+    private let parts: Parts
 
-    package init(name: String, options: FunctionOptions, trigger: TriggerManifest, handler: Handler) {
+    /// What a function is made of, for making it again with a bundle's defaults.
+    private struct Parts: Sendable {
+        let options: [@Sendable (inout FunctionOptions) -> Void]
+        let problems: [String]
+        let make: @Sendable (FunctionOptions) -> (trigger: TriggerManifest, handler: Handler)
+    }
+
+    init<Kind>(
+        _ name: String, _ options: [FunctionOption<Kind>], problems: [String] = [],
+        _ make: @escaping @Sendable (FunctionOptions) -> (trigger: TriggerManifest, handler: Handler)
+    ) {
+        self.init(
+            name: name, FunctionOptions(), Parts(options: options.map(\.apply), problems: problems, make: make))
+    }
+
+    private init(name: String, _ defaults: FunctionOptions, _ parts: Parts) {
+        var options = defaults
+        for apply in parts.options { apply(&options) }
         self.name = name
         self.options = options
-        self.trigger = trigger
-        self.handler = handler
+        (trigger, handler) = parts.make(options)
+        var problems = parts.problems
+        switch trigger {
+        case .document, .event: if let problem = options.retry?.problemOfEvents { problems.append(problem) }
+        case .callable, .http, .schedule, .task: break
+        }
+        self.problems = problems
+        self.parts = parts
     }
+
+    /// The same function with the bundle's defaults for options that it doesn't set.
+    func with(_ defaults: FunctionDefaults) -> Function { Function(name: name, defaults.options, parts) }
 
     /// The handler, by kind of function.
     package enum Handler: Sendable {
@@ -53,9 +80,22 @@ public protocol FunctionBundle: Sendable {
     /// error that names the function and the reason.
     @FunctionsBuilder var functions: [Function] { get }
 
+    /// Options for all functions of the bundle that don't set them. Default: none.
+    var defaults: FunctionDefaults { get }
+
     /// The values that the operator supplies. Secrets that a function declares with the option `.secrets` needn't be
     /// listed.
     @ParamsBuilder var params: [ParamDefinition] { get }
+}
+
+extension FunctionBundle {
+    public var defaults: FunctionDefaults { FunctionDefaults() }
+
+    /// The bundle's functions with its defaults.
+    package var configuredFunctions: [Function] {
+        let defaults = defaults
+        return functions.map { $0.with(defaults) }
+    }
 }
 
 /// Lists a bundle's functions as statements.

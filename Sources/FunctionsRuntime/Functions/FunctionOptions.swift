@@ -19,20 +19,15 @@ package struct FunctionOptions: Sendable {
     package var consumeAppCheckToken = false
     package var heartbeat: Duration? = .seconds(30)
     package var authPolicy: (@Sendable (AuthData?) -> Bool)?
-    package var retry: EventRetryManifest?
+    /// Nil for what the kind of function does without the option.
+    package var retry: Retry?
     package var isOrdered = false
     package var hasAuthContext = false
-    package var taskRetry = TaskRetry()
     package var maxConcurrentDispatches = 1000
     package var maxDispatchesPerSecond = 500.0
     package var timeZone = "UTC"
-    package var scheduleRetry = ScheduleRetry()
     package var missedRuns = MissedRuns.once
     package var overlaps = false
-
-    init<Kind>(_ options: [FunctionOption<Kind>]) {
-        for option in options { option.apply(&self) }
-    }
 
     /// One CPU up to 2 GiB of memory, two up to 8 GiB, as in Google's cloud.
     package var effectiveCPU: Double { cpu ?? (memory.mebibytes <= 2048 ? 1 : memory.mebibytes <= 8192 ? 2 : 4) }
@@ -57,12 +52,14 @@ public enum FunctionKind {
     public enum Callable {}
     public enum HTTP {}
     public enum Document: RetriedFunctionKind {}
-    public enum Schedule {}
-    public enum TaskQueue {}
+    public enum Schedule: RetriedFunctionKind {}
+    public enum TaskQueue: RetriedFunctionKind {}
     public enum Event: RetriedFunctionKind {}
+    /// All kinds, for ``FunctionDefaults``.
+    public enum Every {}
 }
 
-/// The kinds of function whose events are retried with ``EventRetry``.
+/// The kinds of function that are retried with ``Retry``.
 public protocol RetriedFunctionKind {}
 
 public typealias CallableOption = FunctionOption<FunctionKind.Callable>
@@ -140,9 +137,6 @@ extension FunctionOption where Kind == FunctionKind.HTTP {
 extension FunctionOption where Kind == FunctionKind.Schedule {
     /// The schedule's time zone, such as `Asia/Tokyo`. Default UTC.
     public static func timeZone(_ identifier: String) -> Self { .init { $0.timeZone = identifier } }
-
-    /// How a failed run is retried. Default: it isn't.
-    public static func retry(_ retry: ScheduleRetry) -> Self { .init { $0.scheduleRetry = retry } }
 
     /// What happens to runs that were due while the host was down, the function was paused, or the previous run was in
     /// progress. Default: once.

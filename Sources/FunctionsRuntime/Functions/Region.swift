@@ -38,6 +38,15 @@ public struct Memory: Hashable, Sendable {
     public static func mib(_ count: Int) -> Memory { Memory(mebibytes: count) }
     public static func gib(_ count: Int) -> Memory { Memory(mebibytes: count * 1024) }
 
+    public static let mib128 = Memory.mib(128)
+    public static let mib256 = Memory.mib(256)
+    public static let mib512 = Memory.mib(512)
+    public static let gib1 = Memory.gib(1)
+    public static let gib2 = Memory.gib(2)
+    public static let gib4 = Memory.gib(4)
+    public static let gib8 = Memory.gib(8)
+    public static let gib16 = Memory.gib(16)
+    public static let gib32 = Memory.gib(32)
 }
 
 /// The networks from which a function can be reached.

@@ -69,14 +69,15 @@ public func onCall<Input: Decodable & Sendable>(
 }
 
 private func callable(_ name: String, _ options: [CallableOption], _ handler: CallableHandler) -> Function {
-    let options = FunctionOptions(options)
-    var handler = handler
-    handler.authPolicy = options.authPolicy
-    let trigger = TriggerManifest.CallableTrigger(
-        cors: options.cors ?? .any, enforceAppCheck: options.enforceAppCheck,
-        consumeAppCheckToken: options.consumeAppCheckToken,
-        heartbeatSeconds: options.heartbeat.map { Int($0.components.seconds) })
-    return Function(name: name, options: options, trigger: .callable(trigger), handler: .callable(handler))
+    Function(name, options) { options in
+        var handler = handler
+        handler.authPolicy = options.authPolicy
+        let trigger = TriggerManifest.CallableTrigger(
+            cors: options.cors ?? .any, enforceAppCheck: options.enforceAppCheck,
+            consumeAppCheckToken: options.consumeAppCheckToken,
+            heartbeatSeconds: options.heartbeat.map { Int($0.components.seconds) })
+        return (.callable(trigger), .callable(handler))
+    }
 }
 
 private func nothing(_: Void) -> NoData { NoData() }

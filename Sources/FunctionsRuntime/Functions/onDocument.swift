@@ -9,7 +9,7 @@ import FunctionManifest
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
 /// - document: A path in which `{x}` matches one segment and `{x=**}` any number of segments.
 ///   - handler: Runs at least once for every matching change. If it throws, the attempt has failed; see
-///     ``FunctionOption/retry(_:)-(EventRetry)``.
+///     ``FunctionOption/retry(_:)``.
 public func onDocumentCreated(
     _ name: String, document: String, _ options: DocumentOption...,
     handler: @escaping @Sendable (DocumentEvent<DocumentSnapshot>) async throws -> Void
@@ -75,10 +75,10 @@ public func onDocumentWritten(
 
 func trigger(
     _ type: DocumentEventType, _ name: String, _ document: String, _ options: [DocumentOption],
-    _ handler: (DocumentTrigger) -> EventHandler
+    _ handler: @escaping @Sendable (DocumentTrigger) -> EventHandler
 ) -> Function {
-    let options = FunctionOptions(options)
-    let trigger = DocumentTrigger(type, document, options)
-    return Function(
-        name: name, options: options, trigger: .document(trigger.manifest), handler: .event(handler(trigger)))
+    Function(name, options) { options in
+        let trigger = DocumentTrigger(type, document, options)
+        return (.document(trigger.manifest), .event(handler(trigger)))
+    }
 }

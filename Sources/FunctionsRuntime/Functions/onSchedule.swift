@@ -30,29 +30,6 @@ public struct ScheduleEvent: FunctionInput {
     public var attempt: Int { received.attempt }
 }
 
-/// How a failed run of a job is retried.
-public struct ScheduleRetry: Sendable, Hashable {
-    /// 0...5; 0 means no retries, unless `maxRetrySeconds` is set.
-    public var count: Int
-    /// The time limit for attempts; 0 for no limit.
-    public var maxRetrySeconds: Int
-    public var minBackoffSeconds: Int
-    public var maxBackoffSeconds: Int
-    /// How often the backoff doubles before it grows linearly.
-    public var maxDoublings: Int
-
-    public init(
-        count: Int = 0, maxRetrySeconds: Int = 0, minBackoffSeconds: Int = 5, maxBackoffSeconds: Int = 3600,
-        maxDoublings: Int = 5
-    ) {
-        self.count = count
-        self.maxRetrySeconds = maxRetrySeconds
-        self.minBackoffSeconds = minBackoffSeconds
-        self.maxBackoffSeconds = maxBackoffSeconds
-        self.maxDoublings = maxDoublings
-    }
-}
-
 /// What happens to a job's runs that couldn't start when they were due.
 public struct MissedRuns: Sendable, Hashable {
     package let manifest: MissedRunsManifest
@@ -93,15 +70,7 @@ public func onSchedule(
 private func job(
     _ name: String, _ schedule: String, _ options: [ScheduleOption], _ handler: EventHandler
 ) -> Function {
-    let options = FunctionOptions(options)
-    let retry = options.scheduleRetry
-    return Function(
-        name: name, options: options,
-        trigger: .schedule(
-            .init(
-                schedule: schedule, timeZone: options.timeZone, retryCount: retry.count,
-                maxRetrySeconds: retry.maxRetrySeconds, minBackoffSeconds: retry.minBackoffSeconds,
-                maxBackoffSeconds: retry.maxBackoffSeconds, maxDoublings: retry.maxDoublings,
-                missedRuns: options.missedRuns.manifest, overlaps: options.overlaps)),
-        handler: .event(handler))
+    Function(name, options) { options in
+        (.schedule((options.retry ?? .never).schedule(schedule, options)), .event(handler))
+    }
 }

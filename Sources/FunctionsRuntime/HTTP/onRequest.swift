@@ -32,13 +32,13 @@ public func onRequest(routing name: String, _ options: HTTPOption..., list: (ino
     var routes = Routes()
     list(&routes)
     let router = Router(routes)
-    var function = http(name, options) { try await router.respond(to: $0) }
-    function.problems = router.problems
-    return function
+    return http(name, options, problems: router.problems) { try await router.respond(to: $0) }
 }
 
-private func http(_ name: String, _ options: [HTTPOption], _ handler: @escaping HTTPHandler) -> Function {
-    let options = FunctionOptions(options)
-    return Function(
-        name: name, options: options, trigger: .http(.init(cors: options.cors ?? .off)), handler: .http(handler))
+private func http(
+    _ name: String, _ options: [HTTPOption], problems: [String] = [], _ handler: @escaping HTTPHandler
+) -> Function {
+    Function(name, options, problems: problems) { options in
+        (.http(.init(cors: options.cors ?? .off)), .http(handler))
+    }
 }

@@ -42,7 +42,7 @@ extension FunctionOption {
 
 extension Manifest {
     /// The params that the bundle lists, and the secrets that its functions declare.
-    package init(_ bundle: some FunctionBundle) { self.init(bundle.functions, params: bundle.params) }
+    package init(_ bundle: some FunctionBundle) { self.init(bundle.configuredFunctions, params: bundle.params) }
 
     package init(_ functions: [Function], params: [ParamDefinition] = []) {
         var all = params.map(\.manifest)

@@ -22,7 +22,7 @@ extension FunctionBundle {
     ) {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let bundle = Self()
-        let functions = bundle.functions
+        let functions = bundle.configuredFunctions
         let manifest = Manifest(functions, params: bundle.params)
         let problems = manifest.problems(of: functions)
         guard problems.isEmpty else {

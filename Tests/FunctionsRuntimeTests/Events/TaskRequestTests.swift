@@ -71,7 +71,7 @@ import Testing
 
     @Test func optionsAreInTheManifest() {
         let function = onTaskDispatched(
-            "q", .retry(TaskRetry(maxAttempts: 7, maxRetrySeconds: 60, minBackoffSeconds: 0.5, maxDoublings: 3)),
+            "q", .retry(.exponential(from: .milliseconds(500), for: .seconds(60), attempts: 7, doublings: 3)),
             .rateLimits(maxConcurrentDispatches: 2, maxDispatchesPerSecond: 0.5)
         ) { (request: TaskRequest<NoData>) in }
         #expect(

@@ -37,3 +37,87 @@ import Testing
         #expect(onRequest("f", .cors(.any)) { _ in HTTPResponse(status: 200) }.trigger == .http(.init(cors: .any)))
     }
 }
+
+/// Options that a bundle sets once for all of its functions.
+@Suite struct FunctionDefaultsTests {
+    private struct Defaults: FunctionBundle {
+        var defaults: FunctionDefaults {
+            FunctionDefaults(
+                .region(.europeWest1), .memory(.mib512), .timeout(.seconds(30)), .concurrency(5), .labels(["team": "a"])
+            )
+        }
+
+        var functions: [Function] {
+            onCall("plain") { (request: CallableRequest<NoData>) in true }
+            onCall("own", .region(.usEast1, .usEast4), .memory(.gib1), .labels(["own": "b"])) {
+                (request: CallableRequest<NoData>) in true
+            }
+            onDocumentCreated("changed", document: "/users/{id}/") { event in _ = event.location }
+        }
+    }
+
+    @Test func functionsHaveWhatTheyDontSetThemselves() {
+        let manifests = Manifest(Defaults()).functions
+        #expect(manifests.map(\.regions) == [["europe-west1"], ["us-east1", "us-east4"], ["europe-west1"]])
+        #expect(manifests.map(\.memoryMiB) == [512, 1024, 512])
+        #expect(manifests.map(\.timeoutSeconds) == [30, 30, 30])
+        #expect(manifests.map(\.concurrency) == [5, 5, 5])
+        #expect(manifests.map(\.labels) == [["team": "a"], ["team": "a", "own": "b"], ["team": "a"]])
+        #expect(Manifest(Defaults()).problems(of: Defaults().configuredFunctions).isEmpty)
+    }
+}
+
+/// One way to say how failures are retried, for all kinds of function.
+@Suite struct RetryTests {
+    private func event(_ options: EventOption...) -> TriggerManifest {
+        (options.first.map { onMessagePublished("f", topic: "top", $0) { _ in } }
+            ?? onMessagePublished("f", topic: "top") { _ in }).trigger
+    }
+
+    private func policy(_ trigger: TriggerManifest) -> EventRetryManifest? {
+        guard case .event(let trigger) = trigger else { return nil }
+        return trigger.retry
+    }
+
+    @Test func eventsArentRetriedByDefault() {
+        #expect(policy(event()) == nil)
+        #expect(policy(event(.retry(.never))) == nil)
+        #expect(
+            policy(event(.retry()))
+                == EventRetryManifest(
+                    minBackoffSeconds: 10, maxBackoffSeconds: 600, maxAgeSeconds: 86_400, maxAttempts: nil))
+        #expect(
+            policy(event(.retry(.exponential(from: .milliseconds(500), to: .minutes(1), for: .hours(1), attempts: 4))))
+                == EventRetryManifest(
+                    minBackoffSeconds: 0.5, maxBackoffSeconds: 60, maxAgeSeconds: 3600, maxAttempts: 4))
+        let odd = onMessagePublished("f", topic: "top", .retry(.exponential(doublings: 3))) { _ in }
+        #expect(odd.problems == ["delays of retried events double until the longest one; leave doublings out"])
+    }
+
+    @Test func tasksHaveThreeAttemptsByDefault() {
+        func trigger(_ retry: Retry?) -> TriggerManifest {
+            if let retry { return onTaskDispatched("q", .retry(retry)) { (_: TaskRequest<Int>) in }.trigger }
+            return onTaskDispatched("q") { (_: TaskRequest<Int>) in }.trigger
+        }
+        #expect(trigger(nil) == .task(.init()))
+        #expect(trigger(.exponential()) == .task(.init()))
+        #expect(trigger(.never) == .task(.init(maxAttempts: 1)))
+        #expect(trigger(.attempts(7)) == .task(.init(maxAttempts: 7)))
+        #expect(trigger(.attempts(.max)) == .task(.init(maxAttempts: -1)))
+    }
+
+    @Test func runsArentRetriedByDefault() {
+        func count(_ retry: Retry?) -> [Int] {
+            let function =
+                retry.map { onSchedule("s", schedule: "every day 03:00", .retry($0)) { _ in } }
+                ?? onSchedule("s", schedule: "every day 03:00") { _ in }
+            guard case .schedule(let trigger) = function.trigger else { return [] }
+            return [trigger.retryCount, trigger.maxRetrySeconds, trigger.minBackoffSeconds, trigger.maxBackoffSeconds]
+        }
+        #expect(count(nil) == [0, 0, 5, 3600])
+        #expect(count(.never) == [0, 0, 5, 3600])
+        #expect(count(.exponential()) == [5, 0, 5, 3600])
+        #expect(count(.attempts(4)) == [3, 0, 5, 3600])
+        #expect(count(.exponential(from: .minutes(1), to: .minutes(10), for: .hours(2))) == [0, 7200, 60, 600])
+    }
+}

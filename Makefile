@@ -1,15 +1,16 @@
 SHELL := /bin/bash
 CONFIGURATION ?= release
 PACKAGES := libcurl4-openssl-dev libsqlite3-dev
-SOURCES := Package.swift Sources Tests Benchmarks
+SOURCES := Package.swift Sources Samples Tests Benchmarks
 
-.PHONY: help prepare build serve test soak bench format lint clean
+.PHONY: help prepare build serve test soak bench docs format lint clean
 
 help:
 	@echo "make serve   install missing packages, build, and serve the shop"
 	@echo "make test    run all tests"
 	@echo "make soak    run the randomized tests for longer"
 	@echo "make bench   run the benchmarks on a release build"
+	@echo "make docs    make the API reference in .build/docs"
 	@echo "make format  format the sources"
 	@echo "make lint    check formatting and wording"
 
@@ -37,6 +38,10 @@ bench: build
 	swift build -c release --product FixtureFunctions
 	swift build -c release --product functions-bench
 	$$(swift build -c release --show-bin-path)/functions-bench $(ARGUMENTS)
+
+docs: prepare
+	swift build
+	./.ci/docs
 
 format:
 	swift format --in-place --recursive --parallel $(SOURCES)

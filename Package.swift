@@ -18,6 +18,9 @@ let package = Package(
         .library(name: "FunctionsRuntime", targets: ["FunctionsRuntime"]),
         .library(name: "FunctionsTesting", targets: ["FunctionsTesting"]),
         .library(name: "FunctionsServing", targets: ["FunctionsServing"]),
+        .library(name: "FunctionsHTTPClient", targets: ["FunctionsHTTPClient"]),
+        .library(name: "FunctionsMessaging", targets: ["FunctionsMessaging"]),
+        .library(name: "FunctionsWebhooks", targets: ["FunctionsWebhooks"]),
         .executable(name: "functions-host", targets: ["functions-host"]),
         .executable(name: "ShopFunctions", targets: ["ShopFunctions"]),
     ],
@@ -33,6 +36,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
     ],
     // Below the authors' products each target depends on targets above it only.
     targets: [
@@ -141,7 +146,8 @@ let package = Package(
         .target(
             name: "Workers",
             dependencies: [
-                "CFunctionsSystem", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing",
+                "CFunctionsSystem", "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "HostProcess",
+                "Sharing",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -151,8 +157,8 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing", "TokenVerification",
-                "Workers",
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Sharing",
+                "TokenVerification", "Workers",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -199,7 +205,7 @@ let package = Package(
             name: "EventsAPI",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "CommitPipeline", "DocumentStore", "OutboundHTTP",
-                "GoogleREST", "FirestoreJSON", "Workers", "EventDispatch",
+                "Sharing", "GoogleREST", "FirestoreJSON", "Workers", "EventDispatch",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -210,8 +216,8 @@ let package = Package(
         .target(
             name: "HostConfiguration",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "CommitPipeline", "DocumentStore", "DataDirectory",
-                "Workers",
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "CommitPipeline", "DocumentStore",
+                "DataDirectory", "Workers",
             ],
             swiftSettings: settings),
         .target(
@@ -230,9 +236,10 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
-                "DataDirectory", "HostProcess", "GoogleREST", "FirestoreJSON", "ControlProtocol", "EventDispatch",
-                "EventsAPI", "HostConfiguration", "Deployments",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "SQLiteStorage",
+                "CommitPipeline", "DocumentStore", "DataDirectory", "HostProcess", "Sharing", "GoogleREST",
+                "FirestoreJSON", "Workers", "Gateway", "ControlProtocol", "EventDispatch", "EventsAPI",
+                "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -261,7 +268,8 @@ let package = Package(
         .target(
             name: "FunctionsTesting",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
+                "TextFormats", "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime",
+                "StorageEngine",
                 "CommitPipeline", "DocumentStore", "EventDelivery",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -279,21 +287,77 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "FunctionsHTTPClient",
+            dependencies: [
+                "TextFormats", "WorkerProtocol", "FunctionsRuntime",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FunctionsMessaging",
+            dependencies: [
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionsRuntime", "FunctionsHTTPClient",
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FunctionsWebhooks",
+            dependencies: [
+                "TextFormats", "DocumentModel", "FunctionsRuntime", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
         .executableTarget(
             name: "functions-host",
             dependencies: [
                 "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
-                "HostProcess", "ControlProtocol", "HostConfiguration", "Deployments", "ControlAPI", "FunctionsHost",
+                "DataDirectory", "HostProcess", "ControlProtocol", "HostConfiguration", "Deployments", "ControlAPI",
+                "FunctionsHost",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
         .executableTarget(name: "ShopFunctions", dependencies: ["FunctionsRuntime"], swiftSettings: settings),
+        // Samples for authors, built as authors' packages are, and the services that they use.
+        .target(
+            name: "MailModels", dependencies: ["FunctionsRuntime"], path: "Samples/MailModels"),
+        .executableTarget(
+            name: "MailFunctions",
+            dependencies: ["FunctionsRuntime", "FunctionsHTTPClient", "MailModels"],
+            path: "Samples/Mail"),
+        .executableTarget(
+            name: "PaymentFunctions",
+            dependencies: ["FunctionsRuntime", "FunctionsWebhooks", "MailModels"],
+            path: "Samples/Payments"),
+        .executableTarget(
+            name: "PushFunctions",
+            dependencies: ["FunctionsRuntime", "FunctionsMessaging"],
+            path: "Samples/Push"),
+        .executableTarget(
+            name: "ObjectStoreFunctions",
+            dependencies: [
+                "FunctionsRuntime", "FunctionsHTTPClient", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Samples/ObjectStore"),
+        .executableTarget(
+            name: "ChatbotFunctions",
+            dependencies: ["FunctionsRuntime", "FunctionsHTTPClient"],
+            path: "Samples/Chatbot"),
+        .executableTarget(
+            name: "StandIns", dependencies: ["FunctionsRuntime"], path: "Samples/StandIns"),
         // What tests share, and what they start.
         .target(
             name: "TestSupport",
-            dependencies: ["DocumentModel"],
+            dependencies: [
+                "DocumentModel",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+            ],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .target(
@@ -415,7 +479,8 @@ let package = Package(
         .testTarget(
             name: "HostProcessTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "HostProcess", "TokenVerification",
+                "TestSupport",
+                "StrictJSON", "DocumentModel", "WorkerProtocol", "HostProcess", "TokenVerification",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -479,7 +544,9 @@ let package = Package(
         .testTarget(
             name: "WorkersTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway", "HostConfiguration",
+                "Sharing", "HostProcess",
+                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "Workers", "Gateway",
+                "HostConfiguration",
                 "FunctionsHost", "TestSupport", "WorkerTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
@@ -504,6 +571,7 @@ let package = Package(
         .testTarget(
             name: "EventDispatchTests",
             dependencies: [
+                "Sharing",
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "CommitPipeline",
                 "DocumentStore", "EventDelivery", "Workers", "Gateway", "ControlProtocol", "EventDispatch",
                 "EventsAPI", "ControlAPI", "HostConfiguration", "TestSupport", "StoreTestSupport", "HostTesting",
@@ -526,6 +594,7 @@ let package = Package(
         .testTarget(
             name: "EventsAPITests",
             dependencies: [
+                "Sharing",
                 "StrictJSON", "TextFormats", "DocumentModel", "StorageEngine", "CommitPipeline", "DocumentStore",
                 "Workers", "ControlProtocol", "EventDispatch", "EventsAPI", "HostTesting",
                 .product(name: "NIOCore", package: nio),
@@ -571,16 +640,48 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "ShopFunctionsTests",
-            dependencies: ["FunctionsRuntime", "FunctionsTesting", "ShopFunctions"],
+            name: "FunctionsHTTPClientTests",
+            dependencies: [
+                "FunctionsRuntime", "FunctionsTesting", "FunctionsHTTPClient", "TestSupport",
+            ],
             swiftSettings: settings),
+        .testTarget(
+            name: "FunctionsMessagingTests",
+            dependencies: [
+                "StrictJSON", "TextFormats", "DocumentModel", "FunctionsRuntime", "FunctionsTesting",
+                "FunctionsHTTPClient", "FunctionsMessaging",
+                .product(name: "_CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FunctionsWebhooksTests",
+            dependencies: [
+                "TextFormats", "FunctionsRuntime", "FunctionsTesting", "FunctionsWebhooks",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ShopFunctionsTests",
+            dependencies: ["FunctionsRuntime", "FunctionsTesting", "ShopFunctions", "StandaloneFunctions"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SamplesTests",
+            dependencies: [
+                "FunctionsRuntime", "FunctionsTesting", "FunctionsHTTPClient", "MailModels", "MailFunctions",
+                "PaymentFunctions", "PushFunctions", "ObjectStoreFunctions", "ChatbotFunctions", "StandIns",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            path: "Samples/Tests"),
         .testTarget(name: "ArchitectureTests", swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
-                "DocumentStore", "Sharing", "FirestoreClient", "Workers", "TestSupport", "ShopFunctions",
-                "FixtureFunctions", "StandaloneFunctions", "functions-host",
+                "DocumentStore", "Sharing", "FirestoreClient", "Workers", "FunctionsTesting", "FunctionsHTTPClient",
+                "HostConfiguration", "TestSupport", "ShopFunctions", "FixtureFunctions", "StandaloneFunctions",
+                "functions-host", "MailFunctions", "PaymentFunctions", "PushFunctions", "ObjectStoreFunctions",
+                "ChatbotFunctions", "StandIns",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

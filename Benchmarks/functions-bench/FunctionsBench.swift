@@ -68,10 +68,11 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run", abstract: "Runs the benchmarks and prints a table.")
 
     private static let benchmarks: [any Benchmark.Type] = [
-        CallableBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self, PurchaseBenchmark.self,
+        CallableBenchmark.self, HTTPBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self,
+        PurchaseBenchmark.self,
         EventBenchmark.self, ReleaseBenchmark.self, LimitsBenchmark.self,
         DocumentBenchmark.self, QueryBenchmark.self, StoreBenchmark.self, GroupCommitBenchmark.self,
-        ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self,
+        ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self, EditBenchmark.self,
     ]
 
     /// Several benchmarks may have the same name.

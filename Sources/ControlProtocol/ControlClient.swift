@@ -1,5 +1,5 @@
 import DataDirectory
-import DocumentModel
+package import DocumentModel
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -116,7 +116,7 @@ package struct ControlClient: Sendable {
         return outcome
     }
 
-    static let connectionLost = DocumentError(
+    package static let connectionLost = DocumentError(
         .unavailable, "the connection to the running host was lost before the command was done; see its log")
 
     /// - Parameter failed: called if the input can't be read.

@@ -19,6 +19,20 @@ package struct HostControl: Sendable {
     }
 }
 
+extension HostControl {
+    /// Sends a request with a body, whose response has several lines.
+    ///
+    /// - Throws: as ``ask(_:as:)``, or an error of `onLine`.
+    package func exchange<Line: Decodable>(
+        _ request: ControlRequest, body: [UInt8], as type: Line.Type, onLine: (Line) async throws -> Void
+    ) async throws {
+        guard let client = try await ControlClient(directory: directory) else { throw NoRunningHost(directory) }
+        try await client.exchange(request.path, input: SingleInput(bytes: body)) { line in
+            try await onLine(try ControlResponse.read(line, as: type))
+        }
+    }
+}
+
 /// The error of a command that needs a running host if no host runs on the data directory.
 package struct NoRunningHost: Error, CustomStringConvertible {
     private let directory: String
@@ -40,4 +54,22 @@ struct EmptyInput: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+}
+
+/// The input of a request with a body in memory.
+private struct SingleInput: AsyncSequence, Sendable {
+    typealias Failure = any Error
+
+    let bytes: [UInt8]
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var bytes: [UInt8]?
+
+        mutating func next() async throws -> [UInt8]? {
+            defer { bytes = nil }
+            return bytes
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
 }

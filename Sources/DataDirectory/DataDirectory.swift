@@ -132,7 +132,7 @@ package final class DataDirectory: Sendable {
             let pid = holder.prefix { $0.isNumber }
             throw DataDirectoryError(
                 "another host\(pid.isEmpty ? "" : ", process \(pid),") uses the data directory \(path); "
-                    + "stop it or name another directory")
+                    + "stop it or name another directory", isInUse: true)
         }
         do throws(DataDirectoryError) {
             guard ftruncate(descriptor, 0) == 0 else { throw .refused(by: errno, "\(file) can't be written") }

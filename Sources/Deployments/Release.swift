@@ -150,7 +150,7 @@ extension FunctionManifest {
         if let timeout = overrides.timeout { timeoutSeconds = timeout }
         if let minInstances = overrides.minInstances { self.minInstances = minInstances }
         if let maxInstances = overrides.maxInstances { self.maxInstances = maxInstances }
-        if let rateLimits = overrides.rateLimits { self.rateLimits = rateLimits }
+        if let callerLimits = overrides.callerLimits { rateLimits = callerLimits }
         if let cpu = overrides.cpu { self.cpu = Double(cpu) }
         if let concurrency = overrides.concurrency { self.concurrency = concurrency }
     }

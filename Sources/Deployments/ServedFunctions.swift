@@ -18,6 +18,20 @@ package struct ServedFunctions: Sendable {
 
     package var manifests: [FunctionManifest] { functions.map(\.manifest) }
 
+    /// Each function with its bundle and release.
+    package var overview: [(function: ServedFunction, bundle: String, release: String)] {
+        releases.flatMap { release in
+            release.manifest.functions.compactMap { manifest in
+                functions.first { $0.manifest.name == manifest.name }.map { ($0, release.bundle, release.id) }
+            }
+        }
+    }
+
+    /// The bundles that serve a deployed release.
+    package var deployed: [(bundle: String, release: String)] {
+        releases.filter { !$0.isLocal }.map { ($0.bundle, $0.id) }
+    }
+
     func release(of bundle: String) -> Release? { releases.first { $0.bundle == bundle } }
 
     /// The functions in the form that the dispatcher needs.

@@ -1,4 +1,5 @@
 import HostConfiguration
+import WorkerProtocol
 import Workers
 
 #if canImport(Glibc)
@@ -19,6 +20,7 @@ extension WorkerLaunch {
             "GOOGLE_CLOUD_PROJECT": configuration.project,
             "K_REVISION": release,
             "TZ": "UTC",
+            WorkerEnvironment.logLevelVariable: configuration.logs.level.rawValue,
         ]
         if let function {
             environment["K_SERVICE"] = function

@@ -34,6 +34,18 @@ extension DocumentBackend {
         try await answer { partition(query, points: points, consistency, in: context, completion: $0) }
     }
 
+    package func collectionIDs(
+        below parent: DocumentPath?, in context: OperationContext = OperationContext()
+    ) async throws(DocumentError) -> [String] {
+        try await answer { collectionIDs(below: parent, in: context, completion: $0) }
+    }
+
+    package func descendants(
+        _ page: Descendants, in context: OperationContext = OperationContext()
+    ) async throws(DocumentError) -> [DocumentPath] {
+        try await answer { descendants(page, in: context, completion: $0) }
+    }
+
     package func begin(
         _ mode: TransactionMode = .readWrite(retrying: nil), in context: OperationContext = OperationContext()
     ) async throws(DocumentError) -> BeginAnswer {
@@ -61,6 +73,16 @@ extension DocumentBackend {
         _ transaction: TransactionID, in context: OperationContext = OperationContext()
     ) async throws(DocumentError) -> RollbackAnswer {
         try await answer { rollback(transaction, in: context, completion: $0) }
+    }
+
+    package func claim(
+        isRepeatable: Bool = false, in context: OperationContext
+    ) async throws(DocumentError) -> ClaimAnswer {
+        try await answer { claim(isRepeatable: isRepeatable, in: context, completion: $0) }
+    }
+
+    package func settle(_ answer: [UInt8]?, in context: OperationContext) async throws(DocumentError) {
+        try await self.answer { settle(answer, in: context, completion: $0) }
     }
 
     private func answer<Answer: Sendable>(

@@ -31,6 +31,14 @@ package protocol DocumentBackend: Sendable {
         _ query: Query, points: Int, _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<PartitionAnswer>)
 
+    /// Lists the collections below a document, or at the root, that contain documents at any depth. For admins only.
+    func collectionIDs(
+        below parent: DocumentPath?, in context: OperationContext, completion: @escaping Completion<[String]>)
+
+    /// Lists a page of documents at any depth, in an order of the backend's own. For admins only.
+    func descendants(
+        _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>)
+
     /// Begins a transaction, unless the function's work was done before under the context's key.
     func begin(_ mode: TransactionMode, in context: OperationContext, completion: @escaping Completion<BeginAnswer>)
 
@@ -51,7 +59,18 @@ package protocol DocumentBackend: Sendable {
     func rollback(
         _ transaction: TransactionID, in context: OperationContext, completion: @escaping Completion<RollbackAnswer>)
 
+    /// Claims the work under the context's idempotency key for the context's owner, outside of transactions. Waits while
+    /// another owner is at it.
+    ///
+    /// - Parameter isRepeatable: whether work that was begun and has no answer may be begun again; otherwise the claim
+    ///   fails with ``DocumentError/outcomeUnknown``.
+    func claim(
+        isRepeatable: Bool, in context: OperationContext, completion: @escaping Completion<ClaimAnswer>)
+
+    /// Ends claimed work with its answer; with nil because it wasn't done.
+    func settle(_ answer: [UInt8]?, in context: OperationContext, completion: @escaping Completion<Void>)
+
     /// Rolls back all transactions that were begun under an owner whose work is over. Operations of the owner that have
-    /// no answer yet may be given up.
+    /// no answer yet may be given up, and its claims are.
     func release(owner: UInt64)
 }

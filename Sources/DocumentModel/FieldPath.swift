@@ -9,8 +9,8 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         self.segments = segments
     }
 
-    /// Parses the dotted form. A segment that isn't a plain identifier is quoted in backticks, with `` \` `` and `\\`
-    /// as escapes: ``a.`b c`.d``.
+    /// Parses the dotted form, such as `address.city`. A segment that isn't a plain identifier is quoted in backticks, in
+    /// which a backslash escapes a backtick or a backslash.
     ///
     /// - Throws: `invalidArgument` if a segment is empty or a backtick isn't closed.
     public init(_ dotted: String) throws(DocumentError) {

@@ -2,12 +2,18 @@ extension Timestamp {
     /// `2026-01-02T03:04:05.678Z`, with 0, 3, 6 or 9 fraction digits like protobuf's JSON. A time outside the years 1 to
     /// 9999 is written as the nearest within them.
     public var rfc3339: String {
-        guard isInRange else { return (seconds < 0 ? Self.earliest : Self.latest).rfc3339 }
+        var text: [UInt8] = []
+        text.reserveCapacity(30)
+        writeRFC3339(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends ``rfc3339``.
+    package func writeRFC3339(to text: inout [UInt8]) {
+        guard isInRange else { return (seconds < 0 ? Self.earliest : Self.latest).writeRFC3339(to: &text) }
         let days = Self.floorDivide(seconds, 86_400)
         let secondOfDay = Int(seconds - days * 86_400)
         let date = CivilDate(daysSince1970: days)
-        var text = [UInt8]()
-        text.reserveCapacity(30)
         func digits(_ value: Int, _ width: Int) {
             var divisor = 1
             for _ in 1..<width { divisor *= 10 }
@@ -38,7 +44,6 @@ extension Timestamp {
             }
         }
         text.append(UInt8(ascii: "Z"))
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Parses `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; returns nil for anything else. Digits beyond nanoseconds are

@@ -1,6 +1,7 @@
 package import CommitPipeline
 package import DocumentModel
 import DocumentStore
+package import WorkerProtocol
 
 /// Runs a function's handler for deliveries.
 package protocol DeliveryLauncher: Sendable {
@@ -18,7 +19,20 @@ package struct DeliveryStart: Sendable {
     /// commits are refused.
     package var onFailure: @Sendable () -> Void
     /// Called once, when no process runs the handler any more.
-    package var onEnd: @Sendable (AttemptEnd) -> Void
+    package var onEnd: @Sendable (AttemptEnd, AttemptExecution) -> Void
+}
+
+/// The execution of an attempt's handler, for the log.
+package struct AttemptExecution: Equatable, Sendable {
+    /// Nil if there was none.
+    package var id: String?
+    /// What the handler threw; nil if it threw nothing, or only after the host had ended the attempt.
+    package var failure: InvocationFailure?
+
+    package init(id: String? = nil, failure: InvocationFailure? = nil) {
+        self.id = id
+        self.failure = failure
+    }
 }
 
 /// How an attempt at a delivery ended.
@@ -34,8 +48,8 @@ package enum AttemptEnd: Equatable, Sendable {
     case notStarted(String)
     /// The function is paused or its budget is used up.
     case refused
-    /// The event can't be decoded, in any attempt.
-    case unreadable(String)
+    /// No attempt can succeed: the event can't be decoded, or its handler says so.
+    case failedForGood(DeliveryFailure)
     /// The host is stopping. The delivery is left as if it hadn't been attempted.
     case returned
 }

@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import EventDelivery
 import FunctionManifest
+import WorkerProtocol
 import Workers
 import Logging
 import Sharing
@@ -164,7 +165,7 @@ final class DeliveryQueue: Sendable {
         return DeliveryStart(
             stored: stored, lease: lease, onStart: { [self] in started(stored.delivery) },
             onFailure: { [self] in parts.store.outbox.revoke(lease) },
-            onEnd: { [self] in conclude(stored.delivery, lease, began: began, $0) })
+            onEnd: { [self] in conclude(Attempt(delivery: stored.delivery, began: began, execution: $1), lease, $0) })
     }
 
     private func started(_ delivery: Delivery) {
@@ -202,20 +203,35 @@ final class DeliveryQueue: Sendable {
 
     // MARK: After an attempt
 
-    private func conclude(_ delivery: Delivery, _ lease: DeliveryLease, began: Timestamp, _ end: AttemptEnd) {
-        let event = delivery.id.event
+    private struct Attempt {
+        let delivery: Delivery
+        let began: Timestamp
+        let execution: AttemptExecution
+
+        /// For the log.
+        var metadata: Logger.Metadata {
+            var metadata: Logger.Metadata = ["event.id": "\(delivery.id.event)"]
+            metadata["execution.id"] = execution.id.map { "\($0)" }
+            metadata["error.type"] = execution.failure?.errorType.map { "\($0)" }
+            return metadata
+        }
+    }
+
+    private func conclude(_ attempt: Attempt, _ lease: DeliveryLease, _ end: AttemptEnd) {
+        let event = attempt.delivery.id.event
         switch end {
-        case .succeeded: write(.succeeded, lease, delivery, began: began)
+        case .succeeded: write(.succeeded, lease, attempt)
         case .completed:
+            if let failure = attempt.execution.failure { logOvertaken(DeliveryFailure(failure), attempt) }
             perform { state, now in
                 state.counters.note(.succeeded)
                 return state.machine.ended(event, now: now)
             }
         case .failed(let failure):
-            let outcome = state.withLock { $0.policy }.outcome(of: delivery, failure, began: began, now: parts.now())
-            write(outcome, lease, delivery, began: began)
-        case .unreadable(let reason):
-            write(.dead(DeliveryFailure(reason, status: 500, wasExecuted: false)), lease, delivery, began: began)
+            let outcome = state.withLock { $0.policy }.outcome(
+                of: attempt.delivery, failure, began: attempt.began, now: parts.now())
+            write(outcome, lease, attempt)
+        case .failedForGood(let failure): write(.dead(failure), lease, attempt)
         case .refused:
             parts.store.outbox.release(lease)
             settle()
@@ -227,23 +243,24 @@ final class DeliveryQueue: Sendable {
             parts.store.outbox.release(lease)
             logger.warning(
                 "a process ended while it ran several handlers; an event is delivered again, alone",
-                metadata: ["event.id": "\(event)", "worker.end": "\(end)"])
+                metadata: attempt.metadata.merging(["worker.end": "\(end)"]) { $1 })
             perform { $0.machine.lostInCompany(event, now: $1) }
         case .notStarted(let reason):
             parts.store.outbox.release(lease)
             logger.warning(
                 "a handler can't be started; its event waits",
-                metadata: ["event.id": "\(event)", "reason": "\(reason)"])
+                metadata: attempt.metadata.merging(["reason": "\(reason)"]) { $1 })
             perform { $0.machine.misstarted(event, now: $1) }
         }
     }
 
     /// Writes an attempt's outcome. The delivery stays leased until it is written, however long that takes.
-    private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ delivery: Delivery, began: Timestamp) {
-        parts.store.outbox.end(lease, outcome, firstAttempt: delivery.firstAttempt ?? began) { [self] result in
+    private func write(_ outcome: DeliveryOutcome, _ lease: DeliveryLease, _ attempt: Attempt) {
+        let delivery = attempt.delivery
+        parts.store.outbox.end(lease, outcome, firstAttempt: delivery.firstAttempt ?? attempt.began) { [self] result in
             switch result {
             case .success(let count):
-                if count > 0 { log(outcome, delivery) } else { logOvertaken(outcome, delivery) }
+                if count > 0 { log(outcome, attempt) } else { logOvertaken(outcome, attempt) }
                 // If no delivery was left to end, the handler's own commit has ended it, or it was deleted.
                 let outcome = count == 0 ? .succeeded : outcome
                 var again: Timestamp?
@@ -263,28 +280,31 @@ final class DeliveryQueue: Sendable {
                     return perform { $0.machine.ended(delivery.id.event, now: $1) }
                 }
                 parts.timer.schedule(afterSeconds: Self.pause) { [self] in
-                    write(outcome, lease, delivery, began: began)
+                    write(outcome, lease, attempt)
                 }
             }
         }
     }
 
-    private func logOvertaken(_ outcome: DeliveryOutcome, _ delivery: Delivery) {
+    private func logOvertaken(_ outcome: DeliveryOutcome, _ attempt: Attempt) {
         switch outcome {
         case .succeeded: break
-        case .retry(_, let failure), .dropped(let failure), .dead(let failure):
-            logger.info(
-                "an event's handler failed after its delivery was over",
-                metadata: ["event.id": "\(delivery.id.event)", "error": "\(failure.message)"])
+        case .retry(_, let failure), .dropped(let failure), .dead(let failure): logOvertaken(failure, attempt)
         }
     }
 
-    private func log(_ outcome: DeliveryOutcome, _ delivery: Delivery) {
+    private func logOvertaken(_ failure: DeliveryFailure, _ attempt: Attempt) {
+        logger.warning(
+            "an event's handler failed after its delivery was over",
+            metadata: attempt.metadata.merging(["error": "\(failure.message)"]) { $1 })
+    }
+
+    /// The only line about a failed attempt: the worker logs none.
+    private func log(_ outcome: DeliveryOutcome, _ attempt: Attempt) {
         func metadata(_ failure: DeliveryFailure) -> Logger.Metadata {
-            [
-                "event.id": "\(delivery.id.event)", "try": "\(delivery.failedAttempts + 1)",
-                "error": "\(failure.message)",
-            ]
+            attempt.metadata.merging([
+                "try": "\(attempt.delivery.failedAttempts + 1)", "error": "\(failure.message)",
+            ]) { $1 }
         }
         switch outcome {
         case .succeeded: break

@@ -1,3 +1,4 @@
+import Sharing
 package import CommitPipeline
 package import ControlProtocol
 package import DocumentModel

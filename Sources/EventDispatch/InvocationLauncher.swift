@@ -45,18 +45,22 @@ package final class InvocationLauncher: DeliveryLauncher {
                 chain = try Event.chain(of: stored.event)
             }
         } catch {
-            return start.onEnd(.unreadable("the event can't be read: \(error)"))
+            return start.onEnd(
+                .failedForGood(
+                    DeliveryFailure("the event can't be read: \(error)", status: 500, wasExecuted: false)),
+                AttemptExecution())
         }
         let delivery = InvocationDelivery(lease: start.lease, chain: chain + [function.manifest.name])
         let run = DeliveryRun(start, delivery: delivery, timeout: timeout, services: function.pool.services)
         do throws(AdmissionRefusal) {
-            _ = try function.admit(for: run, on: loop) {
+            let invocation = try function.admit(for: run, on: loop) {
                 InvocationRequest(
                     body: .attempt(stored.attempt), timeoutSeconds: timeout, delivery: delivery,
                     onEnd: { run.ended($0) })
             }
+            run.executionID = invocation.executionID
         } catch {
-            start.onEnd(.refused)
+            start.onEnd(.refused, AttemptExecution())
         }
     }
 }
@@ -80,6 +84,8 @@ private final class DeliveryRun: InvocationClient {
     private let services: InvocationServices
     private var answer: InvocationOutcome?
     private var wasStarted = false
+    /// Nil until it is admitted.
+    var executionID: String?
 
     init(_ start: DeliveryStart, delivery: InvocationDelivery, timeout: Int, services: InvocationServices) {
         self.start = start
@@ -103,7 +109,12 @@ private final class DeliveryRun: InvocationClient {
     }
 
     /// No process runs the handler any more.
-    func ended(_ outcome: InvocationOutcome) { start.onEnd(end(answer ?? outcome, outcome)) }
+    func ended(_ outcome: InvocationOutcome) {
+        let answer = answer ?? outcome
+        var execution = AttemptExecution(id: executionID)
+        if case .failure(let failure) = outcome, answer.failure == failure { execution.failure = failure }
+        start.onEnd(end(answer, outcome), execution)
+    }
 
     private func isStopping(_ answer: InvocationOutcome) -> Bool { services.isStopping && answer.failure == .stopping }
 
@@ -126,7 +137,9 @@ private final class DeliveryRun: InvocationClient {
                 DeliveryFailure(
                     "the process ended before its handler did: \(end)", status: failure.code.httpStatus,
                     wasExecuted: false))
-        case .result, .failure: return .failed(DeliveryFailure(failure))
+        case .result, .failure:
+            let stored = DeliveryFailure(failure)
+            return failure.isPermanent ? .failedForGood(stored) : .failed(stored)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Sharing
 package import DocumentModel
 import EventDispatch
 package import Hummingbird
@@ -67,15 +68,7 @@ package struct MetricsText {
         let name = "functions_delivery_latency_seconds"
         head(name, "histogram", "Seconds from a delivery's due time to the start of its handler.")
         for metrics in metrics {
-            let latency = metrics.counters.latency
-            var sum = 0
-            for (count, bound) in zip(latency.counts, LatencyHistogram.bounds) {
-                sum += count
-                sample("\(name)_bucket", metrics.function, Double(sum), bound: "\(bound)")
-            }
-            sample("\(name)_bucket", metrics.function, Double(latency.count), bound: "+Inf")
-            sample("\(name)_sum", metrics.function, latency.sum)
-            sample("\(name)_count", metrics.function, Double(latency.count))
+            text += metrics.counters.latency.samples(name, "function=\"\(metrics.function)\"")
         }
     }
 
@@ -84,10 +77,9 @@ package struct MetricsText {
     }
 
     /// - Parameter function: a name that the manifest allows, which needs no escaping.
-    private mutating func sample(_ name: String, _ function: String, _ value: Double, bound: String? = nil) {
+    private mutating func sample(_ name: String, _ function: String, _ value: Double) {
         let number = value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
-        let bound = bound.map { ",le=\"\($0)\"" } ?? ""
-        text += "\(name){function=\"\(function)\"\(bound)} \(number)\n"
+        text += "\(name){function=\"\(function)\"} \(number)\n"
     }
 }
 

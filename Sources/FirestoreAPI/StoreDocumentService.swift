@@ -74,9 +74,7 @@ package struct StoreDocumentService: DocumentService {
         -> [String]
     {
         try requireAdmin(principal)
-        return try await withCheckedContinuation { continuation in
-            store.listCollectionIDs(parent: parent) { continuation.resume(returning: $0) }
-        }.get()
+        return try await store.collectionIDs(below: parent)
     }
 
     package func clear() async throws(DocumentError) {

@@ -19,29 +19,48 @@ enum RemoteCompletion {
         return try DocumentPath("\(collection)/\(digits)")
     }
 
+    /// - Parameter answer: nil if the work begins.
     /// - Throws: `failedPrecondition` if the answer doesn't fit into a document.
     static func write(
-        _ answer: [UInt8], for key: CompletionKey, _ precondition: Write.Precondition, at now: Timestamp
+        _ answer: [UInt8]?, for key: CompletionKey, _ precondition: Write.Precondition?, at now: Timestamp
     ) throws(DocumentError) -> Write {
-        guard answer.count <= maxAnswer else {
+        guard answer?.count ?? 0 <= maxAnswer else {
             throw DocumentError(
                 .failedPrecondition,
-                "the response has \(answer.count) bytes; with an Idempotency-Key, a standalone function may return "
+                "the response has \(answer?.count ?? 0) bytes; with an Idempotency-Key, a standalone function may return "
                     + "at most \(maxAnswer)")
         }
-        let fields: [String: Value] = [
-            "fingerprint": .bytes(key.fingerprint), "answer": .bytes(answer),
+        var fields: [String: Value] = [
+            "fingerprint": .bytes(key.fingerprint),
             "expires": .timestamp(now.after(seconds: Double(key.keptFor.components.seconds)).truncatedToMicroseconds),
         ]
+        fields["answer"] = answer.map { .bytes($0) }
         return Write(path: try path(of: key), operation: .set(fields), precondition: precondition)
     }
 
-    /// The answer to a begin with this key; nil if the kept answer has expired, so that the call runs again.
-    static func answer(to key: CompletionKey, in document: Document, at now: Timestamp) -> BeginAnswer? {
+    enum State: Equatable {
+        case answered([UInt8])
+        case begun
+        case otherData
+        /// The call runs again.
+        case expired
+    }
+
+    static func state(of key: CompletionKey, in document: Document, at now: Timestamp) -> State {
         guard case .bytes(let fingerprint)? = document.fields["fingerprint"],
-            case .bytes(let answer)? = document.fields["answer"],
             case .timestamp(let expires)? = document.fields["expires"], expires > now
-        else { return nil }
-        return fingerprint == key.fingerprint ? .completed(answer) : .keyReused
+        else { return .expired }
+        guard fingerprint == key.fingerprint else { return .otherData }
+        guard case .bytes(let answer)? = document.fields["answer"] else { return .begun }
+        return .answered(answer)
+    }
+
+    /// The answer to a transaction's begin with this key; nil if the call runs again.
+    static func answer(to key: CompletionKey, in document: Document, at now: Timestamp) -> BeginAnswer? {
+        switch state(of: key, in: document, at: now) {
+        case .answered(let answer): .completed(answer)
+        case .otherData: .keyReused
+        case .begun, .expired: nil
+        }
     }
 }

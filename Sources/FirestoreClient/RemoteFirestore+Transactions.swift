@@ -115,7 +115,7 @@ extension RemoteFirestore {
 
     /// Commits once: if the response is lost, it is unknown whether the commit succeeded, so it isn't sent again. A
     /// function whose call has a key finds out when it rolls back.
-    private func commit(_ writes: [Write], transaction: [UInt8]?) async throws(DocumentError) -> CommitResult {
+    func commit(_ writes: [Write], transaction: [UInt8]?) async throws(DocumentError) -> CommitResult {
         var body = JSONWriter()
         body.raw("{\"writes\":")
         body.array(writes) { $0.write($1, in: database) }

@@ -12,6 +12,7 @@ package final class RemoteFirestore: DocumentBackend {
     let transactions = Mutex(RemoteTransactions())
     private let rollbacks = Mutex(Rollbacks())
     private let operations = RemoteOperations()
+    let claims = CompletionClaims()
     /// Bytes of responses that may be held.
     private let memory: AsyncSemaphore
 
@@ -35,7 +36,7 @@ package final class RemoteFirestore: DocumentBackend {
     ///   - endsTransaction: Whether it waits for neither: other operations may be waiting for what the end of this
     ///     transaction frees.
     ///   - completion: called with the answer, whose memory is held until the call returns.
-    private func run<Answer: Sendable>(
+    func run<Answer: Sendable>(
         in context: OperationContext, endsTransaction: Bool = false, _ completion: @escaping Completion<Answer>,
         _ operation: @escaping @Sendable () async throws(DocumentError) -> Answer
     ) {
@@ -80,6 +81,7 @@ package final class RemoteFirestore: DocumentBackend {
     package func release(owner: UInt64) {
         for remoteID in transactions.withLock({ $0.release(owner: owner) }) { rollBackInBackground(remoteID) }
         operations.cancel(owner: owner)
+        claims.release(owner: owner, by: self)
     }
 
     /// Rolls back a transaction at the service in the background, when nothing here refers to it any more.
@@ -145,6 +147,18 @@ extension RemoteFirestore {
         run(in: context, completion) { () throws(DocumentError) in
             try await self.partition(query, points: points, consistency)
         }
+    }
+
+    package func collectionIDs(
+        below parent: DocumentPath?, in context: OperationContext, completion: @escaping Completion<[String]>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in try await self.collectionIDs(below: parent) }
+    }
+
+    package func descendants(
+        _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>
+    ) {
+        run(in: context, completion) { () throws(DocumentError) in try await self.descendants(page, context) }
     }
 
     package func begin(

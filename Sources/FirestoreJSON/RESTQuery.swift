@@ -122,11 +122,15 @@ extension JSONNode {
 }
 
 extension JSONWriter {
-    /// Writes a `StructuredQuery`; its parent is in the URL.
+    /// Writes a `StructuredQuery`; its parent is in the URL. With an empty collection id it covers all collections.
     package mutating func structuredQuery(_ query: Query) {
-        raw("{\"from\":[{\"collectionId\":")
-        string(query.collectionID)
-        if query.allDescendants { raw(",\"allDescendants\":true") }
+        raw("{\"from\":[{")
+        if !query.collectionID.isEmpty {
+            raw("\"collectionId\":")
+            string(query.collectionID)
+            if query.allDescendants { raw(",") }
+        }
+        if query.allDescendants { raw("\"allDescendants\":true") }
         raw("}]")
         if let filter = query.filter {
             raw(",\"where\":")

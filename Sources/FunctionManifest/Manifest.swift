@@ -81,10 +81,14 @@ package enum TriggerManifest: Codable, Equatable, Sendable {
         package var consumeAppCheckToken: Bool
         /// The interval of keep-alives on a silent stream in seconds; nil for none.
         package var heartbeatSeconds: Int?
+        /// Whether the handler finds an idempotency key in the data.
+        package var hasIdempotencyKey: Bool
 
         package init(
-            cors: CORSPolicy, enforceAppCheck: Bool, consumeAppCheckToken: Bool = false, heartbeatSeconds: Int?
+            cors: CORSPolicy, enforceAppCheck: Bool, consumeAppCheckToken: Bool = false, heartbeatSeconds: Int?,
+            hasIdempotencyKey: Bool = false
         ) {
+            self.hasIdempotencyKey = hasIdempotencyKey
             self.cors = cors
             self.enforceAppCheck = enforceAppCheck
             self.consumeAppCheckToken = consumeAppCheckToken

@@ -6,6 +6,7 @@ package import DocumentStore
 import FirestoreAPI
 package import Gateway
 import HostConfiguration
+import HostProcess
 import IdentityProvider
 import TokenVerification
 import Workers
@@ -21,11 +22,14 @@ package struct HostParts: Sendable {
     let signIn: LocalSignIn?
     package let serving: ServingParts
 
-    init(_ configuration: HostConfiguration, isEphemeral: Bool, logger: Logger) throws {
+    init(
+        _ configuration: HostConfiguration, isEphemeral: Bool, console: LogWriter?, archive: LogArchive?, logger: Logger
+    ) throws {
         let indexes = try configuration.indexes.map { path throws(ConfigurationError) in try IndexFile.load(path) }
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)
         database = DatabaseID(project: configuration.project)
         do {
+            try archive?.open(in: directory.path, limits: configuration.logs.limits)
             signIn = configuration.mode == .development ? try LocalSignIn(directory: directory.file("auth")) : nil
             engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
         } catch {
@@ -52,7 +56,10 @@ package struct HostParts: Sendable {
         store.configure(indexes ?? IndexFile(), logger: logger)
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
         serving = ServingParts(
-            InvocationServices(documents: store, limits: configuration.limits),
+            InvocationServices(
+                documents: store, limits: configuration.limits,
+                recordCalls: console.map { CallLog(console: $0, archive: archive?.writer).recorder },
+                recordsAllCalls: configuration.logs.calls),
             tokens: TokenSources(
                 project: configuration.project, policy: configuration.mode.tokenPolicy,
                 localKeys: signIn?.key.keys ?? KeySet(),
@@ -79,6 +86,15 @@ struct LocalSignIn: Sendable {
     init(directory: String) throws {
         key = try SigningKey.load(in: directory)
         users = try UserStore(directory: directory)
+    }
+}
+
+extension HostConfiguration.Logs {
+    var limits: LogFiles.Limits {
+        var limits = LogFiles.Limits()
+        limits.bytes = mebibytes << 20
+        limits.age = .seconds(days * 86_400)
+        return limits
     }
 }
 

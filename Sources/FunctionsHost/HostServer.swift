@@ -10,7 +10,7 @@ import FirestoreAPI
 import FunctionManifest
 import Gateway
 package import HostConfiguration
-import HostProcess
+package import HostProcess
 import IdentityProvider
 import TokenVerification
 import Workers
@@ -61,15 +61,18 @@ package final class HostServer: Sendable {
     ///   - hostDirectory: the directory of the running executable, and of products built together with it.
     ///   - isEphemeral: whether to use a temporary data directory instead of `configuration.data`.
     ///   - isLocal: whether to serve local builds only, and no deployed releases.
+    ///   - console: where calls are logged; nil for nowhere.
+    ///   - archive: the log that is kept in the data directory; nil for none.
     ///   - isWatched: whether bundles are rebuilt while the host runs, so that it must serve copies of the built files.
     /// - Throws: an error whose description is a sentence for the operator. All parts are closed then.
     package init(
         _ configuration: HostConfiguration, hostDirectory: String, isEphemeral: Bool = false, isLocal: Bool = false,
-        isWatched: Bool = false, logger: Logger
+        isWatched: Bool = false, console: LogWriter? = nil, archive: LogArchive? = nil, logger: Logger
     ) async throws {
         self.configuration = configuration
         self.logger = logger
-        let parts = try HostParts(configuration, isEphemeral: isEphemeral, logger: logger)
+        let parts = try HostParts(
+            configuration, isEphemeral: isEphemeral, console: console, archive: archive, logger: logger)
         self.parts = parts
         do {
             let locator = BundleLocator(hostDirectory: hostDirectory)
@@ -186,6 +189,15 @@ package final class HostServer: Sendable {
         try await deployments.reloadParams(configuration, id: id)
     }
 
+    /// One line about each bundle of the configuration that serves a deployed release and not its local build.
+    package var releaseNotes: [String] {
+        let bundles = Set(configuration.bundles.map(\.name))
+        return served.current.deployed.filter { bundles.contains($0.bundle) }.map { bundle, release in
+            "\(bundle) serves its deployed release \(release), not the local build: "
+                + "\"serve --local\" ignores releases, \"undeploy \(bundle)\" removes it"
+        }
+    }
+
     /// One line about each function, for the operator.
     package var functionSummaries: [String] {
         served.current.manifests.map { function in
@@ -249,7 +261,8 @@ package final class HostServer: Sendable {
 
     /// The host's metrics in Prometheus' text format.
     private func metricsText() async throws(DocumentError) -> String {
-        try await events.metricsText() + parts.serving.workerMetrics + parts.serving.memory.metrics
+        try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
+            + parts.serving.memory.metrics
     }
 
     private func controlServer() -> any Service {
@@ -259,6 +272,15 @@ package final class HostServer: Sendable {
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
             MetricsTopic(text: metricsText), SchedulesTopic(runner: schedules), ReleasesTopic(deployments: deployments),
+            FunctionsTopic(
+                .init(
+                    project: configuration.project, served: served, loops: parts.serving.invocationLoops,
+                    now: Timestamp.wallClock,
+                    pauses: { [events] in
+                        Dictionary(
+                            events.pausedFunctions.map { ($0.function, $0.reason.rawValue) },
+                            uniquingKeysWith: { first, _ in first })
+                    })),
         ]
         return ControlServer(
             directory: parts.directory.path, topics: topics, group: parts.serving.group, logger: logger,

@@ -5,7 +5,7 @@ import Gateway
 import HostProcess
 import OutboundHTTP
 import TokenVerification
-import Workers
+package import Workers
 package import Logging
 import NIOCore
 import ServiceLifecycle
@@ -48,8 +48,14 @@ package final class BundleServer: Sendable {
 
     /// Takes the port.
     ///
+    /// - Parameters:
+    ///   - calls: where calls are logged.
+    ///   - logsAllCalls: whether all are; otherwise only those whose deadline passed, on a platform that logs requests
+    ///     itself.
     /// - Throws: an error whose description is a sentence for the operator. Nothing is left open then.
-    package init(_ bundle: Bundle, in environment: ServingEnvironment, logger: Logger) async throws {
+    package init(
+        _ bundle: Bundle, in environment: ServingEnvironment, calls: CallLog, logsAllCalls: Bool = true, logger: Logger
+    ) async throws {
         self.logger = logger
         let plan = try StandalonePlan(bundle.manifest, of: bundle.name, in: environment)
         let project: String
@@ -62,7 +68,9 @@ package final class BundleServer: Sendable {
         var limits = HostLimits()
         limits.shutdownGrace = Self.shutdownGrace
         let parts = ServingParts(
-            InvocationServices(documents: documents, limits: limits),
+            InvocationServices(
+                documents: documents, limits: limits,
+                recordCalls: calls.recorder, recordsAllCalls: logsAllCalls),
             tokens: environment.tokenSources(of: project, logger: logger), limits: limits, adoptsOrphans: true,
             logger: logger)
         self.parts = parts

@@ -5,6 +5,7 @@ import Gateway
 package import HostProcess
 import TokenVerification
 import Workers
+import Logging
 
 /// The configuration of a standalone bundle, read from environment variables that are named as Cloud Run, Knative and
 /// Firebase's own libraries name them. An empty variable counts as not set.
@@ -101,6 +102,10 @@ package struct ServingEnvironment: Sendable {
         }
         hosts = authEmulator == nil ? nil : LocalHosts(patterns, setting: "ALLOWED_HOSTS")
         proxies = isOnPlatform ? .platform(beside: prefixes) : TrustedProxies(prefixes)
+        if let level = value(WorkerEnvironment.logLevelVariable), Logger.Level(rawValue: level) == nil {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            problems.append("\(WorkerEnvironment.logLevelVariable) is \"\(level)\"; write one of \(levels)")
+        }
         guard problems.isEmpty else { throw HostError(problems.joined(separator: "\n")) }
     }
 

@@ -3,6 +3,7 @@ import HostProcess
 @preconcurrency import Dispatch
 import Foundation
 import Logging
+import Workers
 import UnixSignals
 
 /// The bundle's executable while it serves standalone.
@@ -36,7 +37,9 @@ struct ServingProgram: Sendable {
         let isOnPlatform = environment.isOnPlatform
         let writer =
             isOnPlatform
-            ? LogWriter(to: .standardOutput) { CloudLogHandler.line(.warning, LogWriter.message(dropped: $0)) }
+            ? LogWriter(to: FileHandle.standardOutput) {
+                CloudLogHandler.line(.warning, LogWriter.message(dropped: $0))
+            }
             : LogWriter()
         writer.start()
         LoggingSystem.bootstrap { label in
@@ -45,7 +48,11 @@ struct ServingProgram: Sendable {
                 : ConsoleLogHandler(label: label, writer: writer)
         }
         Task {
-            let status = await serve(environment)
+            let calls =
+                isOnPlatform
+                ? CallLog(console: writer, archive: nil) { CloudLogHandler.line($0) }
+                : CallLog(console: writer, archive: nil)
+            let status = await serve(environment, calls: calls)
             writer.flush()
             exit(status)
         }
@@ -53,12 +60,12 @@ struct ServingProgram: Sendable {
     }
 
     /// - Returns: The exit code.
-    private func serve(_ environment: ServingEnvironment) async -> Int32 {
+    private func serve(_ environment: ServingEnvironment, calls: CallLog) async -> Int32 {
         let logger = Logger(label: "host")
         do {
             let server = try await BundleServer(
                 BundleServer.Bundle(name: name, manifest: manifest, executable: Self.executable), in: environment,
-                logger: logger)
+                calls: calls, logsAllCalls: !environment.isOnPlatform, logger: logger)
             try await server.run(gracefulShutdownSignals: [.sigterm, .sigint])
             return 0
         } catch {

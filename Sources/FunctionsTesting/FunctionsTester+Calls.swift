@@ -17,7 +17,7 @@ extension FunctionsTester {
     ///   - app: The app with an App Check token; none by default.
     ///   - idempotencyKey: The header of this name: at most 256 bytes.
     ///   - headers: Further headers of the client.
-    /// - Throws: ``HttpsError`` as a client would see it: errors other than the author's `HttpsError` become
+    /// - Throws: `HttpsError` as a client would see it: errors other than the author's `HttpsError` become
     ///   `internal`, and the log has the original. ``TestError`` if the response doesn't have the expected type.
     public func call<Output: Decodable>(
         _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil, app: TestApp? = nil,
@@ -29,7 +29,14 @@ extension FunctionsTester {
 
     /// Calls a callable function as a streaming client.
     ///
-    /// - Parameter onChunk: Called with each chunk, in order.
+    /// - Parameters:
+    ///   - onChunk: Called with each chunk, in order.
+    ///   - idempotencyKey: As the header `Idempotency-Key`.
+    ///   - app: The app whose App Check token the call has; none by default.
+    ///   - headers: Further headers of the request.
+    ///   - caller: The user whose token the call has; none by default.
+    ///   - data: As the caller sends it.
+    ///   - name: The function's.
     /// - Throws: As ``call(_:_:as:app:idempotencyKey:headers:returning:)``. Chunks may have been received before.
     public func stream<Chunk: Decodable & SendableMetatype, Output: Decodable>(
         _ name: String, _ data: some Encodable = NoData(), as caller: TestCaller? = nil, app: TestApp? = nil,
@@ -86,6 +93,11 @@ extension FunctionsTester {
         var head = InvocationHead(
             streams: request.streams, headers: request.allHeaders.block, address: .loopback)
         head.auth = try request.caller?.identity(project: project, at: now)
+        let key = request.idempotencyKey ?? ""
+        let takesAnonymousKeys = function.handler.isTransactional || trigger.hasIdempotencyKey
+        guard request.caller != nil || takesAnonymousKeys || key.isEmpty else {
+            throw HttpsError(DocumentError.keyWithoutUser.code, DocumentError.keyWithoutUser.message)
+        }
         guard request.app != nil || !trigger.enforceAppCheck else {
             throw HttpsError(.unauthenticated, "Unauthenticated")
         }
@@ -94,10 +106,12 @@ extension FunctionsTester {
             if trigger.consumeAppCheckToken, let token = app.token { head.appTokenConsumed = tokens.consume(token) }
         }
         var operations = OperationContext()
-        if function.handler.isTransactional, let key = request.idempotencyKey, !key.isEmpty {
-            operations.completion = CompletionKey(
-                scope: "\(name)/\(request.caller?.uid ?? "")", key: key, fingerprint: body)
+        if !key.isEmpty || trigger.hasIdempotencyKey {
+            operations.completion = body.withUnsafeBytes {
+                CompletionKey(function: name, uid: request.caller?.uid, key: key, data: $0) { Array($0) }
+            }
         }
+        if !function.handler.isTransactional, !key.isEmpty { head.idempotencyKey = key }
         let end = await perform(function, head, body: body, operations) { chunk, _ in onChunk(chunk) }
         if let failure = end.failure { throw HttpsError(failure) }
         return end.body

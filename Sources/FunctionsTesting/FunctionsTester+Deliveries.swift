@@ -28,7 +28,9 @@ extension FunctionsTester {
     /// A schedule's runs follow the host's rules: a run waits until the previous one has ended with all its retries,
     /// unless the job's runs may overlap.
     ///
-    /// - Parameter toleratingFailures: Whether handlers may fail.
+    /// - Parameters:
+    ///   - toleratingFailures: Whether handlers may fail.
+    ///   - duration: How far the clock is moved.
     /// - Returns: All attempts, in order.
     /// - Throws: ``TestDeliveryError`` with all failures, once the time is reached.
     @discardableResult
@@ -119,7 +121,9 @@ extension FunctionsTester {
 
     private func outcome(_ error: any Error, of delivery: Delivery, began: Timestamp) -> DeliveryOutcome {
         let policy = functions[delivery.id.function].map { RetryPolicy($0.trigger) } ?? RetryPolicy()
-        let failure = DeliveryFailure(InvocationFailure(ofEvent: error))
+        let reason = InvocationFailure(ofEvent: error)
+        let failure = DeliveryFailure(reason)
+        if reason.isPermanent { return .dead(failure) }
         return policy.outcome(of: delivery, failure, began: began, now: now)
     }
 

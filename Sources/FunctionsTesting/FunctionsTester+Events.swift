@@ -34,7 +34,9 @@ extension FunctionsTester {
 
     /// Runs a scheduled job now.
     ///
-    /// - Parameter scheduleTime: When the run was due; now by default.
+    /// - Parameters:
+    ///   - scheduleTime: When the run was due; now by default.
+    ///   - name: The function's.
     /// - Throws: What the handler throws.
     public func run(_ name: String, scheduleTime: Timestamp? = nil) async throws {
         guard case .schedule? = functions[name]?.trigger else {
@@ -46,7 +48,11 @@ extension FunctionsTester {
 
     /// Runs a task function for a task.
     ///
-    /// - Parameter retryCount: The number of failed attempts before this one.
+    /// - Parameters:
+    ///   - retryCount: The number of failed attempts before this one.
+    ///   - options: The task's name, time and limits.
+    ///   - name: The function's.
+    ///   - data: As the caller sends it.
     /// - Throws: What the handler throws.
     public func dispatch(
         _ name: String, _ data: some Encodable, options: TaskOptions = TaskOptions(), retryCount: Int = 0

@@ -37,18 +37,24 @@ public final class FunctionsTester: Sendable {
     private let params: TestParams
 
     /// - Parameters:
+    ///   - bundles: The bundle, or several that work together: one's functions handle what another's cause, as under one
+    ///     host.
     ///   - project: The project of document references.
     ///   - start: The initial time of the store's clock; the current time by default. Only
     ///     ``advance(by:toleratingFailures:)`` moves the clock.
-    ///   - params: The values of the bundle's params; other params have their defaults.
-    ///   - secrets: The values of its secrets. A function can read the secrets that it declares.
-    /// - Throws: ``TestError`` if the bundle is invalid or a value is missing.
+    ///   - values: The values of the bundles' params; other params have their defaults.
+    ///   - secrets: The values of their secrets. A function can read the secrets that it declares.
+    /// - Throws: ``TestError`` if a bundle is invalid, two bundles have a function of the same name, or a value is missing.
     public init(
-        _ bundle: some FunctionBundle, project: String = "demo-test", startingAt start: Timestamp? = nil,
-        params: [String: TestParam] = [:], secrets: [String: String] = [:]
+        _ bundles: any FunctionBundle..., project: String = "demo-test", startingAt start: Timestamp? = nil,
+        params values: [String: TestParam] = [:], secrets: [String: String] = [:]
     ) throws {
-        let all = bundle.configuredFunctions
-        let manifest = Manifest(all, params: bundle.params)
+        let all = bundles.flatMap(\.configuredFunctions)
+        // Bundles that share code declare the same params.
+        let params = bundles.flatMap(\.params).reduce(into: [ParamDefinition]()) { all, param in
+            if !all.contains(where: { $0.manifest == param.manifest }) { all.append(param) }
+        }
+        let manifest = Manifest(all, params: params)
         // A host also checks time zones, which a bundle can't.
         let problems =
             manifest.problems(of: all)
@@ -58,7 +64,7 @@ public final class FunctionsTester: Sendable {
         guard problems.isEmpty else {
             throw TestError(problems.map(\.description).joined(separator: "; "))
         }
-        self.params = try TestParams(manifest.params, values: params, secrets: secrets)
+        self.params = try TestParams(manifest.params, values: values, secrets: secrets)
         functions = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         database = DatabaseID(project: project)
         let clock = TesterClock(startingAt: start)
@@ -114,7 +120,7 @@ public final class FunctionsTester: Sendable {
         sendChunk: @escaping @Sendable (ByteBuffer, RecordedResult) -> Void = { _, _ in }
     ) async -> RecordedResult.Content {
         let timeout = function.options.timeout
-        let run = TestRun(function.name, deadline: now.adding(timeout))
+        let run = TestRun(function, key: operations.completion, deadline: now.adding(timeout))
         let answer = RecordedResult()
         var head = head
         let number = invocations.next()

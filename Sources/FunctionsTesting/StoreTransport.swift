@@ -19,7 +19,13 @@ struct StoreTransport: DocumentTransport {
         guard run?.isOver != true else {
             throw DocumentError(.cancelled, "the invocation is over; await what it starts before it returns")
         }
+        if case .settle = request, run?.refusal != nil {
+            throw DocumentError(.cancelled, "the caller was answered before the handler returned")
+        }
+        var context = context
+        if let run { context.completion = run.completionKey(for: request) }
         let response = await request.perform(on: store, in: context)
+        run?.note(response)
         switch response {
         case .failed(let error): throw error
         case .keyReused:

@@ -10,7 +10,9 @@ public struct TestCaller: Sendable {
     /// Additional claims of the token. They override the standard claims.
     public var claims: [String: JSONValue]
 
-    /// - Parameter uid: 1 to 128 characters.
+    /// - Parameters:
+    ///   - uid: 1 to 128 characters.
+    ///   - claims: Further claims of the token.
     public static func user(_ uid: String, claims: [String: JSONValue] = [:]) -> TestCaller {
         TestCaller(uid: uid, claims: claims)
     }

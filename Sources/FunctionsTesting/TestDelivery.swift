@@ -13,7 +13,7 @@ public struct TestDelivery: Sendable, CustomStringConvertible {
     }
 
     public let function: String
-    /// The delivery's id, as the handler sees it in ``DocumentEvent/deliveryID`` and similar.
+    /// The delivery's id, as the handler sees it in `DocumentEvent.deliveryID` and similar.
     public let eventID: String
     /// The number of the attempt, starting with 1.
     public let attempt: Int

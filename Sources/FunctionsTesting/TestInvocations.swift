@@ -1,5 +1,6 @@
 import DocumentModel
 import FunctionsRuntime
+import WorkerProtocol
 import Synchronization
 
 /// One run of a handler in a test.
@@ -9,16 +10,33 @@ final class TestRun: Sendable {
         var isCancelled = false
         var refusal: HttpsError?
         var isOver = false
+        var key: CompletionKey?
+        var holdsClaim = false
     }
 
     let function: String
+    private let isTransactional: Bool
     /// By the test's clock.
     let deadline: Timestamp
     private let state = Mutex(State())
 
-    init(_ function: String, deadline: Timestamp) {
-        self.function = function
+    init(_ function: Function, key: CompletionKey?, deadline: Timestamp) {
+        self.function = function.name
+        self.isTransactional = function.handler.isTransactional
         self.deadline = deadline
+        state.withLock { $0.key = key }
+    }
+
+    func completionKey(for request: DocumentRequest) -> CompletionKey? {
+        state.withLock { request.completionKey(&$0.key, isTransactional: isTransactional) }
+    }
+
+    func note(_ response: DocumentResponse) {
+        switch response {
+        case .claimed: state.withLock { $0.holdsClaim = true }
+        case .settled: state.withLock { $0.holdsClaim = false }
+        default: break
+        }
     }
 
     /// The error that the caller gets regardless of the handler's result: the deadline passed before the handler
@@ -40,7 +58,8 @@ final class TestRun: Sendable {
 
     func cancel(_ refusal: HttpsError? = nil) {
         let task: Task<Void, Never>? = state.withLock { state in
-            guard !state.isOver else { return nil }
+            // Work under an idempotency key goes on when its client has left.
+            guard !state.isOver, refusal != nil || !state.holdsClaim else { return nil }
             state.isCancelled = true
             if state.refusal == nil { state.refusal = refusal }
             return state.task

@@ -1,5 +1,6 @@
 import FunctionsRuntime
 import FunctionManifest
+import TextFormats
 
 /// The value of a param in a test: a string, an integer, a boolean, or a list of strings.
 public struct TestParam: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
@@ -25,7 +26,9 @@ struct TestParams: Sendable {
         var problems: [String] = []
         for param in params {
             if param.type == .secret {
-                if secrets[param.name] == nil { problems.append("the secret \(param.name) has no value") }
+                if secrets[param.name] == nil {
+                    problems.append("the secret \(param.name) has no value; write secrets: [\"\(param.name)\": \"…\"]")
+                }
             } else if let value = given[param.name]?.value ?? param.defaultValue {
                 values[param.name] = value
                 if value.type != param.type {
@@ -33,12 +36,14 @@ struct TestParams: Sendable {
                         "the param \(param.name) is \(param.type.words), but its value is \(value.type.words)")
                 }
             } else {
-                problems.append("the param \(param.name) has no value")
+                problems.append(
+                    "the param \(param.name) has no value; write params: [\"\(param.name)\": \(param.type.example)]")
             }
         }
         let known = Set(params.map(\.name))
         for name in (Array(given.keys) + Array(secrets.keys)).sorted() where !known.contains(name) {
-            problems.append("the bundle declares no param \(name)")
+            let nearest = NearestName.of(name, in: known).map { "; did you mean \($0)?" } ?? ""
+            problems.append("no bundle declares the param \(name)\(nearest)")
         }
         guard problems.isEmpty else { throw TestError(problems.joined(separator: "; ")) }
     }
@@ -48,5 +53,17 @@ struct TestParams: Sendable {
         let declared = Set(function.options.secretNames)
         return ParamValues(
             function: function.name, values: values, secrets: secrets.filter { declared.contains($0.key) })
+    }
+}
+
+extension ParamType {
+    /// A value as it is written in a test.
+    fileprivate var example: String {
+        switch self {
+        case .string, .secret: "\"…\""
+        case .int: "1"
+        case .boolean: "true"
+        case .list: "[\"…\"]"
+        }
     }
 }

@@ -43,16 +43,16 @@ final class CallableExchange: Exchange, InvocationClient {
         do throws(EnvelopeScanner.Failure) {
             guard request.head.method == .POST, isJSON else {
                 log("a request isn't a valid call", reason: "it must be a POST of application/json")
-                return fail(.badRequest)
+                return refuse(.badRequest)
             }
-            guard (headers.first(name: "Idempotency-Key")?.utf8.count ?? 0) <= 256 else {
+            guard idempotencyKey.utf8.count <= 256 else {
                 log("a request isn't a valid call", reason: "its Idempotency-Key is longer than 256 bytes")
-                return fail(.badRequest)
+                return refuse(.badRequest)
             }
             data = try EnvelopeScanner.data(in: request.body)
         } catch {
             log("a request isn't a valid call", reason: error.description)
-            return fail(.badRequest)
+            return refuse(.badRequest)
         }
         TokenCheck(headers, verifiers: loop.verifiers).run(on: loop.eventLoop) { [self] result in
             admit(data, result)
@@ -83,9 +83,13 @@ final class CallableExchange: Exchange, InvocationClient {
         case .valid(let identity, _): identities.auth = identity
         case .invalid(let reason):
             log("an ID token was refused", reason: reason)
-            return fail(.unauthenticated)
+            return refuse(.unauthenticated)
         case .unavailable:
-            return fail(.keysUnavailable)
+            return refuse(.keysUnavailable)
+        }
+        guard identities.auth != nil || takesAnonymousKeys || idempotencyKey.isEmpty else {
+            log("a call was refused", reason: "it has an Idempotency-Key and no ID token")
+            return refuse(.keyWithoutUser)
         }
         switch tokens.appCheck {
         case .valid(let identity, let expires):
@@ -95,12 +99,12 @@ final class CallableExchange: Exchange, InvocationClient {
             }
         case .absent where trigger.enforceAppCheck:
             log("a call was refused", reason: "it has no App Check token")
-            return fail(.unauthenticated)
+            return refuse(.unauthenticated)
         case .invalid(let reason):
             log("an App Check token was refused", reason: reason)
-            if trigger.enforceAppCheck { return fail(.unauthenticated) }
+            if trigger.enforceAppCheck { return refuse(.unauthenticated) }
         case .unavailable where trigger.enforceAppCheck:
-            return fail(.keysUnavailable)
+            return refuse(.keysUnavailable)
         case .absent, .unavailable: break
         }
         submit(data, identities.auth, identities.app, isConsumed: isConsumed)
@@ -118,25 +122,37 @@ final class CallableExchange: Exchange, InvocationClient {
                     app: app, streams: stream != nil,
                     headers: HeaderBlock(headers.lazy.map { (name: $0.name, value: $0.value) }))
                 head.appTokenConsumed = isConsumed
+                let key = completionKey(data, uid: auth?.id)
+                // A transactional function's key is used by the store.
+                if !function.manifest.isTransactional, let key, !key.key.isEmpty { head.idempotencyKey = key.key }
                 stream?.begin(headers: answerHeaders(), heartbeat: trigger.heartbeatSeconds)
                 return InvocationRequest(
-                    head: head, body: .bytes(data), completionKey: completionKey(data, uid: auth?.id))
+                    head: head, body: .bytes(data), completionKey: key)
             }
             self.invocation = invocation
             // The client may have left while the stream's head was written.
             if hasLeft { invocation.clientLeft() }
         } catch {
-            fail(error.failure, retryAfter: error.retryAfterSeconds)
+            refuse(error.failure, retryAfter: error.retryAfterSeconds)
         }
     }
 
-    /// The key under which a transactional function's answer is kept, for this caller and this data.
+    /// The key under which the answer is kept, for this caller and this data; empty if the data has it.
     private func completionKey(_ data: ByteBuffer, uid: String?) -> CompletionKey? {
-        guard function.manifest.isTransactional, let key = headers.first(name: "Idempotency-Key"), !key.isEmpty else {
-            return nil
-        }
-        return CompletionKey(
-            scope: "\(function.manifest.name)/\(uid ?? "")", key: key, fingerprint: Fingerprint.of(data))
+        let key = idempotencyKey
+        guard !key.isEmpty || trigger.hasIdempotencyKey else { return nil }
+        return CompletionKey(function: function.manifest.name, uid: uid, key: key, data: data)
+    }
+
+    private var idempotencyKey: String { headers.first(name: "Idempotency-Key") ?? "" }
+
+    /// Whether callers without a token may have answers kept: only where the author expects keys.
+    private var takesAnonymousKeys: Bool { function.manifest.isTransactional || trigger.hasIdempotencyKey }
+
+    /// Answers a call that doesn't become an invocation.
+    private func refuse(_ failure: InvocationFailure, retryAfter: Int64? = nil) {
+        function.countRefusal(failure, now: loop.eventLoop.now)
+        fail(failure, retryAfter: retryAfter)
     }
 
     // MARK: Answer

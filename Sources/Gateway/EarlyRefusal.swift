@@ -38,7 +38,9 @@ struct EarlyRefusal {
     }
 
     /// The answer to a call of a function that doesn't exist.
-    init(unknown head: HTTPRequestHead) {
+    ///
+    /// - Parameter suggestion: the function that may be meant; nil in production, which names no functions.
+    init(unknown head: HTTPRequestHead, suggestion: String? = nil) {
         guard head.method != .OPTIONS || !head.headers.contains(name: "Access-Control-Request-Method") else {
             // Otherwise a page would never see the answer to the call.
             self.init(
@@ -48,7 +50,10 @@ struct EarlyRefusal {
         }
         let path = head.uri.prefix { $0 != "?" }
         self.init(
-            InvocationFailure(code: .notFound, message: "There is no function at \(path)."), status: .notFound,
+            InvocationFailure(
+                code: .notFound,
+                message: suggestion.map { "There is no function at \(path); did you mean \($0)?" }
+                    ?? "There is no function at \(path)."), status: .notFound,
             to: head, trigger: nil)
     }
 }

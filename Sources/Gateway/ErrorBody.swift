@@ -61,4 +61,6 @@ extension InvocationFailure {
     static let unauthenticated = InvocationFailure(code: .unauthenticated, message: "Unauthenticated")
     static let keysUnavailable = InvocationFailure(
         code: .unavailable, message: "The keys to verify tokens can't be had at the moment.")
+    static let keyWithoutUser = InvocationFailure(
+        code: DocumentError.keyWithoutUser.code, message: DocumentError.keyWithoutUser.message)
 }

@@ -1,7 +1,16 @@
 import Crypto
-import NIOCore
+package import DocumentModel
+package import NIOCore
 
-enum Fingerprint {
-    /// SHA-256 of the data that a key was first used with.
-    static func of(_ data: ByteBuffer) -> [UInt8] { data.withUnsafeReadableBytes { Array(SHA256.hash(data: $0)) } }
+extension CompletionKey {
+    /// The key of a caller's call of a function with these data.
+    ///
+    /// - Parameters:
+    ///   - uid: nil for callers without a token, who share their keys.
+    ///   - key: empty until the handler names it.
+    package init(function: String, uid: String?, key: String, data: ByteBuffer) {
+        self = data.withUnsafeReadableBytes {
+            CompletionKey(function: function, uid: uid, key: key, data: $0) { Array(SHA256.hash(data: $0)) }
+        }
+    }
 }

@@ -223,9 +223,11 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func refuse(_ failure: InvocationFailure, status: HTTPResponseStatus, _ head: HTTPRequestHead?) {
         if case .receiving = state { state = .discarding }
         request.keepsAlive = false
-        let refusal = EarlyRefusal(
-            failure, status: status, to: head,
-            trigger: head.flatMap { match($0) }?.function.manifest.trigger)
+        let function = head.flatMap { match($0) }?.function
+        if let function, !function.manifest.trigger.isForEvents {
+            function.countRefusal(failure, now: loop.eventLoop.now)
+        }
+        let refusal = EarlyRefusal(failure, status: status, to: head, trigger: function?.manifest.trigger)
         send(refusal.status, refusal.headers, body: refusal.body)
     }
 

@@ -46,7 +46,7 @@ final class HTTPExchange: Exchange, InvocationClient {
 
     private func submit(_ tokens: TokenCheck.Result) {
         guard !hasLeft else { return }
-        if case .unavailable = tokens.idToken { return fail(.keysUnavailable) }
+        if case .unavailable = tokens.idToken { return refuse(.keysUnavailable) }
         // HTTP functions may use the header for anything: a token that isn't ours identifies no user, and isn't
         // refused.
         let user = if case .valid(let identity, _) = tokens.idToken { identity } else { session() }
@@ -62,7 +62,7 @@ final class HTTPExchange: Exchange, InvocationClient {
             }
             self.invocation = invocation
         } catch {
-            fail(error.failure, retryAfter: error.retryAfterSeconds)
+            refuse(error.failure, retryAfter: error.retryAfterSeconds)
         }
     }
 
@@ -79,6 +79,12 @@ final class HTTPExchange: Exchange, InvocationClient {
             }
         }
         return nil
+    }
+
+    /// Answers a request that doesn't become an invocation.
+    private func refuse(_ failure: InvocationFailure, retryAfter: Int64? = nil) {
+        request.match.function.countRefusal(failure, now: loop.eventLoop.now)
+        fail(failure, retryAfter: retryAfter)
     }
 
     // MARK: Answer

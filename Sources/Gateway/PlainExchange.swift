@@ -43,7 +43,8 @@ final class PlainExchange: Exchange {
                 body: ByteBuffer(string: #"{"status":"\#(loop.isStopping ? "STOPPING" : "SERVING")"}"#),
                 connection: connection)
         }
-        let refusal = EarlyRefusal(unknown: head)
+        let suggestion = loop.rules.hosts == nil ? nil : loop.routes.suggestion(for: head.uri.prefix { $0 != "?" })
+        let refusal = EarlyRefusal(unknown: head, suggestion: suggestion)
         return PlainExchange(refusal.status, refusal.headers, body: refusal.body, connection: connection)
     }
 }

@@ -46,6 +46,8 @@ package struct ServingParts: Sendable {
         }
     }
 
+    package var callMetrics: CallMetrics { invocationServices.calls }
+
     /// What workers use, in the Prometheus format.
     package var workerMetrics: String { supervisor.metrics.text + invocationServices.operationBytes.metrics }
 
@@ -91,6 +93,9 @@ package struct ServingParts: Sendable {
     /// Call when no worker is left.
     package func close() async {
         refusals.logLeftOut(now: .distantFuture)
+        for loop in invocationLoops {
+            try? await loop.eventLoop.submit { [invocationServices] in loop.passOnRecords(invocationServices) }.get()
+        }
         await supervisor.shutdown()
         try? await group.shutdownGracefully()
     }

@@ -32,7 +32,7 @@ extension ConfigurationReader {
         return hosts
     }
 
-    mutating func rateLimits(_ node: JSONNode, key: String) -> [RateLimitManifest]? {
+    mutating func callerLimits(_ node: JSONNode, key: String) -> [RateLimitManifest]? {
         guard let elements = list(node, "rate limits") else { return nil }
         if elements.count > RateLimitManifest.maxLimits {
             report(
@@ -40,7 +40,7 @@ extension ConfigurationReader {
         }
         var limits: [RateLimitManifest] = []
         for (index, element) in elements.enumerated() {
-            guard let object = object(element, key: "\(key)[\(index)]", known: ConfigurationKeys.rateLimit) else {
+            guard let object = object(element, key: "\(key)[\(index)]", known: ConfigurationKeys.callerLimit) else {
                 continue
             }
             let per = required("per", of: object, element, "\"user\" or \"address\"").flatMap {

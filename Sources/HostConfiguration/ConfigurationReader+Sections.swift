@@ -153,7 +153,7 @@ extension ConfigurationReader {
         overrides.concurrency = object["concurrency"].flatMap { integer($0, 1...1000, "a number of invocations") }
         overrides.cpu = object["cpu"].flatMap { integer($0, 1...8, "a number of processors") }
         overrides.budget = object["budget"].flatMap { budget($0, key: "\(key).budget") }
-        overrides.rateLimits = object["rateLimits"].flatMap { rateLimits($0, key: "\(key).rateLimits") }
+        overrides.callerLimits = object["callerLimits"].flatMap { callerLimits($0, key: "\(key).callerLimits") }
         if let least = overrides.minInstances, let most = overrides.maxInstances, least > most,
             let node = object["minInstances"]
         {
@@ -223,5 +223,19 @@ extension ConfigurationReader {
             releases.keep = count
         }
         return releases
+    }
+
+    mutating func logs(_ node: JSONNode) -> HostConfiguration.Logs {
+        var logs = HostConfiguration.Logs()
+        guard let object = object(node, key: "logs", known: ConfigurationKeys.logs) else { return logs }
+        if let node = object["calls"], let value = boolean(node) { logs.calls = value }
+        if let node = object["level"], let level = choice(node, HostConfiguration.Logs.Level.self) {
+            logs.level = level
+        }
+        if let node = object["days"], let count = integer(node, 1...3650, "a number of days") { logs.days = count }
+        if let node = object["mebibytes"], let count = integer(node, 1...1_048_576, "a number of MiB") {
+            logs.mebibytes = count
+        }
+        return logs
     }
 }

@@ -1,3 +1,4 @@
+import TextFormats
 import StrictJSON
 
 extension ConfigurationReader {
@@ -29,7 +30,7 @@ extension ConfigurationReader {
         for member in members {
             note(key.isEmpty ? member.key : "\(key).\(member.key)", member.offset)
             guard known.contains(member.key) else {
-                let nearest = ConfigurationKeys.nearest(to: member.key, in: known)
+                let nearest = NearestName.of(member.key, in: known)
                 report(
                     "unknown key; "
                         + (nearest.map { "did you mean \"\($0)\"?" }

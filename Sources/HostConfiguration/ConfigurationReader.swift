@@ -99,6 +99,7 @@ package struct ConfigurationReader {
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
         if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
         if let releases = object["releases"] { configuration.releases = self.releases(releases) }
+        if let logs = object["logs"] { configuration.logs = self.logs(logs) }
         if let params = object["params"] { configuration.params = self.params(params) }
         configuration.secrets = object["secrets"].flatMap { readableFile($0) }
         return configuration

@@ -25,6 +25,7 @@ package struct HostConfiguration: Hashable, Sendable {
     package var limits: HostLimits
     package var alerts: Alerts
     package var releases = Releases()
+    package var logs = Logs()
     /// The values of params, by name. Only the bundles' manifests show whether such a param exists.
     package var params: [String: ParamValue]
     /// The file of secrets; nil for `.secrets` and `.secrets.PROJECT` beside `functions.json`.
@@ -120,7 +121,7 @@ package struct HostConfiguration: Hashable, Sendable {
         package var cpu: Int?
         package var budget: FunctionBudget?
         /// Replaces the author's rate limits; an empty array removes them.
-        package var rateLimits: [RateLimitManifest]?
+        package var callerLimits: [RateLimitManifest]?
 
         package init() {}
     }
@@ -139,6 +140,23 @@ package struct HostConfiguration: Hashable, Sendable {
         package var keep = 10
 
         package init() {}
+    }
+
+    /// What is logged, and how much of the log is kept.
+    package struct Logs: Hashable, Sendable {
+        /// Whether each call has a line.
+        package var calls = true
+        /// The lowest level of what functions log.
+        package var level = Level.info
+        package var days = 14
+        package var mebibytes = 64
+
+        package init() {}
+
+        /// The levels of swift-log, from the lowest.
+        package enum Level: String, CaseIterable, Sendable {
+            case trace, debug, info, notice, warning, error, critical
+        }
     }
 
     /// The error for a key whose value is found to be invalid after the file was read, such as a function that no
@@ -169,6 +187,7 @@ extension HostConfiguration {
             ("indexes", indexes == other.indexes), ("bundles", bundles == other.bundles),
             ("functions", functions == other.functions), ("limits", limits == other.limits),
             ("alerts", alerts == other.alerts), ("releases", releases == other.releases),
+            ("logs", logs == other.logs),
         ]
         return keys.filter { !$0.1 }.map(\.0)
     }

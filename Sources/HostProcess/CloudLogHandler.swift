@@ -53,6 +53,14 @@ package struct CloudLogHandler: LogHandler {
         return String(decoding: text.bytes, as: UTF8.self)
     }
 
+    /// Formats a record, with its fields as labels.
+    package static func line(_ record: LogRecord) -> String {
+        var labels = record.fields.mapValues(\.shown)
+        labels[LogRecord.executionKey] = record.execution
+        return line(
+            record.level, record.message, labels, logger: record.function ?? LogRecord.hostLabel, time: record.time)
+    }
+
     /// Formats a line of the host for places without a logger: before the start, and the notice about dropped lines.
     package static func line(_ level: Logger.Level, _ message: String) -> String {
         line(level, message, [:], logger: "host", time: Timestamp.wallClock())

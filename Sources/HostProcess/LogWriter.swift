@@ -1,6 +1,15 @@
 package import Foundation
 
-/// Writes log lines to standard error, or another file, on a thread of its own.
+/// Where a ``LogWriter`` writes.
+package protocol LogDestination {
+    func append(_ lines: Data) throws
+}
+
+extension FileHandle: LogDestination {
+    package func append(_ lines: Data) throws { try write(contentsOf: lines) }
+}
+
+/// Writes log lines to standard error, or another destination, on a thread of its own.
 ///
 /// Logging never blocks on a slow reader of the log: lines beyond the limit are dropped and counted.
 ///
@@ -8,16 +17,24 @@ package import Foundation
 package final class LogWriter: @unchecked Sendable {
     private static let maxPendingBytes = 4 * 1024 * 1024
 
-    private let destination: FileHandle
+    private let destination: any LogDestination
     private let notice: @Sendable (_ dropped: Int) -> String
+    private enum Part {
+        case line(String)
+        /// Lines that are made on the writer's thread.
+        case deferred(@Sendable () -> [UInt8])
+    }
+
     private let condition = NSCondition()
-    private var pending = Data()
+    private var pending: [Part] = []
+    private var pendingBytes = 0
     private var dropped = 0
     private var isWriting = false
+    private var isStarted = false
 
     /// - Parameter notice: formats the line that says how many lines were dropped.
     package init(
-        to destination: FileHandle = .standardError,
+        to destination: any LogDestination = FileHandle.standardError,
         notice: @escaping @Sendable (_ dropped: Int) -> String = { "\(LogWriter.message(dropped: $0))\n" }
     ) {
         self.destination = destination
@@ -28,24 +45,41 @@ package final class LogWriter: @unchecked Sendable {
         "\(dropped) log lines were dropped: the log is not read fast enough"
     }
 
+    /// Starts the thread; again does nothing.
     package func start() {
-        let thread = Thread { self.run() }
-        thread.name = "log"
-        thread.start()
-    }
-
-    package func write(_ line: String) {
         condition.lock()
         defer { condition.unlock() }
-        guard pending.count < Self.maxPendingBytes else {
-            dropped += 1
+        guard !isStarted else { return }
+        isStarted = true
+        Thread {
+            // A name that is set before the start isn't the system's on Linux.
+            Thread.current.name = "log"
+            self.run()
+        }.start()
+    }
+
+    package func write(_ line: String) { add(.line(line), bytes: line.utf8.count, lines: 1) }
+
+    /// Writes lines that are made on the writer's thread.
+    ///
+    /// - Parameter lines: their number, and about how many bytes they have.
+    package func write(lines: Int, bytes: Int, _ make: @escaping @Sendable () -> [UInt8]) {
+        add(.deferred(make), bytes: bytes, lines: lines)
+    }
+
+    private func add(_ part: Part, bytes: Int, lines: Int) {
+        condition.lock()
+        defer { condition.unlock() }
+        guard pendingBytes < Self.maxPendingBytes else {
+            dropped += lines
             return
         }
         if dropped > 0 {
-            pending.append(contentsOf: notice(dropped).utf8)
+            pending.append(.line(notice(dropped)))
             dropped = 0
         }
-        pending.append(contentsOf: line.utf8)
+        pending.append(part)
+        pendingBytes += bytes
         condition.signal()
     }
 
@@ -63,12 +97,20 @@ package final class LogWriter: @unchecked Sendable {
         condition.lock()
         while true {
             while pending.isEmpty { condition.wait() }
-            let lines = pending
-            pending = Data()
+            let parts = pending
+            pending = []
+            pendingBytes = 0
             isWriting = true
             condition.unlock()
+            var lines = Data()
+            for part in parts {
+                switch part {
+                case .line(let line): lines.append(contentsOf: line.utf8)
+                case .deferred(let make): lines.append(contentsOf: make())
+                }
+            }
             // If the log can't be written, its lines are lost and the host goes on.
-            try? destination.write(contentsOf: lines)
+            try? destination.append(lines)
             condition.lock()
             isWriting = false
             condition.broadcast()

@@ -31,6 +31,9 @@ package enum ProcessLimits {
     /// Call at the start.
     package static func runInShortTurns() { functions_run_in_short_turns() }
 
+    /// Writes each line of standard output at once, also into a pipe. Call before anything is printed.
+    package static func writeOutputByLine() { functions_write_output_by_line() }
+
     /// Disables core dumps of the host and of workers that it starts, because their memory contains secrets. Workers,
     /// which run as the same user, can't read the host's memory and environment afterwards either.
     package static func forbidCoreDumps() { functions_forbid_core_dumps() }

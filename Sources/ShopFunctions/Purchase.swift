@@ -4,6 +4,12 @@ import FunctionsRuntime
 struct Purchase {
     var buyer: String
 
+    /// The call's data, which may be null.
+    struct Request: Codable, Sendable {
+        /// Names the purchase: a repeated call with the same id buys nothing and returns the same order.
+        var requestID: String?
+    }
+
     struct Answer: Codable, Sendable {
         var orderID: String
     }

@@ -5,8 +5,10 @@ import FunctionsRuntime
 @main
 struct ShopFunctions: FunctionBundle {
     var functions: [Function] {
-        onCall("purchase", .region(.asiaNortheast1), .memory(.gib(1)), .timeout(.seconds(240))) {
-            (request: CallableRequest<NoData>, transaction: Transaction) in
+        onCall(
+            "purchase", .region(.asiaNortheast1), .memory(.gib(1)), .timeout(.seconds(240)),
+            .idempotencyKey(\.?.requestID)
+        ) { (request: CallableRequest<Purchase.Request?>, transaction: Transaction) in
             try await Purchase(buyer: request.requireAuth().uid).run(in: transaction)
         }
         onRequest("catalog", .region(.asiaNortheast1), .cors(.any)) { request in

@@ -34,3 +34,16 @@ extension JSONValue {
         return writer.bytes
     }
 }
+
+extension JSONValue: CustomStringConvertible {
+    /// Compact JSON text, in which numbers that JSON doesn't have are null.
+    public var description: String {
+        if let text = try? serialized() { return String(decoding: text, as: UTF8.self) }
+        return switch self {
+        case .array(let elements): "[\(elements.map(\.description).joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.map { "\(JSONValue.string($0.key)):\($0.value)" }.joined(separator: ","))}"
+        default: "null"
+        }
+    }
+}

@@ -29,6 +29,29 @@ package enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
+    /// The decoded text of a form's name or value, where a plus sign is a space. A `%` that begins no percent-encoding is
+    /// kept, and invalid UTF-8 is replaced.
+    package static func repaired(_ text: some Collection<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                let digits = rest.prefix(2).compactMap(Hexadecimal.value)
+                guard digits.count == 2 else {
+                    bytes.append(byte)
+                    continue
+                }
+                rest = rest.dropFirst(2)
+                bytes.append(digits[0] << 4 | digits[1])
+            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// The text as a value in a URL's query, or as a path, whose slashes stay.
     package static func encoded(_ text: String) -> String {
         var encoded: [UInt8] = []

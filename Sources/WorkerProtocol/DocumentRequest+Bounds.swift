@@ -27,8 +27,8 @@ extension DocumentRequest {
     /// The purpose of an encoded request.
     package static func purpose(of bytes: [UInt8]) -> Purpose {
         switch bytes.first {
-        case 1, 2, 7, 8, 9: .read
-        case 3, 4: .begin
+        case 1, 2, 7, 8, 9, 11, 12: .read
+        case 3, 4, 13: .begin
         default: .write
         }
     }

@@ -46,6 +46,22 @@ extension DocumentRequest {
         case .batchWrite(let writes):
             writer.write(byte: 10)
             writer.write(writes) { $0.write($1) }
+        case .claim(let key, let mode):
+            writer.write(byte: 13)
+            writer.write(key)
+            writer.write(byte: mode.rawValue)
+        case .settle(let answer):
+            writer.write(byte: 14)
+            writer.write(optional: answer) { $0.write(blob: $1) }
+        case .collections(let parent):
+            writer.write(byte: 11)
+            writer.write(optional: parent) { $0.write($1) }
+        case .descendants(let page):
+            writer.write(byte: 12)
+            writer.write(optional: page.parent) { $0.write($1) }
+            writer.write(optional: page.collectionID) { $0.write($1) }
+            writer.write(optional: page.after) { $0.write($1) }
+            writer.write(count: page.limit)
         }
         return writer.bytes
     }
@@ -89,6 +105,20 @@ extension DocumentRequest {
             let points = try reader.size()
             self = .partition(query, points: points, try reader.consistency())
         case 10: self = .batchWrite(try reader.writes())
+        case 11: self = .collections(below: try reader.optionalPath())
+        case 12:
+            let parent = try reader.optionalPath()
+            let id = try reader.optional { reader throws(DecodingFailure) in try reader.string() }
+            let after = try reader.optionalPath()
+            self = .descendants(
+                Descendants(parent: parent, collectionID: id, after: after, limit: try reader.size()))
+        case 13:
+            let key = try reader.string()
+            guard let mode = ClaimMode(rawValue: try reader.byte()) else {
+                throw DecodingFailure("a claim has an unknown mode")
+            }
+            self = .claim(key: key, mode)
+        case 14: self = .settle(try reader.optional { reader throws(DecodingFailure) in try reader.blob() })
         case let tag: throw DecodingFailure("unknown document operation tag \(tag)")
         }
         try reader.finish()
@@ -131,6 +161,10 @@ extension ByteWriter {
 extension ByteReader {
     fileprivate mutating func transaction() throws(DecodingFailure) -> TransactionID? {
         try optional { reader throws(DecodingFailure) in TransactionID(rawValue: try reader.fixed()) }
+    }
+
+    fileprivate mutating func optionalPath() throws(DecodingFailure) -> DocumentPath? {
+        try optional { reader throws(DecodingFailure) in try reader.path() }
     }
 
     fileprivate mutating func consistency() throws(DecodingFailure) -> ReadConsistency {

@@ -32,6 +32,12 @@ extension DocumentRequest {
             documents.partition(query, points: points, consistency, in: context) {
                 completion(DocumentResponse($0) { .partitioned($0.points, readTime: $0.readTime) })
             }
+        case .collections(let parent):
+            documents.collectionIDs(below: parent, in: context) {
+                completion(DocumentResponse($0) { .collections($0) })
+            }
+        case .descendants(let page):
+            documents.descendants(page, in: context) { completion(DocumentResponse($0) { .descendants($0) }) }
         case .begin(let mode):
             documents.begin(mode, in: context) {
                 completion(
@@ -56,6 +62,20 @@ extension DocumentRequest {
             }
         case .batchWrite(let writes):
             documents.batchWrite(writes, in: context) { completion(DocumentResponse($0) { .written($0) }) }
+        case .claim(_, .transactional): completion(.settled)
+        case .claim(_, let mode):
+            documents.claim(isRepeatable: mode == .repeatable, in: context) {
+                completion(
+                    DocumentResponse($0) {
+                        switch $0 {
+                        case .claimed: .claimed
+                        case .completed(let answer): .completed(answer)
+                        case .keyReused: .keyReused
+                        }
+                    })
+            }
+        case .settle(let answer):
+            documents.settle(answer, in: context) { completion(DocumentResponse($0) { .settled }) }
         case .rollback(let transaction):
             documents.rollback(transaction, in: context) {
                 completion(
@@ -76,6 +96,22 @@ extension DocumentRequest {
         await withCheckedContinuation { continuation in
             perform(on: documents, in: context) { continuation.resume(returning: $0) }
         }
+    }
+}
+
+extension DocumentRequest {
+    /// The idempotency key that the request is performed under.
+    ///
+    /// - Parameters:
+    ///   - key: The call's; empty until a claim names it.
+    ///   - isTransactional: Whether the transactions of the call's function are its work as a whole.
+    package func completionKey(_ key: inout CompletionKey?, isTransactional: Bool) -> CompletionKey? {
+        switch self {
+        case .claim(let name, _): key?.key = name
+        case .settle: break
+        default: if !isTransactional || key?.key.isEmpty ?? true { return nil }
+        }
+        return key
     }
 }
 

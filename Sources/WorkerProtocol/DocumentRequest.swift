@@ -14,6 +14,10 @@ package enum DocumentRequest: Hashable, Sendable {
     ///
     /// - Parameter points: The maximum number of split points, one less than the number of parts.
     case partition(Query, points: Int, ReadConsistency)
+    /// Lists the collections below a document, or at the root.
+    case collections(below: DocumentPath?)
+    /// Lists a page of documents at any depth.
+    case descendants(Descendants)
     case begin(TransactionMode)
     /// - Parameters:
     ///   - completing: The response of a transactional function, which becomes final with this commit.
@@ -22,4 +26,17 @@ package enum DocumentRequest: Hashable, Sendable {
     /// Independent writes: each succeeds or fails on its own.
     case batchWrite([Write])
     case rollback(TransactionID)
+    /// Names the idempotency key of the call, and claims its work.
+    case claim(key: String, ClaimMode)
+    /// Ends claimed work with its response; nil if it wasn't done.
+    case settle([UInt8]?)
+}
+
+/// How the work under an idempotency key is done.
+package enum ClaimMode: UInt8, Hashable, Sendable {
+    /// In a transaction, which stores the response: the key is only named.
+    case transactional = 1
+    case once
+    /// Work that was begun and has no response may be begun again.
+    case repeatable
 }

@@ -44,6 +44,14 @@ extension DocumentResponse {
             writer.write(byte: 10)
             writer.write(points) { $0.write($1) }
             writer.write(readTime)
+        case .claimed: writer.write(byte: 14)
+        case .settled: writer.write(byte: 15)
+        case .collections(let ids):
+            writer.write(byte: 12)
+            writer.write(ids) { $0.write($1) }
+        case .descendants(let paths):
+            writer.write(byte: 13)
+            writer.write(paths) { $0.write($1) }
         case .written(let results):
             writer.write(byte: 11)
             writer.write(results) {
@@ -99,6 +107,12 @@ extension DocumentResponse {
                 try reader.list { reader throws(DecodingFailure) in
                     try reader.bool() ? .success(try reader.writeResult()) : .failure(try reader.documentError())
                 })
+        case 12:
+            self = .collections(try reader.list { reader throws(DecodingFailure) in try reader.string() })
+        case 13:
+            self = .descendants(try reader.list { reader throws(DecodingFailure) in try reader.path() })
+        case 14: self = .claimed
+        case 15: self = .settled
         case let tag: throw DecodingFailure("unknown document response tag \(tag)")
         }
         try reader.finish()

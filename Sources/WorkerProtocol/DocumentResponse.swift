@@ -13,12 +13,18 @@ package enum DocumentResponse: Hashable, Sendable {
     case explained(QueryExplanation, results: [Document], values: [Value], readTime: Timestamp)
     /// The documents at which parts begin, in the order of their names.
     case partitioned([DocumentPath], readTime: Timestamp)
+    /// The ids of collections, in order.
+    case collections([String])
+    case descendants([DocumentPath])
     /// - Parameter prefetched: The current state of what the retried transaction had read. It counts as read.
     case began(TransactionID, prefetched: [TransactionRead])
     case committed(CommitResult)
     /// One per write, in order.
     case written([Result<WriteResult, DocumentError>])
     case rolledBack
+    /// The work under the key is the caller's to do.
+    case claimed
+    case settled
     /// The function already completed under the same idempotency key: this is its stored response.
     case completed([UInt8])
     /// The key was used with other data. On the wire it is the failure ``DocumentError/keyReused``.

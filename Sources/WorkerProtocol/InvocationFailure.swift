@@ -7,11 +7,20 @@ package struct InvocationFailure: Equatable, Sendable {
     package var message: String
     /// JSON; nil if there are no details.
     package var details: ByteBuffer?
+    /// Whether no other attempt at the event can succeed either.
+    package var isPermanent: Bool
+    /// The Swift type of what an event's handler threw; nil for other failures.
+    package var errorType: String?
 
-    package init(code: StatusCode, message: String, details: ByteBuffer? = nil) {
+    package init(
+        code: StatusCode, message: String, details: ByteBuffer? = nil, isPermanent: Bool = false,
+        errorType: String? = nil
+    ) {
         self.code = code
         self.message = message
         self.details = details
+        self.isPermanent = isPermanent
+        self.errorType = errorType
     }
 
     package func write(to buffer: inout ByteBuffer) {
@@ -19,6 +28,8 @@ package struct InvocationFailure: Equatable, Sendable {
         buffer.writeText(message)
         buffer.writeInteger(UInt8(details == nil ? 0 : 1))
         if let details { buffer.writeBlob(details.readableBytesView) }
+        buffer.writeInteger(UInt8(isPermanent ? 1 : 0))
+        if let errorType { buffer.writeText(errorType) }
     }
 
     package init(from buffer: inout ByteBuffer) throws(ProtocolViolation) {
@@ -28,6 +39,8 @@ package struct InvocationFailure: Equatable, Sendable {
         self.code = code
         message = try buffer.readText()
         details = try buffer.read(UInt8.self) == 0 ? nil : try buffer.readBlob()
+        isPermanent = try buffer.read(UInt8.self) != 0
+        if buffer.readableBytes > 0 { errorType = try buffer.readText() }
     }
 }
 
@@ -65,9 +78,9 @@ package struct LogLine: Equatable, Sendable {
     package var level: UInt8
     package var label: String
     package var message: String
-    package var metadata: [String: String]
+    package var metadata: [String: LogValue]
 
-    package init(level: UInt8, label: String, message: String, metadata: [String: String]) {
+    package init(level: UInt8, label: String, message: String, metadata: [String: LogValue]) {
         self.level = level
         self.label = label
         self.message = message
@@ -78,10 +91,16 @@ package struct LogLine: Equatable, Sendable {
         buffer.writeInteger(level)
         buffer.writeText(label)
         buffer.writeText(message)
-        buffer.writeInteger(UInt16(clamping: metadata.count))
-        for (key, value) in metadata.prefix(Int(UInt16.max)) {
+        let texts = metadata.compactMap { key, value in value.text.map { (key, $0) } }
+        buffer.writeInteger(UInt16(clamping: texts.count))
+        for (key, value) in texts.prefix(Int(UInt16.max)) {
             buffer.writeText(key)
             buffer.writeText(value)
+        }
+        // After all else, where a host that doesn't know of them ignores them.
+        for (key, value) in metadata where value.text == nil {
+            buffer.writeText(key)
+            value.write(to: &buffer)
         }
     }
 
@@ -92,7 +111,11 @@ package struct LogLine: Equatable, Sendable {
         metadata = [:]
         for _ in 0..<(try buffer.read(UInt16.self)) {
             let key = try buffer.readText()
-            metadata[key] = try buffer.readText()
+            metadata[key] = .text(try buffer.readText())
+        }
+        while buffer.readableBytes > 0 {
+            let key = try buffer.readText()
+            metadata[key] = try LogValue(from: &buffer)
         }
     }
 }

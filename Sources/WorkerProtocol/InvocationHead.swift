@@ -9,6 +9,8 @@ package struct InvocationHead: Equatable, Sendable {
     package var app: VerifiedIdentity?
     /// Whether an earlier call consumed the app's token.
     package var appTokenConsumed = false
+    /// The header's key, for functions that aren't transactional.
+    package var idempotencyKey: String?
     /// Whether the caller accepts a stream of chunks.
     package var streams: Bool
     package var method: String
@@ -59,6 +61,8 @@ package struct InvocationHead: Equatable, Sendable {
             }
         }
         buffer.writeInteger(UInt8(appTokenConsumed ? 1 : 0))
+        buffer.writeInteger(UInt8(idempotencyKey == nil ? 0 : 1))
+        if let idempotencyKey { buffer.writeText(idempotencyKey) }
         buffer.writeInteger(UInt8(streams ? 1 : 0))
         buffer.writeText(method)
         buffer.writeText(target)
@@ -77,6 +81,7 @@ package struct InvocationHead: Equatable, Sendable {
         auth = try identity()
         app = try identity()
         appTokenConsumed = try buffer.read(UInt8.self) != 0
+        idempotencyKey = try buffer.read(UInt8.self) == 0 ? nil : try buffer.readText()
         streams = try buffer.read(UInt8.self) != 0
         method = try buffer.readText()
         target = try buffer.readText()

@@ -33,8 +33,9 @@ extension LogLine {
         var line = LogLine(level: level, label: Self.cut(label), message: Self.cut(message), metadata: [:])
         var bytes = 0
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            let (key, value) = (Self.cut(key), Self.cut(value))
-            bytes += key.utf8.count + value.utf8.count
+            let key = Self.cut(key)
+            let value = value.text.map { .text(Self.cut($0)) } ?? value
+            bytes += key.utf8.count + value.byteCount
             guard bytes <= Self.maxMetadata else { break }
             line.metadata[key] = value
         }

@@ -43,10 +43,20 @@ extension Worker {
     /// Writes a line that ``mayWriteLine()`` has admitted.
     func log(_ line: LogLine, execution: String?) {
         var metadata = Logger.Metadata()
-        for (key, value) in line.metadata { metadata[shown(key)] = "\(shown(value))" }
+        for (key, value) in line.metadata { metadata[shown(key)] = shown(value) }
         if let execution { metadata["execution.id"] = "\(execution)" }
         let level = Logger.Level.allCases[min(Int(line.level), Logger.Level.allCases.count - 1)]
-        logger.log(level: level, "\(shown(line.message))", metadata: metadata)
+        lineLogger.log(level: level, "\(shown(line.message))", metadata: metadata)
+    }
+
+    private func shown(_ value: LogValue) -> Logger.MetadataValue {
+        switch value {
+        case .text(let text): .string(shown(text))
+        case .number(let number): .stringConvertible(number)
+        case .list(let values): .array(values.map { shown($0) })
+        case .members(let members):
+            .dictionary(Dictionary(members.map { (shown($0.key), shown($0.value)) }) { $1 })
+        }
     }
 
     /// A logged text without secrets, truncated to the maximum length.

@@ -16,6 +16,7 @@ package final class Worker: Sendable {
         var status: ProcessStatus?
         /// Why it crashed, as it said itself.
         var crashMessage: String?
+        var startedAt: NIODeadline?
         /// Whether more may come from its standard error.
         var hasErrors = false
         /// Whether the end was reported: the process and its last link may end at the same time, on two threads.
@@ -26,6 +27,8 @@ package final class Worker: Sendable {
     package let id: UInt64
     let pool: WorkerPool
     package let logger: Logger
+    /// For what the function logs and prints, whose level is its own.
+    let lineLogger: Logger
     private let processes: any WorkerProcesses
     private let state = Mutex(State())
     let output: Mutex<OutputBudget>
@@ -57,6 +60,8 @@ package final class Worker: Sendable {
         var logger = pool.logger
         logger[metadataKey: "worker.id"] = "\(id)"
         self.logger = logger
+        logger.logLevel = pool.launch.logLevel
+        lineLogger = logger
         let bytes = pool.services.operationBytes.account()
         links = loops.map { WorkerLink(loop: $0, worker: self, bytes: bytes) }
     }
@@ -73,6 +78,7 @@ package final class Worker: Sendable {
         state.withLock {
             $0.process = process
             $0.openLinks = links.count
+            $0.startedAt = now
         }
         schedule(in: Self.startTimeout) { [weak self] in self?.killUnlessReady() }
     }
@@ -91,6 +97,8 @@ package final class Worker: Sendable {
     private struct Executions {
         var running: [String] = []
         var last: String?
+        /// Those that were lost before they were answered.
+        var unanswered: [String] = []
         /// The number of running executions when the first link closed.
         var lost: Int?
     }
@@ -143,8 +151,8 @@ package final class Worker: Sendable {
         }
     }
 
-    /// The reason for which the host ends the worker; nil if it doesn't.
-    var reason: WorkerEnd? { state.withLock { $0.reason } }
+    /// A client waited for an execution when its link was closed. It is logged with the worker's end.
+    func lost(_ execution: String) { executions.withLock { $0.unanswered.append(execution) } }
 
     /// Recalls the invocations whose handlers haven't begun, because something blocks the worker's threads.
     func recallAll() {
@@ -154,7 +162,7 @@ package final class Worker: Sendable {
     /// One of the links is closed, and the running invocations are lost.
     func broke() {
         // The pool first: otherwise it might dispatch an invocation that the worker refuses.
-        pool.workerBroke(self, isCrash: reason == nil)
+        pool.workerBroke(self, isCrash: state.withLock { $0.reason } == nil)
         executions.withLock { if $0.lost == nil { $0.lost = $0.running.count } }
     }
 
@@ -188,11 +196,13 @@ package final class Worker: Sendable {
     }
 
     func linkBecameReady() {
-        let isReady = state.withLock { state in
+        let startedAt: NIODeadline? = state.withLock { state in
             state.readyLinks += 1
-            return state.readyLinks == links.count
+            return state.readyLinks == links.count ? state.startedAt : nil
         }
-        if isReady { pool.workerBecameReady(self) }
+        guard let startedAt else { return }
+        pool.services.calls.counters(of: function).workerStarted(in: now - startedAt)
+        pool.workerBecameReady(self)
     }
 
     /// A worker that lacks a link can't serve and is ended.
@@ -259,18 +269,20 @@ package final class Worker: Sendable {
         guard let over else { return }
         // First, so that the end is counted before it is logged.
         over.process?.workerEnded(over.reason)
+        let lost = executions.withLock { $0.unanswered }
         let message: Logger.Message =
             switch over.reason {
             case .memory: "the worker was killed: the function used more memory than it may"
             case .processes: "the worker was killed: the function started more processes than it may"
-            default: "a worker has ended"
+            default: lost.isEmpty ? "a worker has ended" : "a worker ended before its handlers did"
             }
-        logger.log(
-            level: over.reason.isCrash ? .error : .debug, message,
-            metadata: [
-                "worker.end": "\(over.reason)", "worker.cpu": "\(over.status.cpuMicroseconds) µs",
-                "worker.maxResident": "\(over.status.maxResidentKiB) KiB",
-            ])
+        var metadata: Logger.Metadata = [
+            "worker.end": "\(over.reason)", "worker.cpu": "\(over.status.cpuMicroseconds) µs",
+            "worker.maxResident": "\(over.status.maxResidentKiB) KiB",
+        ]
+        if lost.count == 1 { metadata["execution.id"] = "\(lost[0])" }
+        if lost.count > 1 { metadata["executions"] = "\(lost.joined(separator: " "))" }
+        logger.log(level: over.reason.isCrash || !lost.isEmpty ? .error : .debug, message, metadata: metadata)
         let wasAlone = executions.withLock { ($0.lost ?? 0) <= 1 }
         for action in over.onGone { action(over.reason, wasAlone) }
         pool.workerGone(self, end: over.reason)

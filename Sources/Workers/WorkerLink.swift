@@ -141,14 +141,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
         // What arrived while it was paused.
         if isPaused { readFrames() }
         for invocation in loop.carried(by: self) {
-            if invocation.isWanted {
-                worker.logger.error(
-                    "the worker ended before its handler did",
-                    metadata: [
-                        "execution.id": "\(invocation.executionID)",
-                        "worker.end": "\(worker.reason?.description ?? "by itself")",
-                    ])
-            }
+            if invocation.isWanted { worker.lost(invocation.executionID) }
             invocation.linkClosed(by: worker)
         }
         worker.linkClosed()
@@ -183,6 +176,7 @@ package final class WorkerLink: ChannelInboundHandler, OperationBytesTaker, @unc
             let filter = worker.launch.secretFilter
             failure.message = filter.filtered(failure.message)
             failure.details = failure.details.map { filter.filtered($0) }
+            failure.errorType = failure.errorType.map { LogLine.cut($0) }
             if let invocation = try invocation(frame) { end(invocation, .failure(failure)) }
         case .chunk:
             try invocation(frame)?.received(chunk: payload, from: self)

@@ -72,7 +72,7 @@ final class WorkerOutput: ChannelInboundHandler {
         switch output {
         case .line(let text):
             if isTruncated { metadata["output.truncated"] = "true" }
-            worker.logger.log(level: level, "\(text)", metadata: metadata)
+            worker.lineLogger.log(level: level, "\(text)", metadata: metadata)
         case .record(let record):
             metadata["error"] = "\(record.message)"
             if !record.frames.isEmpty { metadata["backtrace"] = "\(record.frames.joined(separator: "; "))" }

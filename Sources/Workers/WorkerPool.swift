@@ -228,6 +228,8 @@ package struct WorkerLaunch: Sendable {
     /// Sent over the link, because other processes can read a process's environment.
     var params: ParamValues
     let secretFilter: SecretFilter
+    /// The lowest level of what the function logs.
+    let logLevel: Logger.Level
     var limits: WorkerLimits
 
     package init(executable: String, environment: [String: String], params: ParamValues, limits: WorkerLimits) {
@@ -235,6 +237,7 @@ package struct WorkerLaunch: Sendable {
         self.environment = environment
         self.params = params
         secretFilter = SecretFilter(params)
+        logLevel = environment[WorkerEnvironment.logLevelVariable].flatMap { Logger.Level(rawValue: $0) } ?? .info
         self.limits = limits
     }
 }

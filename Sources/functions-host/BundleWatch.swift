@@ -1,28 +1,47 @@
 import Deployments
+import Foundation
 import FunctionsHost
 import HostConfiguration
-import Foundation
 
-/// Rebuilds the bundles of `functions.json` when their packages' sources change, and makes the host serve the new
-/// build. Reloads params when their files change. If a build fails, it prints the errors and the previous build keeps
-/// serving.
+/// Rebuilds the packages of `functions.json` when their sources change, and makes the host serve the new builds. Reloads
+/// params when their files change. Whatever is wrong is printed, and what was served before stays so until an edit corrects
+/// it.
 struct BundleWatch: Sendable {
     private struct Bundle: Sendable {
         let name: String
-        let build: PackageBuild
-        /// The modification time and size of the executable served last.
-        var built: String?
+        let product: String
+        /// The state of the executable that is served.
+        var served: String?
     }
 
-    /// How often the sources are checked. Checking a thousand files takes a few milliseconds.
-    private static let interval: Duration = .milliseconds(500)
+    private struct Package: Sendable {
+        let build: PackageBuild
+        var bundles: [Bundle]
+        /// The state of the sources before the last build, by file.
+        var sources: [String: String]
+        /// The products whose last build failed: an edit elsewhere may correct them.
+        var failed: Set<String> = []
 
-    private let bundles: [Bundle]
-    /// The state of the sources before the first build.
-    private let first: [[String]]
+        /// The bundles whose executables change with some files: one if all of them are its own, or else all.
+        func bundles(affectedBy files: Set<String>) -> [Bundle] {
+            let own = bundles.filter { bundle in
+                files.allSatisfy { $0.hasPrefix("\(build.package)/Sources/\(bundle.product)/") }
+            }
+            return own.count == 1 && failed.isSubset(of: own.map(\.product)) ? own : bundles
+        }
+    }
+
+    /// How often the files are looked at. Looking at a thousand takes a few milliseconds.
+    private static let interval: Duration = .milliseconds(200)
+    /// How long they must stay the same: an editor may write several.
+    private static let rest: Duration = .milliseconds(100)
+
+    private let packages: [Package]
     private let configuration: HostConfiguration
     /// The state of the configuration file and the params files before they were read.
-    private let firstSettings: [String]
+    private let settings: [String]
+    /// The state of the other files that a host reads at its start.
+    private let startFiles: [String]
     private let load: @Sendable () throws -> HostConfiguration
     private let report: @Sendable (String) -> Void
 
@@ -37,64 +56,115 @@ struct BundleWatch: Sendable {
         self.configuration = configuration
         self.load = load
         self.report = report
-        firstSettings = Self.settings(of: configuration)
-        bundles = configuration.bundles.compactMap { bundle in
-            guard case .product(let product, let package) = bundle.source else { return nil }
+        settings = Self.settings(of: configuration)
+        startFiles = Self.startFiles(of: configuration)
+        var packages: [Package] = []
+        for bundle in configuration.bundles {
+            guard case .product(let product, let directory) = bundle.source else { continue }
             let isRelease = bundle.executable(in: hostDirectory).map { $0.contains("/release/") } ?? false
-            return Bundle(
-                name: bundle.name,
-                build: PackageBuild(
-                    package: package, product: product, configuration: isRelease ? "release" : "debug"))
+            let kind = isRelease ? "release" : "debug"
+            let served = Bundle(name: bundle.name, product: product)
+            let index = packages.firstIndex {
+                $0.build.package == directory && $0.build.configuration == kind
+            }
+            if let index {
+                packages[index].bundles.append(served)
+            } else {
+                packages.append(
+                    Package(
+                        build: PackageBuild(package: directory, products: [], configuration: kind),
+                        bundles: [served], sources: Self.sources(of: directory)))
+            }
         }
-        first = bundles.map { Self.sources(of: $0.build.package) }
+        self.packages = packages.map { package in
+            Package(
+                build: PackageBuild(
+                    package: package.build.package, products: package.bundles.map(\.product),
+                    configuration: package.build.configuration),
+                bundles: package.bundles, sources: package.sources)
+        }
     }
 
-    /// Builds the bundles at startup. If a build fails, the previous executable may still work.
+    /// Builds the packages at startup. If a build fails, the previous executables may still work.
     func buildAll() async {
-        for bundle in bundles { _ = await Self.build(bundle, report) }
+        for package in packages { _ = await build(package.build, for: package.bundles) }
     }
 
-    /// Watches the sources until its task is cancelled.
+    /// Waits until a file has changed that the host's start depends on.
+    ///
+    /// - Parameter file: The configuration file, if it couldn't be read.
+    static func change(after watch: BundleWatch?, orOf file: String) async throws {
+        func state() -> [String] {
+            guard let watch else {
+                let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
+                let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+                let settings = names.filter { name in
+                    name.hasPrefix(".env") || name.hasPrefix(".secrets") || name.hasSuffix(".json")
+                        || name.hasSuffix(".rules")
+                }.sorted()
+                return ([file] + settings.map { "\(directory)/\($0)" }).compactMap { stamp(of: $0) }
+            }
+            return watch.packages.flatMap { sources(of: $0.build.package).values.sorted() }
+                + settings(of: watch.configuration) + startFiles(of: watch.configuration)
+        }
+        let before =
+            watch.map { $0.packages.flatMap { $0.sources.values.sorted() } + $0.settings + $0.startFiles } ?? state()
+        while state() == before { try await Task.sleep(for: interval) }
+        try await Task.sleep(for: rest)
+    }
+
+    /// Watches the files until its task is cancelled.
     func run(_ host: HostServer) async {
-        var bundles = bundles
-        for index in bundles.indices { bundles[index].built = Self.stamp(of: await Self.path(bundles[index])) }
-        var seen = first
+        var packages = packages
+        for index in packages.indices {
+            for bundle in packages[index].bundles.indices {
+                packages[index].bundles[bundle].served = await executable(bundle, of: packages[index])
+            }
+        }
         var configuration = configuration
-        var settings = firstSettings
+        var settings = settings
         var count = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
-            let now = Self.settings(of: configuration)
-            if now != settings {
-                settings = now
-                try? await Task.sleep(for: Self.interval)
-                guard Self.settings(of: configuration) == now else {
-                    settings = []
-                    continue
-                }
+            let newSettings = Self.settings(of: configuration)
+            let newSources = packages.map { Self.sources(of: $0.build.package) }
+            let areSettingsNew = newSettings != settings
+            let changed = packages.indices.filter { newSources[$0] != packages[$0].sources }
+            guard areSettingsNew || !changed.isEmpty else { continue }
+            try? await Task.sleep(for: Self.rest)
+            guard Self.settings(of: configuration) == newSettings,
+                changed.allSatisfy({ Self.sources(of: packages[$0].build.package) == newSources[$0] })
+            else { continue }
+            if areSettingsNew {
                 count += 1
-                settings = await reread(&configuration, now, host, id: "local-\(count)")
+                settings = await reread(&configuration, newSettings, host, id: "local-\(count)")
             }
-            for index in bundles.indices {
-                let now = Self.sources(of: bundles[index].build.package)
-                guard now != seen[index] else { continue }
-                // An editor may write several files: the build starts once nothing changes any more.
-                seen[index] = now
-                try? await Task.sleep(for: Self.interval)
-                guard Self.sources(of: bundles[index].build.package) == now else {
-                    seen[index] = []
-                    continue
+            let start = ContinuousClock.now
+            for index in changed {
+                let package = packages[index]
+                let files = Set(newSources[index].keys).union(package.sources.keys).filter {
+                    newSources[index][$0] != package.sources[$0]
                 }
-                guard let path = await Self.build(bundles[index], report) else { continue }
-                let stamp = Self.stamp(of: path)
-                guard stamp != bundles[index].built else { continue }
-                count += 1
-                do {
-                    try await host.reload(bundles[index].name, id: "local-\(count)")
-                    bundles[index].built = stamp
-                    report("\(bundles[index].name): serving the new build")
-                } catch {
-                    report("\(bundles[index].name): the new build can't be served: \(error)")
+                packages[index].sources = newSources[index]
+                let affected = package.bundles(affectedBy: files)
+                let isBuilt = await build(package.build.limited(to: affected.map(\.product)), for: affected)
+                packages[index].failed = isBuilt ? [] : Set(affected.map(\.product))
+            }
+            // A build that couldn't be served may be served with other settings.
+            for index in areSettingsNew ? Array(packages.indices) : changed {
+                for bundle in packages[index].bundles.indices {
+                    let name = packages[index].bundles[bundle].name
+                    guard let state = await executable(bundle, of: packages[index]),
+                        state != packages[index].bundles[bundle].served
+                    else { continue }
+                    count += 1
+                    do {
+                        try await host.reload(name, id: "local-\(count)")
+                        packages[index].bundles[bundle].served = state
+                        report("\(name): serving the new build, \(Self.seconds(since: start)) after the edit")
+                    } catch {
+                        report("\(name): the new build can't be served: \(error); the previous one keeps serving")
+                    }
                 }
             }
         }
@@ -139,18 +209,37 @@ struct BundleWatch: Sendable {
         ([configuration.places.file] + configuration.paramFiles).compactMap { stamp(of: $0) }
     }
 
-    private static func build(_ bundle: Bundle, _ report: @Sendable (String) -> Void) async -> String? {
-        report("\(bundle.name): building \(bundle.build.product)")
+    private func build(_ build: PackageBuild, for bundles: [Bundle]) async -> Bool {
+        let names = bundles.map(\.name).joined(separator: ", ")
+        report("\(names): building \(build.products.joined(separator: ", "))")
+        let start = ContinuousClock.now
         do {
-            return try await onThread { try bundle.build.run() }
+            try await Self.onThread { try build.run() }
+            report("\(names): built in \(Self.seconds(since: start))")
+            return true
         } catch {
-            report("\(bundle.name): \(error); the previous build keeps serving")
-            return nil
+            report("\(names): \(error); the previous build keeps serving")
+            return false
         }
     }
 
-    private static func path(_ bundle: Bundle) async -> String? {
-        try? await onThread { try bundle.build.path() }
+    private static func seconds(since start: ContinuousClock.Instant) -> String {
+        let time = (ContinuousClock.now - start).components
+        return "\(time.seconds).\(time.attoseconds / 100_000_000_000_000_000) s"
+    }
+
+    /// The files that a host reads only at its start.
+    private static func startFiles(of configuration: HostConfiguration) -> [String] {
+        let executables = configuration.bundles.map { bundle -> String? in
+            if case .executable(let path) = bundle.source { path } else { nil }
+        }
+        return ([configuration.rules, configuration.indexes] + executables).compactMap { stamp(of: $0) }
+    }
+
+    /// The state of a bundle's executable; nil if there is none.
+    private func executable(_ bundle: Int, of package: Package) async -> String? {
+        let (build, product) = (package.build, package.bundles[bundle].product)
+        return Self.stamp(of: try? await Self.onThread { try build.path(of: product) })
     }
 
     /// Waits for a process on a thread that may block.
@@ -162,21 +251,46 @@ struct BundleWatch: Sendable {
         }
     }
 
-    /// The sources that a package's build depends on, each with its modification time and size.
-    private static func sources(of package: String) -> [String] {
-        var files = ["\(package)/Package.swift"]
-        let root = URL(fileURLWithPath: package + "/Sources")
-        let keys: [URLResourceKey] = [.isRegularFileKey]
-        for case let url as URL in FileManager.default.enumerator(at: root, includingPropertiesForKeys: keys) ?? .init()
-        {
-            files.append(url.path)
+    /// The sources that a package's build depends on, each with its modification time and size: those of its targets, and
+    /// those of packages that it names by their paths.
+    private static func sources(of package: String) -> [String: String] {
+        var stamps: [String: String] = [:]
+        var packages = [package]
+        var seen: Set<String> = []
+        while let next = packages.popLast() {
+            guard seen.insert(next).inserted else { continue }
+            let manifest = next + "/Package.swift"
+            stamps[manifest] = stamp(of: manifest)
+            var directories = ["Sources", "Source", "src", "srcs"].map { "\(next)/\($0)" }
+            let text = (try? String(contentsOfFile: manifest, encoding: .utf8)) ?? ""
+            for match in text.matches(of: /path: *"([^"]+)"/) {
+                let path = URL(fileURLWithPath: String(match.1), relativeTo: URL(fileURLWithPath: next + "/"))
+                    .standardizedFileURL.path
+                if path != next, FileManager.default.fileExists(atPath: path + "/Package.swift") {
+                    packages.append(path)
+                } else if !path.hasPrefix(next + "/Sources/") {
+                    directories.append(path)
+                }
+            }
+            let keys: [URLResourceKey] = [.isRegularFileKey]
+            for directory in directories {
+                let root = URL(fileURLWithPath: directory)
+                for case let url as URL
+                    in FileManager.default.enumerator(
+                        at: root, includingPropertiesForKeys: keys, options: .skipsHiddenFiles) ?? .init()
+                {
+                    stamps[url.path] = stamp(of: url.path)
+                }
+            }
         }
-        return files.sorted().compactMap { stamp(of: $0) }
+        return stamps
     }
 
     private static func stamp(of path: String?) -> String? {
         guard let path, let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
         let time = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-        return "\(path) \(time) \(attributes[.size] as? Int ?? 0)"
+        // The mode too: .secrets must not be readable by others.
+        let mode = attributes[.posixPermissions] as? Int ?? 0
+        return "\(path) \(time) \(attributes[.size] as? Int ?? 0) \(mode)"
     }
 }

@@ -110,6 +110,8 @@ private struct DeploymentSource {
     func build() throws -> String {
         if let executable { return executable }
         guard let product else { throw BuildError("there is nothing to build") }
-        return try PackageBuild(package: package, product: product).run()
+        let build = PackageBuild(package: package, products: [product])
+        try build.run()
+        return try build.path(of: product)
     }
 }

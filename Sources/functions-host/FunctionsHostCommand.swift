@@ -1,4 +1,5 @@
 import ArgumentParser
+import HostProcess
 
 @main
 struct FunctionsHostCommand: AsyncParsableCommand {
@@ -6,9 +7,16 @@ struct FunctionsHostCommand: AsyncParsableCommand {
         commandName: "functions-host",
         abstract: "Serves Swift cloud functions to Firebase clients.",
         subcommands: [
-            ServeCommand.self, DataCommand.self, SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
+            ServeCommand.self, ListCommand.self, CallCommand.self, LogsCommand.self, DataCommand.self,
+            SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
             ResumeCommand.self, MetricsCommand.self, DeployCommand.self, ReleasesCommand.self, RollbackCommand.self,
             UndeployCommand.self, PromoteCommand.self, InitCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
+
+    static func main() async {
+        // Also into a pipe, for `logs --follow` and `call --stream`.
+        ProcessLimits.writeOutputByLine()
+        await main(nil)
+    }
 }

@@ -1,33 +1,42 @@
 import Foundation
 
-/// Builds a bundle's product with the package manager.
+/// Builds a package's products with the package manager.
 struct PackageBuild: Sendable {
     /// The package's directory.
     let package: String
-    let product: String
+    let products: [String]
     var configuration = "release"
 
-    /// Builds the product. The package manager's output goes to standard error.
-    ///
-    /// - Returns: The executable's path.
-    /// - Throws: ``BuildError``.
-    func run() throws -> String {
-        let (status, _) = try Self.swift(arguments, capturesOutput: false)
-        guard status == 0 else {
-            throw BuildError("the product \(product) can't be built, see the errors above; nothing was changed")
-        }
-        return try path()
+    /// A build of only some of the products.
+    func limited(to products: [String]) -> PackageBuild {
+        PackageBuild(package: package, products: products, configuration: configuration)
     }
 
-    /// The path of the executable after a build.
-    func path() throws -> String {
+    /// Builds the products, all at once. The package manager's output goes to standard error.
+    ///
+    /// - Throws: ``BuildError``.
+    func run() throws {
+        // The package manager builds one product or everything.
+        let (status, _) = try Self.swift(
+            arguments + (products.count == 1 ? ["--product", products[0]] : []), capturesOutput: false)
+        guard status == 0 else {
+            let names = products.joined(separator: ", ")
+            throw BuildError(
+                "the product\(products.count == 1 ? "" : "s") \(names) can't be built, see the errors above; "
+                    + "nothing was changed")
+        }
+    }
+
+    /// The path of an executable after a build.
+    func path(of product: String) throws -> String {
+        // Its usual place: asking the package manager takes a second.
+        let usual = "\(package)/.build/\(configuration)/\(product)"
+        if FileManager.default.isExecutableFile(atPath: usual) { return usual }
         let (_, path) = try Self.swift(arguments + ["--show-bin-path"], capturesOutput: true)
         return path.trimmingCharacters(in: .whitespacesAndNewlines) + "/" + product
     }
 
-    private var arguments: [String] {
-        ["build", "-c", configuration, "--product", product, "--package-path", package]
-    }
+    private var arguments: [String] { ["build", "-c", configuration, "--package-path", package] }
 
     /// The executable products of a package.
     static func executables(of package: String) throws -> [String] {

@@ -1,3 +1,4 @@
+import DataDirectory
 import FunctionsHost
 import HostConfiguration
 import HostProcess
@@ -29,7 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Rebuild bundles whenever their sources change; implies --local.")
     var watch = false
 
-    @Flag(help: "Log the host's own operations in detail.")
+    @Flag(help: "Log the host's own operations in detail, and what functions log at the level debug.")
     var verbose = false
 
     func run() async throws {
@@ -40,38 +41,62 @@ struct ServeCommand: AsyncParsableCommand {
         ProcessLimits.raiseOpenFiles()
         let writer = LogWriter()
         writer.start()
-        defer { writer.flush() }
+        let archive = LogArchive()
+        defer {
+            writer.flush()
+            archive.writer.flush()
+        }
         let level = verbose ? Logger.Level.debug : .info
         LoggingSystem.bootstrap { label in
-            var handler = ConsoleLogHandler(label: label, writer: writer)
+            var handler = ConsoleLogHandler(label: label, writer: writer, archive: archive.writer)
             handler.logLevel = level
             return handler
         }
         let logger = Logger(label: "host")
-        do {
-            let load = { @Sendable [config, env, data] in
-                var configuration = try HostConfiguration.load(config, environment: env)
-                if let data { configuration.data = URL(fileURLWithPath: data).path }
-                return configuration
+        let load = { @Sendable [config, env, data, verbose] in
+            var configuration = try HostConfiguration.load(config, environment: env)
+            if let data { configuration.data = URL(fileURLWithPath: data).path }
+            if verbose, configuration.logs.level != .trace { configuration.logs.level = .debug }
+            return configuration
+        }
+        let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
+        // Ends the command while it waits for an edit: a host that has failed to start leaves signals unhandled.
+        var interruption: Task<Void, Never>?
+        while true {
+            var watching: BundleWatch?
+            do {
+                let configuration = try load()
+                watching =
+                    watch
+                    ? BundleWatch(configuration, hostDirectory: directory, load: load) { logger.notice("\($0)") } : nil
+                await watching?.buildAll()
+                let host = try await HostServer(
+                    configuration, hostDirectory: directory, isEphemeral: ephemeral, isLocal: local || watch,
+                    isWatched: watch, console: writer, archive: archive, logger: logger)
+                interruption?.cancel()
+                let task = Task { [watching] in await watching?.run(host) }
+                defer { task.cancel() }
+                return try await host.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
+                    Self.greet(addresses, host, configuration)
+                }
+            } catch let error as any CustomStringConvertible & Error {
+                writer.write("functions-host: \(error)\n")
+                // No edit frees the directory of another host.
+                guard watch, (error as? DataDirectoryError)?.isInUse != true else { throw ExitCode(1) }
+                writer.write(
+                    "functions-host: waiting for a change of functions.json, params, secrets, rules, indexes or sources\n"
+                )
+                if interruption?.isCancelled ?? true {
+                    interruption = Task {
+                        for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) where !Task.isCancelled {
+                            writer.flush()
+                            Foundation.exit(1)
+                        }
+                    }
+                }
+                try await BundleWatch.change(after: watching, orOf: config)
             }
-            let configuration = try load()
-            let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-            let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
-            let watch =
-                watch
-                ? BundleWatch(configuration, hostDirectory: directory, load: load) { logger.notice("\($0)") } : nil
-            await watch?.buildAll()
-            let host = try await HostServer(
-                configuration, hostDirectory: directory, isEphemeral: ephemeral, isLocal: local || watch != nil,
-                isWatched: watch != nil, logger: logger)
-            let watching = Task { await watch?.run(host) }
-            defer { watching.cancel() }
-            try await host.run(gracefulShutdownSignals: [.sigterm, .sigint]) { addresses in
-                Self.greet(addresses, host, configuration)
-            }
-        } catch let error as any CustomStringConvertible & Error {
-            writer.write("functions-host: \(error)\n")
-            throw ExitCode(1)
         }
     }
 
@@ -82,6 +107,7 @@ struct ServeCommand: AsyncParsableCommand {
         text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
         if let auth = addresses.auth { text += "  auth       http://\(addresses.host):\(auth)\n" }
         if let events = addresses.events { text += "  events     http://\(addresses.host):\(events)\n" }
+        for note in host.releaseNotes { text += "  \(note)\n" }
         for function in host.functionSummaries { text += "  \(function)\n" }
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }

@@ -101,10 +101,7 @@ import Testing
     }
 
     private func maintain(_ test: TestStore) async throws {
-        let collections = await withCheckedContinuation { continuation in
-            test.store.listCollectionIDs { continuation.resume(returning: $0) }
-        }
-        #expect(try collections.get().contains("c"))
+        #expect(try await test.store.collectionIDs(below: nil).contains("c"))
         #expect(try await test.store.outbox.counts().isEmpty)
     }
 

@@ -162,16 +162,33 @@ struct QueryTests {
     }
 
     @Test func collectionsAreFoundBelowEachDocument() async throws {
-        try await withStore(filled(.sqlite)) { test in
-            let ids = try await withCheckedThrowingContinuation { continuation in
-                test.store.listCollectionIDs { continuation.resume(with: $0) }
+        try await withStore(filled(.sqlite)) { test async throws in
+            #expect(try await test.store.collectionIDs(below: nil) == ["c"])
+            #expect(try await test.store.collectionIDs(below: try DocumentPath("c/one")) == ["sub"])
+        }
+    }
+
+    /// A page may end anywhere, also where the next document lies deeper.
+    @Test(arguments: [1, 2, 3, 100]) func descendantsArePaged(limit: Int) async throws {
+        let below = ["c/a", "c/a/s/x", "c/a/s/x/t/y", "c/a!/s/x", "c/b", "c/\u{1}/s/x"]
+        try await withStore { test in
+            for path in below + ["b/a", "c!/a", "cc/a", "c/a/ss/z"] { try await test.set(path, [:]) }
+            func all(_ parent: String?, _ id: String?) async throws -> [String] {
+                var page = Descendants(parent: try parent.map { try DocumentPath($0) }, collectionID: id, limit: limit)
+                var found: [String] = []
+                while true {
+                    let paths = try await test.store.descendants(page)
+                    #expect(paths.count <= limit)
+                    guard let last = paths.last else { return found.sorted() }
+                    found += paths.map(\.string)
+                    page.after = last
+                }
             }
-            #expect(ids == ["c"])
-            let parent = try DocumentPath("c/one")
-            let below = try await withCheckedThrowingContinuation { continuation in
-                test.store.listCollectionIDs(parent: parent) { continuation.resume(with: $0) }
-            }
-            #expect(below == ["sub"])
+            #expect(try await all(nil, "c") == (below + ["c/a/ss/z"]).sorted())
+            #expect(try await all("c/a", nil) == ["c/a/s/x", "c/a/s/x/t/y", "c/a/ss/z"])
+            #expect(try await all("c/a", "s") == ["c/a/s/x", "c/a/s/x/t/y"])
+            #expect(try await all("c/none", nil).isEmpty)
+            #expect(try await all(nil, nil).count == below.count + 4)
         }
     }
 }

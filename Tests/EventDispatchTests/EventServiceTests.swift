@@ -1,3 +1,4 @@
+import Sharing
 @testable import CommitPipeline
 import HostTesting
 import DocumentModel
@@ -99,7 +100,7 @@ import Testing
         let ring = try await DispatcherRing([.created("f")])
         try await ring.set("items/1")
         let launcher = try ring.launcher("f")
-        launcher.end(await launcher.next(), .unreadable("the event can't be read"))
+        launcher.end(await launcher.next(), .failedForGood(DeliveryFailure("the event can't be read", status: 500)))
         #expect(try await ring.dead("f").first?.lastError == "the event can't be read")
     }
 

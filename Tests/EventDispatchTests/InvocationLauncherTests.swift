@@ -23,6 +23,7 @@ import WorkerTesting
             var isStarted = false
             var hasFailed = false
             var ends: [AttemptEnd] = []
+            var executions: [AttemptExecution] = []
         }
 
         private let state = Mutex(State())
@@ -31,13 +32,19 @@ import WorkerTesting
             DeliveryStart(
                 stored: stored, lease: lease, onStart: { self.state.withLock { $0.isStarted = true } },
                 onFailure: { self.state.withLock { $0.hasFailed = true } },
-                onEnd: { end in self.state.withLock { $0.ends.append(end) } })
+                onEnd: { end, execution in
+                    self.state.withLock {
+                        $0.ends.append(end)
+                        $0.executions.append(execution)
+                    }
+                })
         }
 
         var isStarted: Bool { state.withLock { $0.isStarted } }
         /// Whether nothing that its handler commits from now on counts.
         var hasFailed: Bool { state.withLock { $0.hasFailed } }
         var ends: [AttemptEnd] { state.withLock { $0.ends } }
+        var executions: [AttemptExecution] { state.withLock { $0.executions } }
     }
 
     private static func function(concurrency: Int = 80, timeoutSeconds: Int = 60) -> FunctionManifest {
@@ -91,6 +98,49 @@ import WorkerTesting
             }
             #expect(failure.message.contains("it lost"))
             #expect(failure.status == 409)
+        }
+    }
+
+    /// The log's line about the attempt has them: the worker logs none.
+    @Test func anAttemptsEndCarriesItsExecutionAndItsError() async throws {
+        try await with(1) { ring, attempts in
+            let invocation = try #require(ring.next())
+            let failure = InvocationFailure(code: .internal, message: "it broke", errorType: "Broken")
+            invocation.worker.send(.failure, invocation.id) { failure.write(to: &$0) }
+            ring.run()
+            #expect(attempts[0].executions == [AttemptExecution(id: invocation.head.executionID, failure: failure)])
+        }
+        // What it throws after its deadline isn't the reason of the failure.
+        try await with(1, Self.function(timeoutSeconds: 2)) { ring, attempts in
+            let invocation = try #require(ring.next())
+            ring.advance(.milliseconds(2_010))
+            invocation.fail(.cancelled, "CancellationError()")
+            ring.run()
+            #expect(attempts[0].executions == [AttemptExecution(id: invocation.head.executionID)])
+        }
+    }
+
+    /// An error after the commit that ended the delivery changes nothing, and is logged.
+    @Test func whatFailsAfterItsDeliveryIsDoneIsKnown() async throws {
+        try await with(1) { ring, attempts in
+            let invocation = try #require(ring.next())
+            invocation.request(.commit([], transaction: nil, completing: [], effects: []))
+            ring.run()
+            try #require(ring.documents.next()).answer(
+                .committed(CommitResult(commitTime: Timestamp(seconds: 1, nanoseconds: 0), writeResults: [])))
+            ring.run()
+            invocation.fail(.internal, "too late")
+            ring.run()
+            #expect(attempts[0].ends == [.completed])
+            #expect(attempts[0].executions.first?.failure?.message == "too late")
+        }
+    }
+
+    @Test func aPermanentFailureEndsAllAttempts() async throws {
+        try await with(1) { ring, attempts in
+            try #require(ring.next()).fail(.internal, "no customer", isPermanent: true)
+            ring.run()
+            #expect(attempts[0].ends == [.failedForGood(DeliveryFailure("INTERNAL: no customer", status: 500))])
         }
     }
 

@@ -29,7 +29,7 @@ final class ScriptedLauncher: DeliveryLauncher {
     func launch(_ starts: [DeliveryStart]) {
         for start in starts {
             guard gate.admit() == nil else {
-                start.onEnd(.refused)
+                start.onEnd(.refused, AttemptExecution())
                 continue
             }
             if startsHandlers { start.onStart() }
@@ -61,7 +61,7 @@ final class ScriptedLauncher: DeliveryLauncher {
     func end(_ start: DeliveryStart, _ end: AttemptEnd = .succeeded) {
         state.withLock { $0.running -= 1 }
         if case .notStarted = end { gate.refund() }
-        start.onEnd(end)
+        start.onEnd(end, AttemptExecution())
     }
 
     /// How many were ever started, and how many at once at most.

@@ -136,9 +136,8 @@ struct StoreReading: Sendable {
         await attempt { _ = try await store.indexes() }
         for parent in [nil, paths[1]] {
             await attempt {
-                _ = try await withCheckedContinuation { continuation in
-                    store.listCollectionIDs(parent: parent) { continuation.resume(returning: $0) }
-                }.get()
+                _ = try await store.collectionIDs(below: parent)
+                _ = try await store.descendants(Descendants(parent: parent, limit: 10))
             }
         }
     }
@@ -311,7 +310,8 @@ struct StoreReading: Sendable {
 /// Handlers that end at once, all in the same way.
 private struct EndingLauncher: DeliveryLauncher {
     static let ends: [AttemptEnd] = [
-        .succeeded, .failed(DeliveryFailure("INTERNAL: it broke", status: 500)), .returned, .unreadable("no event"),
+        .succeeded, .failed(DeliveryFailure("INTERNAL: it broke", status: 500)), .returned,
+        .failedForGood(DeliveryFailure("no event", status: 500)),
         .lostInCompany("crash"), .notStarted("no process"),
     ]
 
@@ -324,7 +324,7 @@ private struct EndingLauncher: DeliveryLauncher {
             Task {
                 if let event = try? Event(decoding: start.stored.event) { _ = event.encoded }
                 if end != .notStarted("no process") { start.onStart() }
-                start.onEnd(end)
+                start.onEnd(end, AttemptExecution())
             }
         }
     }

@@ -1,3 +1,4 @@
+import Sharing
 import DocumentModel
 @testable import ControlProtocol
 @testable import EventDispatch

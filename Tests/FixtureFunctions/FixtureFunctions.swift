@@ -8,6 +8,17 @@ import FunctionsRuntime
     import Darwin
 #endif
 
+struct Payment: Decodable, Sendable {
+    var requestID: String
+    var milliseconds: Int
+    var exits: Bool
+}
+
+struct Found: Encodable, Sendable {
+    var id: String
+    var limit: Int
+}
+
 /// A test bundle: one function of each kind, and one for each way to misbehave.
 struct FixtureFunctions: FunctionBundle {
     var functions: [Function] { measured ?? configured ?? everything }
@@ -59,6 +70,12 @@ struct FixtureFunctions: FunctionBundle {
             let next = if case .integer(let count)? = value { Int(count) + 1 } else { 1 }
             try transaction.setData(["value": next], forDocument: counter)
             return next
+        }
+        onCall("pays", .idempotencyKey(\.requestID)) { (request: CallableRequest<Payment>) in
+            let payment = try await request.firestore.collection("payments").addDocument(data: [:])
+            if request.data.exits { exit(3) }
+            try await Task.sleep(for: .milliseconds(request.data.milliseconds))
+            return payment.documentID
         }
         onCall("limited", .callerLimit(.perAddress(1_000_000, per: .seconds(1)))) { (request: CallableRequest<Int>) in
             request.data
@@ -146,6 +163,22 @@ struct FixtureFunctions: FunctionBundle {
                 throw error
             }
         }
+        onRequest(routing: "routed") { routes in
+            for number in 0..<20 {
+                routes.get("items\(number)/{id}") { request in
+                    try .json(
+                        Found(
+                            id: try request.parameter("id"), limit: try request.query.value("limit", as: Int.self) ?? 20
+                        ))
+                }
+            }
+        }
+        onRequest("rows") { request in
+            let count = try request.query.value("count", as: Int.self) ?? 0
+            return .stream { writer in
+                for row in 0..<count { try await writer.write("row \(row)\n") }
+            }
+        }
         onRequest("brokenStream") { _ in
             .stream { writer in
                 try await writer.write("line 1\n")
@@ -203,6 +236,9 @@ struct FixtureFunctions: FunctionBundle {
         onCall("logs", .timeout(.seconds(540))) { (request: CallableRequest<Int>) in
             for number in 0..<request.data { request.logger.info("noise", metadata: ["number": "\(number)"]) }
             return request.data
+        }
+        onCall("logsOrder") { (request: CallableRequest<String>) in
+            logger.debug("order", metadata: ["order": ["id": "\(request.data)", "items": ["a", "b"]]])
         }
         onCall("largeAnswer") { (request: CallableRequest<Int>) in String(repeating: "x", count: request.data) }
         onCall("notANumber") { (request: CallableRequest<NoData>) in Double.nan }

@@ -65,6 +65,7 @@ extension FixtureFunctions {
             try await log("failsOnce", event)
             throw HttpsError(.dataLoss, "never")
         }
+        onDocumentCreated("failsToPrint", document: "broken/{id}") { _ in throw PrinterError.outOfPaper }
         // Runs beyond its deadline without checking for cancellation, and then commits.
         onDocumentCreated("overruns", document: "overrun/{id}", .timeout(.seconds(1)), .retry(Self.quickly)) { event in
             let work = Task.detached {
@@ -115,6 +116,8 @@ extension FixtureFunctions {
         }
         onDocumentCreated("calm", document: "calm/{id}", .retry(Self.quickly)) { event in try await log("calm", event) }
     }
+
+    private enum PrinterError: Error { case outOfPaper }
 
     struct Counted: Codable, Sendable {
         var n: Int

@@ -42,6 +42,7 @@ import Testing
     @Test(arguments: [
         ("HOST", "localhost", "127.0.0.1"), ("TRUSTED_PROXIES", "10.0.0.0/8,balancer", "\"balancer\""),
         ("TRUSTED_PROXIES", "10.0.0.0/33", "10.0.0.0/8"),
+        ("FUNCTIONS_LOG_LEVEL", "verbose", "debug"),
         ("FIREBASE_AUTH_EMULATOR_HOST", "127.0.0.1", "127.0.0.1:9099"),
         ("FIREBASE_AUTH_EMULATOR_HOST", "http://localhost:9099", "127.0.0.1:9099"),
     ])

@@ -21,6 +21,15 @@ import Testing
         #expect(json == ["count": 4])
     }
 
+    @Test func resultsAndDetailsMayBeOfMixedTypes() async throws {
+        let mixed: JSONValue = try await tester.call("mixed", "abc")
+        #expect(mixed == ["text": "abc", "length": 3, "uid": nil, "tags": ["a", 1]])
+        let first: JSONValue = try await tester.call("mixedAfterStatements")
+        #expect(first == ["id": "a", "large": .integer(.max)])
+        let error = await failure { let _: JSONValue = try await tester.call("mixedAfterStatements") }
+        #expect(error?.details == ["id": "a", "left": 0])
+    }
+
     @Test func dataThatDoesNotFitIsToldWithItsPlace() async throws {
         let error = await failure { let _: Item = try await tester.call("double", ["count": "two"]) }
         #expect(error?.code == .invalidArgument)
@@ -113,6 +122,86 @@ import Testing
         #expect(other?.code == .invalidArgument)
         #expect(try await tester.call("count", 2, as: .user("bob"), idempotencyKey: "k") == 4)
         #expect(try await tester.call("count", 2, as: .user("ada")) == 6)
+    }
+
+    private func charge(
+        _ key: String?, _ amount: Int = 1, by name: String = "charge", header: String? = nil
+    ) async throws -> Int {
+        try await tester.call(
+            name, Charge(requestID: key, amount: amount), as: .user("ada"), idempotencyKey: header)
+    }
+
+    @Test func aKeyInTheDataIsOnePieceOfWork() async throws {
+        #expect(try await charge("a") == 1)
+        #expect(try await charge("a") == 1)
+        #expect(try await charge("b") == 2)
+        // The header is for calls without a key in their data.
+        #expect(try await charge(nil, header: "c") == 3)
+        #expect(try await charge(nil, header: "c") == 3)
+        #expect(try await charge(nil) == 4)
+        #expect(await failure { _ = try await charge("a", 2) }?.code == .invalidArgument)
+        #expect(await failure { _ = try await charge(String(repeating: "k", count: 257)) }?.code == .invalidArgument)
+        #expect(await failure { _ = try await charge("") }?.code == .invalidArgument)
+    }
+
+    @Test func aFailedCallMayBeRepeated() async throws {
+        for _ in 0..<2 { #expect(await failure { _ = try await charge("a", 13) }?.code == .resourceExhausted) }
+        #expect(try await tester.firestore.collection("charges").getDocuments().count == 2)
+    }
+
+    /// Only an HttpsError says that the work wasn't done.
+    @Test func theOutcomeOfACallThatThrewAnythingElseIsNotKnown() async throws {
+        #expect(await failure { _ = try await charge("a", 15) }?.code == .internal)
+        #expect(await failure { _ = try await charge("a", 15) }?.code == .unknown)
+        #expect(try await tester.firestore.collection("charges").getDocuments().count == 1)
+    }
+
+    @Test func theOrderOfKeysInTheDataMakesNoDifference() async throws {
+        let data: [JSONValue] = [["requestID": "a", "amount": 1], ["amount": 1, "requestID": "a"]]
+        for data in data { #expect(try await tester.call("charge", data, returning: Int.self) == 1) }
+    }
+
+    @Test func theHeaderRequiresAUserIfTheFunctionDoesNotAskForKeys() async throws {
+        func call(_ size: Int, as caller: TestCaller?) async throws {
+            let answer: String = try await tester.call("chargeByHeader", size, as: caller, idempotencyKey: "k\(size)")
+            #expect(answer.utf8.count == size)
+        }
+        #expect(await failure { try await call(1, as: nil) }?.code == .unauthenticated)
+        for _ in 0..<2 { try await call(1, as: .user("ada")) }
+        #expect(try await tester.firestore.collection("charges").getDocuments().count == 1)
+        // Its caller has the response, which is too large to be stored.
+        try await call(1_000_000, as: .user("ada"))
+        #expect(await failure { try await call(1_000_000, as: .user("ada")) }?.code == .unknown)
+        #expect(try await tester.firestore.collection("charges").getDocuments().count == 2)
+    }
+
+    @Test func theOutcomeOfACallPastItsDeadlineIsNotKnown() async throws {
+        let call = Task { try await charge("a", 14) }
+        try await tester.waitUntilRunning("charge")
+        while try await tester.firestore.collection("charges").getDocuments().isEmpty { await Task.yield() }
+        try await tester.advance(by: .seconds(60))
+        #expect(await failure { _ = try await call.value }?.code == .deadlineExceeded)
+        let again = await failure { _ = try await charge("a", 14) }
+        #expect(again?.code == .unknown)
+        #expect(again?.message.contains("Whether it took effect isn't known") ?? false)
+        #expect(try await tester.firestore.collection("charges").getDocuments().count == 1)
+    }
+
+    @Test func repeatableWorkIsDoneAgain() async throws {
+        let call = Task { try await charge("a", by: "chargeAgain") }
+        try await tester.waitUntilRunning("chargeAgain")
+        while try await tester.firestore.collection("charges").getDocuments().isEmpty { await Task.yield() }
+        try await tester.advance(by: .seconds(10))
+        #expect(await failure { _ = try await call.value }?.code == .deadlineExceeded)
+        #expect(try await charge("a", by: "chargeAgain") == 2)
+        #expect(try await charge("a", by: "chargeAgain") == 2)
+    }
+
+    @Test func aTransactionalFunctionsKeyMayBeInItsData() async throws {
+        #expect(try await charge("a", by: "countByKey") == 1)
+        #expect(try await charge("a", by: "countByKey") == 1)
+        #expect(try await charge(nil, by: "countByKey") == 2)
+        #expect(try await tester.call("countByKey", as: .user("ada"), returning: Int.self) == 3)
     }
 
     /// Its own begin came before the other call's commit.

@@ -1,6 +1,11 @@
 import FunctionsRuntime
 import FunctionsTesting
 
+struct Charge: Codable, Sendable {
+    var requestID: String?
+    var amount = 1
+}
+
 /// Callable functions, one for each outcome that a caller may see.
 struct CallableFixtures: FunctionBundle {
     var functions: [Function] {
@@ -10,6 +15,17 @@ struct CallableFixtures: FunctionBundle {
                 uid: request.auth?.uid, role: request.auth?.token["role"]?.stringValue,
                 issuer: request.auth?.token["iss"]?.stringValue, app: request.app?.appID,
                 isConsumed: request.app?.alreadyConsumed ?? false, hello: request.headers["X-Hello"])
+        }
+        onCall("mixed") { (request: CallableRequest<String>) in
+            ["text": request.data, "length": request.data.count, "uid": request.auth?.uid, "tags": ["a", 1]]
+        }
+        onCall("mixedAfterStatements") { (request: CallableRequest<NoData>, transaction: Transaction) in
+            let item = transaction.firestore.document("items/a")
+            guard try await !transaction.getDocument(item).exists else {
+                throw HttpsError(.alreadyExists, "There is one.", details: ["id": item.documentID, "left": 0])
+            }
+            try transaction.setData(["n": 1], forDocument: item)
+            return ["id": item.documentID, "large": Int.max]
         }
         onCall("now") { (request: CallableRequest<NoData>) in Timestamp.now.seconds }
         onCall("appsOnly", .enforceAppCheck()) { (request: CallableRequest<NoData>) in request.app?.appID ?? "" }
@@ -32,6 +48,34 @@ struct CallableFixtures: FunctionBundle {
             let count = request.data + (found.exists ? try found.get("n", as: Int.self) : 0)
             try transaction.setData(["n": count], forDocument: counter)
             return count
+        }
+        onCall("charge", .idempotencyKey(\.requestID)) { (request: CallableRequest<Charge>) in
+            let charges = request.firestore.collection("charges")
+            try await charges.addDocument(data: ["amount": request.data.amount])
+            if request.data.amount == 13 { throw HttpsError(.resourceExhausted, "Not covered.") }
+            if request.data.amount == 14 { try await Self.untilCancelled() }
+            if request.data.amount == 15 { throw Broken(password: "sesame") }
+            return try await charges.getDocuments().count
+        }
+        onCall("chargeAgain", .idempotencyKey(\.requestID), .repeatable(), .timeout(.seconds(10))) {
+            (request: CallableRequest<Charge>) in
+            let charges = request.firestore.collection("charges")
+            try await charges.addDocument(data: ["amount": request.data.amount])
+            if try await charges.getDocuments().count == 1 { try await Self.untilCancelled() }
+            return try await charges.getDocuments().count
+        }
+        onCall("chargeByHeader") { (request: CallableRequest<Int>) in
+            let charges = request.firestore.collection("charges")
+            try await charges.addDocument(data: ["amount": request.data])
+            return String(repeating: "a", count: request.data)
+        }
+        onCall("countByKey", .idempotencyKey(\.?.requestID)) {
+            (request: CallableRequest<Charge?>, transaction: Transaction) in
+            let counter = transaction.firestore.document("counters/k")
+            let found = try await transaction.getDocument(counter)
+            let count = found.exists ? try found.get("n", as: Int.self) : 0
+            try transaction.setData(["n": count + 1], forDocument: counter)
+            return count + 1
         }
         onCall("isOvertaken") { (request: CallableRequest<Int>, transaction: Transaction) in
             if request.data == 1 { try await Overtaking.current?.call() }

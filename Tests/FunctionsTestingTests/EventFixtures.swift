@@ -49,6 +49,10 @@ struct EventFixtures: FunctionBundle {
             }
         }
         onDocumentCreated("fails", document: "fails/{id}") { _ in throw HttpsError(.dataLoss, "lost") }
+        onDocumentCreated("neverMendable", document: "unmendable/{id}", .retry()) { _ in
+            throw PermanentFailure("The order has no customer.")
+        }
+        onDocumentCreated("undecodable", document: "undecodable/{id}") { (_: DocumentEvent<Document<Order>>) in }
         onDocumentCreated("failsInTransaction", document: "fails/{id}", .retry()) { (event, transaction) in
             try transaction.setData(["by": "failsInTransaction"], forDocument: event.firestore.document("traces/t"))
             try transaction.enqueue(Order(id: "trace"), to: "sendReceipt")

@@ -1,6 +1,7 @@
 import Foundation
 import FunctionsRuntime
 import FunctionsTesting
+import Synchronization
 import Testing
 
 /// Fields as authors write and read them.
@@ -32,6 +33,7 @@ import Testing
             "item": Item(name: "tea", size: .small), "items": [Item(name: "a"), Item(name: "b")], "size": Size.small,
             "time": FieldValue.serverTimestamp(), "date": Date(timeIntervalSince1970: 1), "float": Float(0.5),
             "set": Set(["only"]), "bytes": Data([1, 2]), "ref": document,
+            "body": [UInt8]([1, 2]), "noBody": [UInt8](), "noList": [String](), "part": "abc".dropFirst(),
         ])
         let data = try #require(try await document.getDocument().data())
         #expect(
@@ -48,6 +50,9 @@ import Testing
         #expect(data["item"] == .map(["name": .string("tea"), "size": .string("small")]))
         #expect(data["items"]?[1] == .map(["name": .string("b")]))
         #expect(data["size"] == .string("small"))
+        #expect(data["body"] == .bytes([1, 2]) && data["noBody"] == .bytes([]))
+        #expect(data["noList"] == .array([]))
+        #expect(data["part"] == .string("bc"))
         #expect(data["time"]?.timestampValue?.seconds == tester.now.seconds)
         #expect(data["date"] == .timestamp(Timestamp(seconds: 1, nanoseconds: 0)))
         #expect(data["float"] == .double(0.5))
@@ -148,6 +153,10 @@ import Testing
             try await document.setData(["a": 1], mergeFields: ["a.b"])
         }
         #expect(error?.message == "mergeFields names a.b, which the data doesn't have")
+        let twice = await #expect(throws: DocumentError.self) {
+            try await document.setData(["a": ["b": 1]], mergeFields: ["a.b", "a"])
+        }
+        #expect(twice?.message == "mergeFields names both a and a.b, which is inside it")
         let batch = tester.firestore.batch()
         let other = tester.firestore.document("things/new")
         try batch.setData(["a": 1, "b": 2], forDocument: other, mergeFields: [FieldPath(segments: ["a"])])
@@ -174,6 +183,14 @@ import Testing
         #expect((time + .hours(1)) - time == .seconds(3600))
         #expect(time - (time + .nanoseconds(1)) == .nanoseconds(-1))
         #expect(Duration.days(2) == .hours(48))
+        // Numbers that a client may have sent.
+        for huge in [Int.max, .min, 200_000_000_000_000] {
+            _ = time + .days(huge)
+            _ = time - .days(huge)
+            _ = time - .minutes(huge)
+        }
+        #expect(time - .seconds(Int64.min) > time)
+        #expect(Duration.days(Double.nan) == .zero && Duration.hours(Double.infinity) > .hours(1))
         #expect(Duration.minutes(1.5) == .seconds(90))
         var later = time
         later += .days(1)
@@ -185,6 +202,45 @@ import Testing
         #expect(time > date)
         #expect(time >= date)
         #expect(date <= time)
+        #expect(date != time)
+        #expect(Timestamp(date: date) == date)
+    }
+
+    @Test func fieldsOfAMissingDocumentAreNil() async throws {
+        let missing = try await tester.firestore.document("items/none").getDocument()
+        let price: Int? = try missing.get("price")
+        #expect(price == nil)
+        #expect(try missing.get("price", as: Int?.self) == nil)
+        #expect(throws: DocumentError.self) { try missing.get("price", as: Int.self) }
+    }
+
+    @Test func elementsAreTransformedConcurrentlyInOrder() async throws {
+        let running = Atomic(0)
+        let results = try await (0..<20).concurrentMap(limit: 3) { number in
+            #expect(running.add(1, ordering: .relaxed).newValue <= 3)
+            await Task.yield()
+            running.subtract(1, ordering: .relaxed)
+            return number * 2
+        }
+        #expect(results == (0..<20).map { $0 * 2 })
+        #expect(try await [Int]().concurrentMap { $0 } == [])
+        await #expect(throws: CancellationError.self) {
+            try await [1, 2].concurrentMap { number in
+                if number == 2 { throw CancellationError() }
+                try await Task.sleep(for: .seconds(3600))
+            }
+        }
+    }
+
+    @Test func aSnapshotHasItsIDAndNilIsNullInAComparison() async throws {
+        let items = tester.firestore.collection("items")
+        try await items.document("a").setData(["id": "field", "note": nil])
+        try await items.document("b").setData(["note": "x"])
+        let found = try await items.whereField("note", isEqualTo: nil).getDocuments()
+        #expect(found.map(\.id) == ["a"])
+        #expect(found[0].ref == items.document("a"))
+        #expect(found[0]["id"]?.stringValue == "field")
+        #expect(try await items.whereField("note", isNotEqualTo: nil).getDocuments().map(\.id) == ["b"])
     }
 
     @Test func handlersSeeTheTestersTime() async throws {

@@ -79,6 +79,47 @@ import Testing
         #expect(letters.map(\.error) == ["UNAVAILABLE: try 4"])
     }
 
+    @Test func aTreeIsDeletedAndItsCollectionsAreListed() async throws {
+        let firestore = tester.firestore
+        for number in 0..<600 { try await firestore.document("trees/a/leaves/l\(number)").setData([:]) }
+        // Documents that don't exist have collections too.
+        for path in ["trees/a/twigs/t/leaves/l", "trees/b", "forests/f/trees/t"] {
+            try await firestore.document(path).setData([:])
+        }
+        #expect(try await firestore.listCollections().map(\.path) == ["forests", "trees"])
+        let tree = firestore.document("trees/a")
+        #expect(try await tree.listCollections().map(\.path) == ["trees/a/leaves", "trees/a/twigs"])
+        try await firestore.recursiveDelete(tree)
+        #expect(try await tree.listCollections().isEmpty)
+        #expect(try await firestore.collection("trees").getDocuments().map(\.documentID) == ["b"])
+        try await firestore.recursiveDelete(firestore.collection("trees"))
+
+        // Failures of the caller's own writes stay with its writer.
+        let (writer, kept) = (firestore.bulkWriter(), firestore.document("kept/a"))
+        try await kept.setData([:])
+        try await writer.create([:], forDocument: kept)
+        try await firestore.recursiveDelete(tree, bulkWriter: writer)
+        #expect(await writer.close().map(\.error.code) == [.alreadyExists])
+        try await kept.delete()
+        #expect(try await firestore.listCollections().map(\.path) == ["forests"])
+        await #expect(throws: DocumentError.self) { try await firestore.recursiveDelete(firestore.document("odd")) }
+    }
+
+    @Test func aPermanentFailureIsADeadLetterAtOnce() async throws {
+        try await tester.firestore.document("unmendable/a").setData([:])
+        #expect(try await tester.deliverAll(toleratingFailures: true).map(\.outcome) == [.dead])
+        #expect(try await tester.deadLetters().map(\.error) == ["INTERNAL: The order has no customer."])
+    }
+
+    @Test func anEventThatDoesNotDecodeIsADeadLetterAtOnce() async throws {
+        try await tester.firestore.document("undecodable/a").setData(["id": 1])
+        #expect(try await tester.deliverAll(toleratingFailures: true).map(\.outcome) == [.dead])
+        #expect(
+            try await tester.deadLetters().map(\.error) == [
+                "INTERNAL: undecodable/a.id: expected a string, found an integer"
+            ])
+    }
+
     @Test func failureWithoutRetryIsDroppedAndLeavesNoTrace() async throws {
         try await tester.firestore.document("fails/a").setData(["n": 1])
         let outcomes = try await tester.deliverAll(toleratingFailures: true)

@@ -29,6 +29,7 @@ struct HTTPFixtures: FunctionBundle {
                     cookies: Dictionary(uniqueKeysWithValues: request.cookies.map { ($0.name, $0.value) })))
         }
         onRequest("size") { request in .text("\(try request.query.value("size", as: Size.self) ?? .small)") }
+        onRequest("number") { request in .text("\(try request.query.value("x", as: Double.self) ?? 0)") }
         onRequest("text") { request in .text(try request.text.uppercased()) }
         onRequest("form") { request in
             let form = try request.form
@@ -57,6 +58,8 @@ struct HTTPFixtures: FunctionBundle {
                         sameSite: .lax))
                 response.deleteCookie("old")
                 return response
+            case "/fails":
+                return .stream { _ in throw HttpsError(.notFound, "Nothing to send.") }
             case "/stream":
                 return .stream(headers: ["X-A": "1"]) { writer in
                     for number in 0..<1000 { try await writer.write("\(number),") }
@@ -66,7 +69,7 @@ struct HTTPFixtures: FunctionBundle {
             }
         }
         onRequest("files") { request in
-            try .file(String(request.path.dropFirst()), in: Self.directory, downloadAs: request.query["as"])
+            try .file(request.path, in: Self.directory, downloadAs: request.query["as"])
         }
         api
     }

@@ -33,6 +33,35 @@ import Testing
         #expect(try await tester.request("size", target: "/?size=huge").status == 400)
     }
 
+    @Test(arguments: ["nan", "inf", "1e999", "x", ""]) func aNumberIsFinite(text: String) async throws {
+        #expect(try await tester.request("number", target: "/?x=\(text)").status == 400)
+    }
+
+    /// Otherwise a body of separators alone would take the worker's memory.
+    @Test func aFormHasAtMostAThousandFields() async throws {
+        func send(_ count: Int) async throws -> TestResponse {
+            let body = (0..<count).map { "f\($0)=1" }.joined(separator: "&")
+            return try await tester.request(
+                "form", method: "POST", headers: ["Content-Type": "application/x-www-form-urlencoded"],
+                body: Array(body.utf8))
+        }
+        #expect(try await send(1000).status == 200)
+        let refused = try await send(1001)
+        #expect(refused.status == 400)
+        #expect(refused.error?.message == "body: more than 1000 fields, the limit")
+    }
+
+    @Test(arguments: [
+        ("name=50%+off", "50% off"), ("name=%C3%28", "\u{FFFD}("), ("name=\u{301}x", "\u{301}x"),
+        ("&&name=a=b&", "a=b"), ("name", ""),
+    ])
+    func formsAreReadByTheirBytes(body: String, seen: String) async throws {
+        let answer = try await tester.request(
+            "form", method: "POST", headers: ["Content-Type": "application/x-www-form-urlencoded"],
+            body: Array(body.utf8))
+        #expect(answer.text == seen + " ")
+    }
+
     @Test(arguments: [
         ("a=1; b=2", ["a": "1", "b": "2"]), ("a=\"x y\"", ["a": "x y"]), ("a=x%20y;b=", ["a": "x y", "b": ""]),
         ("a=100%", ["a": "100%"]), ("a", [:]), ("=x; ; c==", ["c": "="]), ("", [:]),

@@ -49,8 +49,55 @@ import Testing
         try Data(repeating: 7, count: 700_001).write(to: directory.appending(path: "sub/large.bin"))
         try FileManager.default.createSymbolicLink(
             at: directory.appending(path: "link.txt"), withDestinationURL: root.appending(path: "secret.txt"))
+        try Data("KEY=1".utf8).write(to: directory.appending(path: ".env"))
+        try FileManager.default.createDirectory(
+            at: directory.appending(path: "sub/.git"), withIntermediateDirectories: true)
+        try Data("x".utf8).write(to: directory.appending(path: "sub/.git/config"))
         mkfifo(directory.appending(path: "pipe").path, 0o600)
         try await HTTPFixtures.$directory.withValue(directory.path) { try await body() }
+    }
+
+    @Test func aCookieForOtherSitesSaysSo() {
+        func header(_ sameSite: Cookie.SameSite) -> String? {
+            var response = HTTPResponse()
+            response.setCookie(Cookie("a", "b", secure: true, sameSite: sameSite))
+            return response.headers["Set-Cookie"]
+        }
+        #expect(header(.none) == "a=b; Path=/; Secure; SameSite=None")
+        #expect(header(.browserDefault) == "a=b; Path=/; Secure")
+    }
+
+    @Test func valuesOfDifferentTypesAreAJSONObject() throws {
+        struct Item: Encodable { var id: Int }
+        let (count, name) = (3, "tea")
+        let missing: Int? = nil
+        func text(_ response: HTTPResponse) -> String {
+            guard case .bytes(let bytes) = response.body else { return "" }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        let response = try HTTPResponse.json([
+            "ok": true, "count": count, "name": name, "price": 1.5, "large": Int64.max, "missing": missing, "none": nil,
+            "item": Item(id: 7), "tags": ["a", 1, [true, "x"]], "nested": ["b": 1, "a": "z"],
+        ])
+        #expect(
+            text(response)
+                == #"{"ok":true,"count":3,"name":"tea","price":1.5,"large":9223372036854775807,"missing":null,"none":null,"#
+                + #""item":{"id":7},"tags":["a",1,[true,"x"]],"nested":{"a":"z","b":1}}"#)
+        #expect(throws: EncodingError.self) { try HTTPResponse.json(["a": 1, "b": { 1 }]) }
+        #expect(text(try .json(["a": 1])) == #"{"a":1}"#)
+        #expect(text(try .json(["large": Int64.max])) == #"{"large":9223372036854775807}"#)
+    }
+
+    @Test func aStreamThatFailsBeforeItsFirstWriteIsAnError() async throws {
+        let answer = try await tester.request("answers", target: "/fails")
+        #expect(answer.status == 404)
+        #expect(answer.error?.message == "Nothing to send.")
+    }
+
+    /// A client that takes nothing would take an endless stream at once.
+    @Test func aStreamDoesNotRunForItsHeadAlone() async throws {
+        let answer = try await tester.request("answers", method: "HEAD", target: "/fails")
+        #expect(answer.status == 200)
     }
 
     @Test func filesAreSentWithTheirType() async throws {
@@ -69,7 +116,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "missing", "sub", "pipe", "../secret.txt", "sub/../../secret.txt", "link.txt", "/etc/passwd"])
+    @Test(arguments: [
+        "", "missing", "sub", "pipe", "../secret.txt", "sub/../../secret.txt", "link.txt", "/etc/passwd", ".env",
+        "sub/.git/config",
+    ])
     func onlyFilesOfTheDirectoryAreFound(path: String) async throws {
         try await withFiles { () async throws in
             #expect(try await tester.request("files", target: "/" + path).status == 404)

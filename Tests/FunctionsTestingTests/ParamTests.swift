@@ -39,7 +39,36 @@ private struct ConfiguredFunctions: FunctionBundle {
         }
         #expect(
             error?.description
-                == "the param LIMIT has no value; the param LOUD is a boolean, but its value is a string; "
-                + "the secret KEY has no value; the bundle declares no param LIMTI")
+                == #"the param LIMIT has no value; write params: ["LIMIT": 1]; "#
+                + "the param LOUD is a boolean, but its value is a string; "
+                + #"the secret KEY has no value; write secrets: ["KEY": "…"]; "#
+                + "no bundle declares the param LIMTI; did you mean LIMIT?")
+    }
+
+    private struct Listener: FunctionBundle {
+        var params: [ParamDefinition] { greeting }
+        var functions: [Function] {
+            onDocumentCreated("greets", document: "guests/{id}") { event in
+                try await event.firestore.document("greetings/g").setData(["text": greeting.value])
+            }
+        }
+    }
+
+    private struct Writer: FunctionBundle {
+        var params: [ParamDefinition] { greeting }
+        var functions: [Function] {
+            onCall("arrives") { (request: CallableRequest<String>) in
+                try await request.firestore.collection("guests").document(request.data).setData([:])
+            }
+        }
+    }
+
+    @Test func severalBundlesShareOneStore() async throws {
+        let tester = try FunctionsTester(Listener(), Writer(), params: ["GREETING": "Hi"])
+        _ = try await tester.call("arrives", "ada", returning: NoData.self)
+        try await tester.deliverAll()
+        #expect(try await tester.firestore.document("greetings/g").getDocument()["text"] == .string("Hi"))
+        let twice = #expect(throws: TestError.self) { try FunctionsTester(Writer(), Writer()) }
+        #expect(twice?.description.contains("arrives") ?? false)
     }
 }

@@ -49,8 +49,9 @@ import WorkerTesting
             }
             #expect(other.answer == nil)
             #expect(worker.end?.description == "crash, signal 11")
-            let lost = ring.log.lines("the worker ended before its handler did")
-            #expect(lost.map { $0.metadata["worker.end"] } == ["by itself", "by itself"])
+            let lost = ring.log.lines("a worker ended before its handlers did")
+            #expect(lost.map { $0.metadata["worker.end"] } == ["crash, signal 11"])
+            #expect(lost.first?.metadata["executions"]?.description.split(separator: " ").count == 2)
             // The next call has a worker of its own.
             let third = try ring.call("traps")
             ring.advance(.seconds(2))

@@ -7,25 +7,30 @@ import WorkerTesting
 
 /// The key under which a transactional function's answer is kept.
 @Suite struct IdempotencyKeyTests {
-    private static func function(isTransactional: Bool = true) -> FunctionManifest {
+    private static func function(isTransactional: Bool = true, asksForKeys: Bool = false) -> FunctionManifest {
         var manifest = FunctionManifest.callable("f")
         manifest.isTransactional = isTransactional
+        if asksForKeys {
+            manifest.trigger = .callable(
+                .init(cors: .any, enforceAppCheck: false, heartbeatSeconds: nil, hasIdempotencyKey: true))
+        }
         return manifest
+    }
+
+    private func headers(_ key: String, of user: String?) throws -> [String: String] {
+        guard let user else { return ["Idempotency-Key": key] }
+        let project = GatewayRing.project
+        let claims: TestIssuer.Claims = [
+            "iss": "https://securetoken.google.com/\(project)", "aud": project, "sub": user, "user_id": user,
+        ]
+        return ["Idempotency-Key": key, "Authorization": "Bearer \(try TestIssuer.unsigned(claims))"]
     }
 
     /// Calls with a key, and returns what the call's operations are done under.
     private func key(
         _ ring: GatewayRing, user: String? = nil, _ data: String = "1", key: String = "k"
     ) throws -> CompletionKey? {
-        var headers = ["Idempotency-Key": key]
-        if let user {
-            let project = GatewayRing.project
-            let claims: TestIssuer.Claims = [
-                "iss": "https://securetoken.google.com/\(project)", "aud": project, "sub": user, "user_id": user,
-            ]
-            headers["Authorization"] = "Bearer \(try TestIssuer.unsigned(claims))"
-        }
-        _ = try ring.call("f", data, headers)
+        _ = try ring.call("f", data, headers(key, of: user))
         let invocation = try #require(ring.next())
         #expect(invocation.head.auth?.id == user)
         invocation.request(.get([try DocumentPath("items/1")], .strong))
@@ -54,10 +59,62 @@ import WorkerTesting
         }
     }
 
-    @Test func onlyTransactionalFunctionsKeepAnswers() throws {
+    /// Clients encode dictionaries in any order.
+    @Test func theOrderOfKeysMakesNoDifference() throws {
+        try GatewayRing.with([Self.function()]) { ring in
+            let one = try #require(try key(ring, #"{"id":"k","in":{"a":1.50,"b":[{"x":1,"y":2}]}}"#))
+            let two = try #require(try key(ring, #"{ "in":{"b":[{"y":2,"x":1}],"a":1.50},"id":"\u006b"}"#))
+            #expect(one == two)
+            let other = try #require(try key(ring, #"{"id":"k","in":{"a":1.50,"b":[{"x":2,"y":1}]}}"#))
+            #expect(one.fingerprint != other.fingerprint)
+        }
+    }
+
+    /// Data that can't be sorted is compared as it is: with a repeated key, or of too many values.
+    @Test func otherDataIsComparedAsItIs() throws {
+        let many = "[\(String(repeating: "1,", count: 20_000))1]"
+        let pairs = [
+            (#"{"a":1,"a":2}"#, #"{"a":2,"a":1}"#), (#"{"a":1,"b":\#(many)}"#, #"{"b":\#(many),"a":1}"#),
+        ]
+        try GatewayRing.with([Self.function()]) { ring in
+            for (one, two) in pairs {
+                let keys = [try key(ring, one), try key(ring, one), try key(ring, two)]
+                #expect(keys[0] != nil)
+                #expect(keys[0] == keys[1])
+                #expect(keys[0] != keys[2])
+            }
+        }
+    }
+
+    /// Their transactions aren't their work as a whole: they claim the key in the header themselves.
+    @Test func otherFunctionsAreGivenTheKey() throws {
         try GatewayRing.with([Self.function(isTransactional: false)]) { ring in
-            let key = try key(ring)
+            let key = try key(ring, user: "ada")
             #expect(key == nil)
+            _ = try ring.call("f", "1", headers("k", of: "ada"))
+            let invocation = try #require(ring.next())
+            #expect(invocation.head.idempotencyKey == "k")
+            invocation.request(.claim(key: "k", .once))
+            ring.run()
+            let claimed = try #require(ring.documents.next()).context.completion
+            #expect(claimed?.scope == "f/ada" && claimed?.key == "k")
+        }
+    }
+
+    /// Otherwise anyone could fill the disk with answers.
+    @Test func callersWithoutATokenUseKeysOnlyWhereTheAuthorAsksForThem() throws {
+        try GatewayRing.with([Self.function(isTransactional: false)]) { ring in
+            let refused = try ring.call("f", "1", headers("k", of: nil))
+            #expect(refused.answer?.status == 401)
+            #expect(refused.answer?.body.contains("An Idempotency-Key requires a signed-in user") == true)
+            #expect(ring.next() == nil)
+            // An empty header is none.
+            _ = try ring.call("f", "1", headers("", of: nil))
+            #expect(try #require(ring.next()).head.idempotencyKey == nil)
+        }
+        try GatewayRing.with([Self.function(isTransactional: false, asksForKeys: true)]) { ring in
+            _ = try ring.call("f", "1", headers("k", of: nil))
+            #expect(try #require(ring.next()).head.idempotencyKey == "k")
         }
     }
 

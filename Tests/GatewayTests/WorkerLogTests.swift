@@ -6,8 +6,8 @@ import WorkerTesting
 
 /// What workers log, within its bounds.
 @Suite struct WorkerLogTests {
-    private func line(_ message: String, _ metadata: [String: String] = [:]) -> LogLine {
-        LogLine(level: 2, label: "f", message: message, metadata: metadata)
+    private func line(_ message: String, _ metadata: [String: LogValue] = [:], level: UInt8 = 2) -> LogLine {
+        LogLine(level: level, label: "f", message: message, metadata: metadata)
     }
 
     @Test func aLineIsLoggedWithItsInvocation() throws {
@@ -25,11 +25,40 @@ import WorkerTesting
         }
     }
 
+    @Test func structuredMetadataKeepsItsStructure() throws {
+        let secret = "correct horse battery staple"
+        try GatewayRing.with([.callable("f")], secrets: ["KEY": secret]) { ring in
+            _ = try ring.call("f")
+            let order: LogValue = .members(["id": "7", "notes": .list([.text(secret), "b"])])
+            try #require(ring.worker).log(line("sold", ["order": order]))
+            let sold = try #require(ring.log.lines("sold").first)
+            #expect(sold.values["order"] == .dictionary(["id": "7", "notes": .array(["●●●", "b"])]))
+        }
+    }
+
+    @Test func linesBelowTheFunctionsLevelAreNotLogged() throws {
+        try GatewayRing.with([.callable("f")]) { ring in
+            _ = try ring.call("f")
+            let worker = try #require(ring.worker)
+            worker.log(line("detail", level: 1))
+            worker.log(line("news", level: 2))
+            #expect(ring.log.lines("detail").isEmpty && ring.log.lines("news").count == 1)
+        }
+        let environment = [WorkerEnvironment.logLevelVariable: "debug"]
+        try GatewayRing.with([.callable("f")], environment: environment) { ring in
+            _ = try ring.call("f")
+            let worker = try #require(ring.worker)
+            worker.log(line("more detail", level: 0))
+            worker.log(line("detail", level: 1))
+            #expect(ring.log.lines("more detail").isEmpty && ring.log.lines("detail").count == 1)
+        }
+    }
+
     @Test func aLongLineIsCutByTheHost() throws {
         try GatewayRing.with([.callable("f")]) { ring in
             _ = try ring.call("f")
             let text = String(repeating: "x", count: 40_000)
-            try #require(ring.worker).log(line(text, [text: text]))
+            try #require(ring.worker).log(line(text, [text: .text(text)]))
             let cut = try #require(ring.log.lines.first { $0.message.hasPrefix("xxxx") })
             let pair = try #require(cut.metadata.first { $0.key.hasPrefix("xxxx") })
             for text in [cut.message, pair.key, pair.value] {

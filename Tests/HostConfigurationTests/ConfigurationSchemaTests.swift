@@ -27,6 +27,7 @@ struct ConfigurationSchemaTests {
         #expect(try Self.keys(parts?["budget"]) == Set(ConfigurationKeys.budget))
         #expect(try Self.keys(parts?["alerts"]) == Set(ConfigurationKeys.alerts))
         #expect(try Self.keys(parts?["releases"]) == Set(ConfigurationKeys.releases))
+        #expect(try Self.keys(parts?["logs"]) == Set(ConfigurationKeys.logs))
         #expect(try Self.keys(parts?["limits"]) == Set(ConfigurationKeys.limits))
         let ofEnvironment = Set(ConfigurationKeys.root).subtracting(ConfigurationKeys.fileOnly)
         #expect(try Self.keys(parts?["environment"]) == ofEnvironment)
@@ -44,6 +45,14 @@ struct ConfigurationSchemaTests {
         #expect(try number("listen", "events") == Int64(listen.events))
         let warnAt = try parts["budget"]?["properties"]?["warnAt"]?["default"]?.double()
         #expect(warnAt == FunctionBudget().warnAt)
+        let logs = HostConfiguration.Logs()
+        #expect(try number("logs", "days") == Int64(logs.days))
+        #expect(try number("logs", "mebibytes") == Int64(logs.mebibytes))
+        let level = parts["logs"]?["properties"]?["level"]
+        #expect(try level?["default"]?.string() == logs.level.rawValue)
+        #expect(
+            try level?["enum"]?.elements().map { try $0.string() }
+                == HostConfiguration.Logs.Level.allCases.map(\.rawValue))
         let limits = HostLimits()
         #expect(try number("limits", "queue") == Int64(limits.queue))
         #expect(try number("limits", "connections") == Int64(limits.connections))

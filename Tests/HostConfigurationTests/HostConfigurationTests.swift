@@ -80,10 +80,10 @@ struct HostConfigurationTests {
                 + "10.0.0.7, or a range such as 10.0.0.0/8"
         ),
         (
-            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"rateLimits\": [{\"per\": \"ip\", \"count\": 0}]}}}",
-            "functions.json:1:61: functions.f.rateLimits[0]: \"seconds\" is missing; write the time in seconds\n"
-                + "functions.json:1:69: functions.f.rateLimits[0].per: \"ip\" is not allowed here; write \"user\" or "
-                + "\"address\"\nfunctions.json:1:84: functions.f.rateLimits[0].count: 0 is not a number of calls; "
+            "{\"project\": \"demo-shop\", \"functions\": {\"f\": {\"callerLimits\": [{\"per\": \"ip\", \"count\": 0}]}}}",
+            "functions.json:1:63: functions.f.callerLimits[0]: \"seconds\" is missing; write the time in seconds\n"
+                + "functions.json:1:71: functions.f.callerLimits[0].per: \"ip\" is not allowed here; write \"user\" or "
+                + "\"address\"\nfunctions.json:1:86: functions.f.callerLimits[0].count: 0 is not a number of calls; "
                 + "write 1 … 1000000"
         ),
         (

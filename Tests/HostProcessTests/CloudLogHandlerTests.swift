@@ -4,6 +4,7 @@ import StrictJSON
 @testable import TokenVerification
 import Logging
 import Testing
+import WorkerProtocol
 
 @Suite struct CloudLogHandlerTests {
     @Test(arguments: [
@@ -44,6 +45,17 @@ import Testing
             #expect(count <= 64)
             if metadata["key0"] == "short" { #expect(count == 64) }
         }
+    }
+
+    @Test func aRecordsFieldsAreLabels() throws {
+        let record = LogRecord(
+            time: Timestamp(microseconds: 0), level: .warning, function: "shop", message: "call", execution: "x1",
+            fields: ["status": "DEADLINE_EXCEEDED", "duration.ms": .number(1000.25)])
+        let node = try JSONNode(parsing: Array(CloudLogHandler.line(record).utf8.dropLast()))
+        let labels = try #require(node["logging.googleapis.com/labels"])
+        #expect(node["severity"]?.text == "WARNING" && node["message"]?.text == "call")
+        #expect(labels["logger"]?.text == "shop" && labels["execution.id"]?.text == "x1")
+        #expect(labels["status"]?.text == "DEADLINE_EXCEEDED" && labels["duration.ms"]?.text == "1000.25")
     }
 
     @Test func lineWithoutALoggerIsJSON() throws {

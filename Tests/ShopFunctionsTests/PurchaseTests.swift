@@ -34,6 +34,16 @@ import Testing
         try await shop.call("purchase", as: .user("ada"), idempotencyKey: key)
     }
 
+    @Test func aRequestIDIsOnePurchase() async throws {
+        try await put("apple", 3)
+        let request = Purchase.Request(requestID: "4711")
+        let first: Purchase.Answer = try await shop.call("purchase", request, as: .user("ada"))
+        try await put("apple", 3)
+        let again: Purchase.Answer = try await shop.call("purchase", request, as: .user("ada"))
+        #expect(again.orderID == first.orderID)
+        #expect(try await stock("apple") == 7)
+    }
+
     private func stock(_ product: String) async throws -> Int {
         try await products.document(product).getDocument().get("stock", as: Int.self)
     }

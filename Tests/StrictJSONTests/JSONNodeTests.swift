@@ -105,3 +105,30 @@ struct JSONNodeTests {
         #expect(copy.text(in: Array(text.utf8)).elementsEqual(text.utf8))
     }
 }
+
+/// Text by which JSON is compared.
+struct CanonicalTextTests {
+    private func canonical(_ text: String, maxValues: Int = 100) -> String? {
+        Array(text.utf8).withUnsafeBytes { JSONNode.canonicalText(of: $0, maxValues: maxValues) }
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(arguments: [
+        (#"{"b":1,"a":2}"#, #"{"a":2,"b":1}"#),
+        (#" [ {"b":{"d":null,"c":true}} , {"a":[]} ] "#, #"[{"b":{"c":true,"d":null}},{"a":[]}]"#),
+        (#""\u0061\/\n""#, #""a/\n""#),
+        ("[1,1.0,1.50,1e2,18446744073709551615,-0]", "[1,1.0,1.50,1e2,18446744073709551615,-0]"),
+        (#"{"B":1,"":2,"a":3,"é":4,"AB":5}"#, #"{"":2,"AB":5,"B":1,"a":3,"é":4}"#),
+    ])
+    func orderSpaceAndEscapesMakeNoDifference(text: String, expected: String) {
+        #expect(canonical(text) == expected)
+        #expect(canonical(expected) == expected)
+    }
+
+    @Test func otherTextHasNone() {
+        #expect(canonical(#"{"a":1,"a":2}"#) == nil)
+        #expect(canonical("[1,2") == nil)
+        #expect(canonical("[1,2]", maxValues: 3) == "[1,2]")
+        #expect(canonical("[1,2]", maxValues: 2) == nil)
+    }
+}

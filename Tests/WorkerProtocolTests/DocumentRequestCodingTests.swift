@@ -26,6 +26,9 @@ struct DocumentRequestCodingTests {
         let requests: [DocumentRequest] = [
             .get([path], ReadConsistency(transaction: id)), .query(query, .strong), .begin(.readOnly(at: nil)),
             .begin(.readWrite(retrying: id)), .commit([write], transaction: id, completing: [1, 2]), .rollback(id),
+            .collections(below: nil), .collections(below: path), .claim(key: "é", .transactional),
+            .claim(key: "", .once), .settle([1]), .settle(nil),
+            .descendants(Descendants(parent: path, collectionID: "é", after: path, limit: 7)),
         ]
         for request in requests { #expect(try DocumentRequest(decoding: request.encoded) == request) }
     }
@@ -62,6 +65,8 @@ struct DocumentRequestCodingTests {
         (.explain(Query(collectionID: "c"), [], analyze: true, .strong), .read),
         (.partition(Query(collectionID: "c"), points: 1, .strong), .read), (.begin(.readWrite(retrying: nil)), .begin),
         (.begin(.readOnly(at: nil)), .begin), (.commit([], transaction: nil, completing: nil), .write),
+        (.claim(key: "k", .once), .begin), (.settle(nil), .write), (.collections(below: nil), .read),
+        (.descendants(Descendants(parent: nil, limit: 1)), .read),
         (.batchWrite([]), .write), (.rollback(TransactionID(rawValue: 1)), .write),
     ])
     func aRequestsPurposeIsKnownFromItsBytes(request: DocumentRequest, purpose: DocumentRequest.Purpose) {

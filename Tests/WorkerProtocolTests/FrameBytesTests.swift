@@ -28,7 +28,7 @@ struct FrameBytesTests {
             streams: true, method: "PUT", target: "/é", headers: HeaderBlock([("A", "b")]),
             address: IPAddress("192.0.2.1"))
         let payload: [UInt8] =
-            [0, 0, 0, 1, 0x65] + [0, 1, 2, 3] + [1, 0, 0, 0, 1, 0x75, 0, 0, 0, 2, 0x7B, 0x7D] + [0] + [0] + [1]
+            [0, 0, 0, 1, 0x65] + [0, 1, 2, 3] + [1, 0, 0, 0, 1, 0x75, 0, 0, 0, 2, 0x7B, 0x7D] + [0] + [0] + [0] + [1]
             + [0, 0, 0, 3, 0x50, 0x55, 0x54] + [0, 0, 0, 3, 0x2F, 0xC3, 0xA9]
             + [0, 0, 0, 10, 0, 0, 0, 1, 0x41, 0, 0, 0, 1, 0x62]
             + [1] + [0, 0, 0, 0, 0, 0, 0, 0] + [0, 0, 0xFF, 0xFF, 192, 0, 2, 1]
@@ -37,11 +37,11 @@ struct FrameBytesTests {
 
     @Test func failure() {
         let failure = InvocationFailure(code: .notFound, message: "no", details: ByteBuffer(string: "1"))
-        let payload: [UInt8] = [StatusCode.notFound.rawValue, 0, 0, 0, 2, 0x6E, 0x6F, 1, 0, 0, 0, 1, 0x31]
+        let payload: [UInt8] = [StatusCode.notFound.rawValue, 0, 0, 0, 2, 0x6E, 0x6F, 1, 0, 0, 0, 1, 0x31, 0]
         #expect(StatusCode.notFound.rawValue == 5)
-        #expect(frame(.failure) { failure.write(to: &$0) } == header(22, 18) + payload)
-        let bare = InvocationFailure(code: .notFound, message: "")
-        #expect(frame(.failure) { bare.write(to: &$0) } == header(15, 18) + [5, 0, 0, 0, 0, 0])
+        #expect(frame(.failure) { failure.write(to: &$0) } == header(23, 18) + payload)
+        let bare = InvocationFailure(code: .notFound, message: "", isPermanent: true)
+        #expect(frame(.failure) { bare.write(to: &$0) } == header(16, 18) + [5, 0, 0, 0, 0, 0, 1])
     }
 
     @Test func answerHead() {

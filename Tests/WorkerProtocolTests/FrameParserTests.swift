@@ -64,13 +64,26 @@ import Testing
         let beginning = try #require(LogLine.beginning(ofCut: cut))
         #expect(long.utf8.starts(with: beginning) && beginning.count > LogLine.maxText - 7)
         #expect(LogLine.beginning(ofCut: piece + "…") == nil)
-        var metadata: [String: String] = [:]
-        for number in 0..<1000 { metadata["\(1000 + number)"] = long }
+        var metadata: [String: LogValue] = [:]
+        for number in 0..<1000 { metadata["\(1000 + number)"] = .text(long) }
         let line = LogLine(level: 2, label: long, message: long, metadata: metadata).bounded
         let frame = bytes { $0.writeFrame(.log) { line.write(to: &$0) } }
         #expect(frame.readableBytes < LogLine.maxFrame)
-        #expect(line.message == cut && line.metadata["1000"] == cut && line.metadata["1999"] == nil)
+        #expect(line.message == cut && line.metadata["1000"] == .text(cut) && line.metadata["1999"] == nil)
         #expect(LogLine(level: 2, label: "a", message: "b", metadata: ["c": "d"]).bounded.metadata == ["c": "d"])
+    }
+
+    @Test func metadataThatIsNestedTooDeeplyIsRefused() throws {
+        for (depth, isValid) in [(LogValue.maxDepth, true), (LogValue.maxDepth + 1, false)] {
+            let value = (0..<depth).reduce("x" as LogValue) { value, _ in .list([value]) }
+            let line = LogLine(level: 2, label: "f", message: "m", metadata: ["k": value])
+            var buffer = bytes { line.write(to: &$0) }
+            if isValid {
+                #expect(try LogLine(from: &buffer) == line)
+            } else {
+                #expect(throws: ProtocolViolation.self) { _ = try LogLine(from: &buffer) }
+            }
+        }
     }
 
     @Test func unknownKindIsRefused() {
@@ -117,10 +130,14 @@ import Testing
 
     @Test func failureAndLogLineRoundTrip() throws {
         let failure = InvocationFailure(
-            code: .failedPrecondition, message: "no", details: ByteBuffer(string: "{\"a\":1}"))
+            code: .failedPrecondition, message: "no", details: ByteBuffer(string: "{\"a\":1}"), isPermanent: true)
         var first = bytes { failure.write(to: &$0) }
         #expect(try InvocationFailure(from: &first) == failure)
-        let line = LogLine(level: 3, label: "shop", message: "sold", metadata: ["count": "2"])
+        let typed = InvocationFailure(code: .internal, message: "no", errorType: "Broken")
+        var third = bytes { typed.write(to: &$0) }
+        #expect(try InvocationFailure(from: &third) == typed)
+        let order: LogValue = .members(["id": "7", "items": .list(["a", .list([]), .number(2.5)])])
+        let line = LogLine(level: 3, label: "shop", message: "sold", metadata: ["count": "2", "order": order])
         var second = bytes { line.write(to: &$0) }
         #expect(try LogLine(from: &second) == line)
     }

@@ -8,6 +8,7 @@ package final class CapturedLog: Sendable {
         package let label: String
         package let message: String
         package let metadata: [String: String]
+        package let values: Logger.Metadata
     }
 
     @TaskLocal static var current: CapturedLog?
@@ -56,6 +57,6 @@ private struct CapturingLogHandler: LogHandler {
         log.add(
             CapturedLog.Line(
                 level: event.level, label: label, message: "\(event.message)",
-                metadata: all.mapValues { "\($0)" }))
+                metadata: all.mapValues { "\($0)" }, values: all))
     }
 }

@@ -29,13 +29,15 @@ package final class GatewayRing {
     /// - Parameters:
     ///   - budgets: by function.
     ///   - secrets: of each function.
+    ///   - environment: of each worker.
     ///   - hosts: those that requests may be for; nil for any, as in production.
     ///   - verifiers: nil for those of development without keys.
     ///   - memory: what bodies and answers may use.
     ///   - gatewayLimits: the bounds of the gateway; nil for those that follow from `limits`.
     package static func with(
         _ functions: [FunctionManifest], budgets: [String: FunctionBudget] = [:], secrets: [String: String] = [:],
-        limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil, memory: PortMemory = PortMemory(),
+        environment: [String: String] = [:], limits: HostLimits = HostLimits(), gatewayLimits: GatewayLimits? = nil,
+        memory: PortMemory = PortMemory(),
         hosts: LocalHosts? = nil,
         verifiers: TokenVerifiers? = nil, _ body: (GatewayRing) throws -> Void
     ) throws {
@@ -43,7 +45,8 @@ package final class GatewayRing {
         let log = CapturedLog()
         try CapturedLog.$current.withValue(log) {
             let ring = GatewayRing(
-                functions, budgets, secrets, limits, gatewayLimits ?? GatewayLimits(requestBody: limits.requestBody),
+                functions, budgets, secrets, environment, limits,
+                gatewayLimits ?? GatewayLimits(requestBody: limits.requestBody),
                 memory, hosts, verifiers ?? developmentVerifiers, log: log)
             defer { ring.close() }
             try body(ring)
@@ -52,7 +55,8 @@ package final class GatewayRing {
 
     private init(
         _ functions: [FunctionManifest], _ budgets: [String: FunctionBudget], _ secrets: [String: String],
-        _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ memory: PortMemory, _ hosts: LocalHosts?,
+        _ environment: [String: String], _ limits: HostLimits, _ gatewayLimits: GatewayLimits, _ memory: PortMemory,
+        _ hosts: LocalHosts?,
         _ verifiers: TokenVerifiers, log: CapturedLog
     ) {
         self.log = log
@@ -67,7 +71,7 @@ package final class GatewayRing {
                     concurrency: manifest.concurrency, minInstances: manifest.minInstances,
                     maxInstances: manifest.maxInstances, queue: limits.queue, maxStarting: 4),
                 launch: WorkerLaunch(
-                    executable: "/nowhere", environment: [:],
+                    executable: "/nowhere", environment: environment,
                     params: ParamValues(function: manifest.name, secrets: secrets),
                     limits: WorkerLimits(manifest, limits)),
                 services: services, processes: processes, loops: [invocations])

@@ -92,6 +92,24 @@ package final class ScriptedDocuments: DocumentBackend {
         }
     }
 
+    package func collectionIDs(
+        below parent: DocumentPath?, in context: OperationContext, completion: @escaping Completion<[String]>
+    ) {
+        wait(for: .collections(below: parent), context, completion) {
+            guard case .collections(let ids) = $0 else { return nil }
+            return ids
+        }
+    }
+
+    package func descendants(
+        _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>
+    ) {
+        wait(for: .descendants(page), context, completion) {
+            guard case .descendants(let paths) = $0 else { return nil }
+            return paths
+        }
+    }
+
     package func begin(
         _ mode: TransactionMode, in context: OperationContext, completion: @escaping Completion<BeginAnswer>
     ) {
@@ -120,6 +138,24 @@ package final class ScriptedDocuments: DocumentBackend {
             default: nil
             }
         }
+    }
+
+    package func claim(
+        isRepeatable: Bool, in context: OperationContext, completion: @escaping Completion<ClaimAnswer>
+    ) {
+        let key = context.completion?.key ?? ""
+        wait(for: .claim(key: key, isRepeatable ? .repeatable : .once), context, completion) {
+            switch $0 {
+            case .claimed: .claimed
+            case .completed(let answer): .completed(answer)
+            case .keyReused: .keyReused
+            default: nil
+            }
+        }
+    }
+
+    package func settle(_ answer: [UInt8]?, in context: OperationContext, completion: @escaping Completion<Void>) {
+        wait(for: .settle(answer), context, completion) { if case .settled = $0 { () } else { nil } }
     }
 
     package func batchWrite(

@@ -29,9 +29,9 @@ package final class ScriptedInvocation {
     /// The handler returns.
     package func end(_ result: String) { worker.send(.result, id) { $0.writeString(result) } }
 
-    package func fail(_ code: StatusCode, _ message: String, details: String? = nil) {
+    package func fail(_ code: StatusCode, _ message: String, details: String? = nil, isPermanent: Bool = false) {
         let failure = InvocationFailure(
-            code: code, message: message, details: details.map { ByteBuffer(string: $0) })
+            code: code, message: message, details: details.map { ByteBuffer(string: $0) }, isPermanent: isPermanent)
         worker.send(.failure, id) { failure.write(to: &$0) }
     }
 

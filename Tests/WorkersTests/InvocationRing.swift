@@ -17,23 +17,26 @@ final class InvocationRing {
 
     init(
         budget: FunctionBudget? = nil, rateLimits: [RateLimitManifest] = [], timeoutSeconds: Int = 10,
-        maxInstances: Int = 1, concurrency: Int = 1, queue: Int = 10
+        maxInstances: Int = 1, concurrency: Int = 1, queue: Int = 10, recordsAllCalls: Bool = true,
+        trigger: TriggerManifest = .callable(.init(cors: .any, enforceAppCheck: false, heartbeatSeconds: nil)),
+        secrets: [String: String] = [:], recordCalls: CallRecorder? = nil
     ) {
         processes = ScriptedProcesses(loop: eventLoop)
-        services = InvocationServices(documents: documents, decodeLarge: { $0() })
+        services = InvocationServices(
+            documents: documents, decodeLarge: { $0() }, recordCalls: recordCalls, recordsAllCalls: recordsAllCalls)
         loop = InvocationLoop(index: 0, eventLoop: eventLoop, idSource: InvocationIDSource())
         let manifest = FunctionManifest(
             name: "f", regions: ["us-central1"], memoryMiB: 256, timeoutSeconds: timeoutSeconds, cpu: 1,
             concurrency: concurrency, minInstances: 0, maxInstances: maxInstances, labels: [:], secrets: [],
             ingress: "all", invoker: [], isTransactional: false,
-            trigger: .callable(.init(cors: .any, enforceAppCheck: false, heartbeatSeconds: nil)))
+            trigger: trigger)
         let time = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
         let pool = WorkerPool(
             name: "f",
             limits: .init(
                 concurrency: concurrency, minInstances: 0, maxInstances: maxInstances, queue: queue, maxStarting: 1),
             launch: WorkerLaunch(
-                executable: "/nowhere", environment: [:], params: ParamValues(function: "f"),
+                executable: "/nowhere", environment: [:], params: ParamValues(function: "f", secrets: secrets),
                 limits: WorkerLimits(memory: 1 << 28)),
             services: services, processes: processes, loops: [loop])
         function = ServedFunction(
@@ -56,11 +59,13 @@ final class InvocationRing {
     }
 
     /// Admits an invocation for a client of its own.
-    func admit(delivery: InvocationDelivery? = nil) throws(AdmissionRefusal) -> PlayedClient {
+    func admit(
+        head: InvocationHead = InvocationHead(), delivery: InvocationDelivery? = nil, key: CompletionKey? = nil
+    ) throws(AdmissionRefusal) -> PlayedClient {
         let client = PlayedClient()
         client.invocation = try function.admit(for: client, on: loop) {
             InvocationRequest(
-                body: .bytes(ByteBuffer(string: "null")), delivery: delivery,
+                head: head, body: .bytes(ByteBuffer(string: "null")), completionKey: key, delivery: delivery,
                 onEnd: { [log = client.log] in log.add("ended " + PlayedClient.text($0)) })
         }
         run()

@@ -194,6 +194,47 @@ struct InvocationTests {
         #expect(ring.documents.released == [])
     }
 
+    /// The client will ask for the answer again.
+    @Test func claimedWorkGoesOnWhenItsClientHasLeft() throws {
+        let ring = InvocationRing()
+        let client = try ring.admit(key: CompletionKey(scope: "f/", key: "", fingerprint: [1]))
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.claim(key: "k", .once), id)
+        let claim = try #require(ring.documents.next())
+        #expect(claim.context.completion?.key == "k")
+        claim.answer(.claimed)
+        ring.run()
+        client.invocation?.clientLeft()
+        #expect(!worker.frames.contains { $0.kind == .cancel })
+        // The work's transactions have no key of their own.
+        worker.send(.begin(.readWrite(retrying: nil)), number: 2, id)
+        let begin = try #require(ring.documents.next())
+        #expect(begin.context.completion == nil)
+        begin.answer(.began(Self.transaction, prefetched: []))
+        worker.send(.settle([1]), number: 3, id)
+        let settle = try #require(ring.documents.next())
+        #expect(settle.context.completion?.key == "k")
+        settle.answer(.settled)
+        ring.run()
+        worker.send(.result, id) { $0.writeString("1") }
+        #expect(client.heard == ["started"])
+        #expect(!ring.loop.isBusy)
+    }
+
+    @Test func aClaimOfAnEndedProcessIsReleased() throws {
+        let ring = InvocationRing()
+        _ = try ring.admit(key: CompletionKey(scope: "f/", key: "k", fingerprint: [1]))
+        let worker = try #require(ring.processes.workers.first)
+        let id = try #require(worker.takeInvocations().first)
+        worker.send(.claim(key: "k", .once), id)
+        ring.documents.answer(.claimed)
+        ring.run()
+        worker.closeLink()
+        ring.run()
+        #expect(ring.documents.released.count == 1)
+    }
+
     @Test func aReusedKeyIsTheCallersMistake() throws {
         let ring = InvocationRing()
         let client = try ring.admit()

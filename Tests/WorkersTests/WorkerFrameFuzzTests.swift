@@ -30,7 +30,8 @@ import WorkerTesting
         }
         let failure = InvocationFailure(
             code: .failedPrecondition, message: "no", details: ByteBuffer(string: #"{"a":[1]}"#))
-        let line = LogLine(level: 3, label: "f", message: "a line", metadata: ["a": "b"])
+        let line = LogLine(
+            level: 3, label: "f", message: "a line", metadata: ["a": "b", "c": .members(["d": .list(["e"])])])
         let head = HTTPAnswerHead(status: 201, headers: HeaderBlock([(name: "X-A", value: "b")]))
         let identity = InvocationHead.VerifiedIdentity(id: "ada", claims: ByteBuffer(string: "{}"))
         var params = ParamValues(function: "f")

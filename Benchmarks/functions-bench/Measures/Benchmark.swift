@@ -49,10 +49,10 @@ extension Benchmark {
 extension HostProcess {
     /// Starts a host, passes it to a body, and ends it, also if the body fails.
     static func with<Value: Sendable>(
-        _ bundles: [String], environment: [String: String] = [:], in directory: URL,
+        _ bundles: [String], environment: [String: String] = [:], settings: String? = nil, in directory: URL,
         _ body: (HostProcess) async throws -> Value
     ) async throws -> Value {
-        let host = try await start(bundles: bundles, environment: environment, in: directory)
+        let host = try await start(bundles: bundles, environment: environment, settings: settings, in: directory)
         do {
             let value = try await body(host)
             await host.child.stop()

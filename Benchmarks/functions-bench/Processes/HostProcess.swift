@@ -21,9 +21,10 @@ struct HostProcess: Sendable {
     /// - Parameters:
     ///   - bundles: products in the same directory as this program.
     ///   - environment: further variables for the bundles; the host's own environment isn't passed on.
+    ///   - settings: further keys of `functions.json`.
     ///   - directory: the directory of configuration and data. Existing data are used.
     static func start(
-        bundles: [String], environment: [String: String] = [:], in directory: URL
+        bundles: [String], environment: [String: String] = [:], settings: String? = nil, in directory: URL
     ) async throws -> HostProcess {
         let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         let folder = (Bundle.main.executableURL ?? products).deletingLastPathComponent()
@@ -35,7 +36,7 @@ struct HostProcess: Sendable {
         let file = directory.appendingPathComponent("functions.json")
         var executables = bundles.map { folder.appendingPathComponent($0).path }
         if !environment.isEmpty { executables = try executables.map { try script($0, environment, in: directory) } }
-        try configuration(executables)
+        try configuration(executables, settings)
             .write(to: file, atomically: true, encoding: .utf8)
         let start = ContinuousClock.now
         let child = try ChildProcess(
@@ -63,7 +64,7 @@ struct HostProcess: Sendable {
         return file.path
     }
 
-    private static func configuration(_ bundles: [String]) -> String {
+    private static func configuration(_ bundles: [String], _ settings: String?) -> String {
         let list = bundles.enumerated().map { #"{ "name": "bundle\#($0)", "executable": "\#($1)" }"# }
         return """
             {
@@ -72,7 +73,7 @@ struct HostProcess: Sendable {
               "data": "data",
               "listen": { "host": "127.0.0.1", "functions": 0, "firestore": 0, "auth": 0, "events": 0 },
               "store": { "engine": "sqlite" },
-              "bundles": [ \(list.joined(separator: ", ")) ]
+              "bundles": [ \(list.joined(separator: ", ")) ]\(settings.map { ", " + $0 } ?? "")
             }
             """
     }

@@ -16,11 +16,17 @@ struct ProcessTree: Sendable {
     }
 
     /// Seconds of CPU of the root alone, in nanosecond resolution, over its living threads.
-    func rootCPUSeconds() throws -> Double {
+    ///
+    /// - Parameter name: threads of this name don't count.
+    func rootCPUSeconds(without name: String? = nil) throws -> Double {
         let tasks = "/proc/\(root)/task"
+        func words(_ thread: String, _ file: String) -> [Substring] {
+            let text = (try? String(contentsOfFile: "\(tasks)/\(thread)/\(file)", encoding: .utf8)) ?? ""
+            return text.split { $0 == " " || $0 == "\n" }
+        }
         let nanoseconds = try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, thread in
-            let text = (try? String(contentsOfFile: "\(tasks)/\(thread)/schedstat", encoding: .utf8)) ?? ""
-            return sum + (text.split(separator: " ").first.flatMap { Int($0) } ?? 0)
+            if let name, words(thread, "comm").first == Substring(name) { return sum }
+            return sum + (words(thread, "schedstat").first.flatMap { Int($0) } ?? 0)
         }
         return Double(nanoseconds) / 1e9
     }

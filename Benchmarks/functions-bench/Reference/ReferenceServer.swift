@@ -5,7 +5,7 @@ import NIOCore
 /// The reference of the callable benchmark: a bare Hummingbird server that returns the same JSON.
 ///
 /// It decodes `{"data":…}` into a Codable struct with Foundation's decoder and returns `{"result":…}`. It has no second
-/// process, no tokens, and a single route.
+/// process, no tokens, and few routes.
 struct ReferenceServer {
     /// The object that the callable load sends.
     struct Item: Codable, Sendable {
@@ -25,6 +25,11 @@ struct ReferenceServer {
         var result: Item
     }
 
+    private struct Found: ResponseEncodable {
+        var id: String
+        var limit: Int
+    }
+
     var port: Int
 
     /// Serves until the process is terminated.
@@ -32,6 +37,12 @@ struct ReferenceServer {
         let router = Router()
         router.post("/echo") { request, context in
             Output(result: try await request.decode(as: Input.self, context: context).data)
+        }
+        for number in 0..<20 {
+            router.get("/items\(number)/:id") { request, context in
+                let limit = request.uri.queryParameters.get("limit", as: Int.self) ?? 20
+                return Found(id: try context.parameters.require("id"), limit: limit)
+            }
         }
         var logger = Logger(label: "reference")
         logger.logLevel = .error

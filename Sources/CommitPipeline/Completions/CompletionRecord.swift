@@ -9,19 +9,20 @@ package enum KeptAnswer: Hashable, Sendable {
     case otherData
 }
 
-/// The response stored under an idempotency key.
+/// The response stored under an idempotency key, or that its work was begun.
 ///
 /// The table holds each record under its key (after a 1), and the key under its expiry time (after a 2).
 package struct CompletionRecord: Hashable {
     package private(set) var fingerprint: [UInt8]
     /// Microseconds since 1970.
     package private(set) var expires: Int64
-    package private(set) var answer: [UInt8]
+    /// Nil if the work was begun and has no response.
+    package private(set) var answer: [UInt8]?
 
     private static let sweepLimit = 2000
 
     /// - Returns: nil if there is none, or it has expired.
-    static func find(_ key: CompletionKey, in storage: any StorageReader, at now: Timestamp) throws -> Self? {
+    package static func find(_ key: CompletionKey, in storage: any StorageReader, at now: Timestamp) throws -> Self? {
         guard let bytes = try storage.get(.completions, storageKey(key)) else { return nil }
         let record = try decode(bytes)
         return record.expires > now.microseconds ? record : nil
@@ -35,25 +36,35 @@ package struct CompletionRecord: Hashable {
     ) throws -> KeptAnswer? {
         guard let record = try find(key, in: storage, at: now) else { return nil }
         guard record.fingerprint == key.fingerprint else { return .otherData }
-        try room?.take(record.answer.count)
-        return .answer(record.answer)
+        guard let answer = record.answer else { return nil }
+        try room?.take(answer.count)
+        return .answer(answer)
     }
 
-    static func store(
-        _ answer: [UInt8], for key: CompletionKey, in storage: any StorageWriter, at now: Timestamp
+    /// Stores the response, or without one that the work was begun.
+    package static func store(
+        _ answer: [UInt8]?, for key: CompletionKey, in storage: any StorageWriter, at now: Timestamp
     ) throws {
         let storageKey = storageKey(key)
-        if let old = try storage.get(.completions, storageKey) {
-            try storage.delete(.completions, expiryKey(try decode(old).expires, storageKey))
-        }
+        try remove(storageKey, from: storage)
         let kept = key.keptFor.components
         let expires = now.microseconds + kept.seconds * 1_000_000 + kept.attoseconds / 1_000_000_000_000
-        var writer = ByteWriter(reservingCapacity: answer.count + 64)
+        var writer = ByteWriter(reservingCapacity: (answer?.count ?? 0) + 64)
         writer.write(blob: key.fingerprint)
         writer.write(signed: expires)
-        writer.write(blob: answer)
+        if let answer { writer.write(blob: answer) }
         try storage.put(.completions, storageKey, writer.bytes)
         try storage.put(.completions, expiryKey(expires, storageKey), [])
+    }
+
+    package static func remove(_ key: CompletionKey, from storage: any StorageWriter) throws {
+        try remove(storageKey(key), from: storage)
+    }
+
+    private static func remove(_ storageKey: [UInt8], from storage: any StorageWriter) throws {
+        guard let old = try storage.get(.completions, storageKey) else { return }
+        try storage.delete(.completions, expiryKey(try decode(old).expires, storageKey))
+        try storage.delete(.completions, storageKey)
     }
 
     /// Removes expired records, a bounded number at a time.
@@ -74,8 +85,8 @@ package struct CompletionRecord: Hashable {
 
     package static func decode(_ bytes: [UInt8]) throws(DecodingFailure) -> Self {
         var reader = ByteReader(bytes)
-        let record = CompletionRecord(
-            fingerprint: try reader.blob(), expires: try reader.signed(), answer: try reader.blob())
+        var record = CompletionRecord(fingerprint: try reader.blob(), expires: try reader.signed(), answer: nil)
+        if !reader.isAtEnd { record.answer = try reader.blob() }
         try reader.finish()
         return record
     }

@@ -114,6 +114,8 @@ public struct ByteReader: Sendable {
         try bool() ? try read(&self) : nil
     }
 
+    package var isAtEnd: Bool { remaining == 0 }
+
     /// - Throws: If bytes are left over.
     public func finish() throws(DecodingFailure) {
         guard remaining == 0 else { throw DecodingFailure("\(remaining) bytes are left over") }

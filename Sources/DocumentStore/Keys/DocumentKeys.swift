@@ -56,6 +56,15 @@ extension DocumentKeys {
         return segments.joined(separator: "/")
     }
 
+    /// - Throws: if the key isn't that of a document.
+    static func checkedPath(of key: [UInt8]) throws(DecodingFailure) -> DocumentPath {
+        let name = path(of: key)
+        guard let path = try? DocumentPath(name), self.key(of: path) == key else {
+            throw DecodingFailure("the key of \"\(name)\" is not the one of its name")
+        }
+        return path
+    }
+
     /// The text that ``KeyBytes`` or ``append(_:to:)`` wrote; terminators between segments become slashes.
     static func text(of key: ArraySlice<UInt8>) -> String {
         // In most keys no byte is escaped.

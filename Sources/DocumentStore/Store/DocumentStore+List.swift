@@ -3,15 +3,10 @@ import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
-    /// The ids of the collections below a document, or at the root, that hold documents or have documents somewhere
-    /// below.
-    ///
-    /// For admins only: no policy is checked.
-    package func listCollectionIDs(
-        parent: DocumentPath? = nil,
-        completion: @escaping @Sendable (Result<[String], DocumentError>) -> Void
+    package func collectionIDs(
+        below parent: DocumentPath?, in context: OperationContext, completion: @escaping Completion<[String]>
     ) {
-        view(completion) { view, _ in
+        list(in: context, completion) { view in
             var prefix: [UInt8] = []
             if let parent { DocumentKeys.append(parent.string, to: &prefix) }
             var ids: [String] = []
@@ -35,6 +30,42 @@ extension DocumentStore {
         }
     }
 
+    /// In the order of the keys: the documents of a collection come before those below them.
+    package func descendants(
+        _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>
+    ) {
+        list(in: context, completion) { view in
+            var prefix: [UInt8] = []
+            if let parent = page.parent { DocumentKeys.append(parent.string, to: &prefix) }
+            if let id = page.collectionID { DocumentKeys.append(id, to: &prefix) }
+            // Nothing lies between a key and itself with a zero.
+            let lower = page.after.map { DocumentKeys.key(of: $0) + [0] } ?? prefix
+            var paths: [DocumentPath] = []
+            guard page.limit > 0 else { return paths }
+            try view.storage.scan(
+                .documents, KeyRange(lower: lower, upper: KeyBytes.successor(ofPrefix: prefix)), reverse: false
+            ) { key, _ in
+                paths.append(try DocumentKeys.checkedPath(of: key))
+                return paths.count < page.limit
+            }
+            return paths
+        }
+    }
+
+    /// Answers an admin's listing.
+    private func list<Answer: Sendable>(
+        in context: OperationContext, _ completion: @escaping Completion<Answer>,
+        _ answer: @escaping @Sendable (DocumentView) throws -> Answer
+    ) {
+        guard context.policy == nil else {
+            return completion(.failure(DocumentError(.permissionDenied, "Missing or insufficient permissions.")))
+        }
+        submit(
+            ViewRead(store: self, context: context, caller: .maintenance, completion: completion) { view, _ in
+                try answer(view)
+            })
+    }
+
     /// The paths of some documents anywhere in the store; none if the store is empty.
     ///
     /// For admins only: no policy is checked. A key that isn't the one of its document is an error: what deletes these
@@ -45,11 +76,7 @@ extension DocumentStore {
         view(completion) { view, _ in
             var paths: [DocumentPath] = []
             try view.storage.scan(.documents, KeyRange.all, reverse: false) { key, _ in
-                let name = DocumentKeys.path(of: key)
-                guard let path = try? DocumentPath(name), DocumentKeys.key(of: path) == key else {
-                    throw DecodingFailure("the key of \"\(name)\" is not the one of its name")
-                }
-                paths.append(path)
+                paths.append(try DocumentKeys.checkedPath(of: key))
                 return paths.count < limit
             }
             return paths

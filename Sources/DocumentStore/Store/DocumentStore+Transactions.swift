@@ -85,6 +85,7 @@ extension DocumentStore {
     /// Rolls back all transactions of an owner and ends its listeners, because its client is gone.
     package func release(owner: UInt64) {
         listeners.release(owner: owner)
+        releaseClaims(of: owner)
         let ended = parts.transactions.withLock { $0.release(owner: owner) }
         // After the shutdown there are no turns any more.
         _ = pipeline.submit(ReleaseJob(owner: owner, ended: ended, writer: writer))

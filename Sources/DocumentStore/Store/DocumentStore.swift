@@ -11,6 +11,7 @@ package final class DocumentStore: DocumentBackend {
     let parts: DocumentParts
     let writer: DocumentWriter
     let costlyQueries = CostlyQueryLog()
+    private let claims = CompletionClaims()
 
     /// Opens the documents of a pipeline, which other kinds of data may share.
     ///
@@ -67,6 +68,18 @@ package final class DocumentStore: DocumentBackend {
     /// The documents' part of a commit that also has parts of other kinds. For one commit, on the writer's thread. The
     /// policy and owner are those of the commit.
     package func part(_ writes: [Write]) -> any CommitPart { DocumentCommit(writes, nil, writer, parts) }
+
+    package func claim(
+        isRepeatable: Bool, in context: OperationContext, completion: @escaping Completion<ClaimAnswer>
+    ) {
+        claims.claim(isRepeatable: isRepeatable, in: context, by: pipeline, completion: completion)
+    }
+
+    package func settle(_ answer: [UInt8]?, in context: OperationContext, completion: @escaping Completion<Void>) {
+        claims.settle(answer, in: context, by: pipeline, completion: completion)
+    }
+
+    func releaseClaims(of owner: UInt64) { claims.release(owner: owner, by: pipeline) }
 
     static let notTaken = DocumentError(
         .unavailable, "the document store is shutting down, or is overloaded; retry later")

@@ -2,13 +2,18 @@ import StrictJSON
 
 /// Encodes a callable's result, a chunk or an error's details as JSON.
 ///
-/// Integers beyond ±(2^53 − 1) are wrapped, because JavaScript clients can't represent them. `Date` and `Timestamp`
-/// become RFC 3339 strings, `Data` becomes base64, and a `URL` its string.
+/// `Date` and `Timestamp` become RFC 3339 strings, `Data` becomes base64, and a `URL` its string.
 package struct CallableEncoder: Sendable {
     private let root: String
+    private let wrapsIntegers: Bool
 
-    /// - Parameter root: The name of the whole value in errors, as in `result.items[3]`.
-    package init(root: String = "result") { self.root = root }
+    /// - Parameters:
+    ///   - root: The name of the whole value in errors, as in `result.items[3]`.
+    ///   - wrapsIntegers: Whether integers beyond ±(2^53 − 1) are wrapped, as callables' clients in JavaScript expect them.
+    package init(root: String = "result", wrapsIntegers: Bool = true) {
+        self.root = root
+        self.wrapsIntegers = wrapsIntegers
+    }
 
     /// The value as JSON text.
     ///
@@ -17,7 +22,7 @@ package struct CallableEncoder: Sendable {
         let node = try NodeEncoder(.json, root: root).encodeRoot(value)
         var writer = JSONWriter(capacity: 256)
         do throws(JSONError) {
-            try writer.node(node)
+            try writer.node(node, wrapsIntegers)
         } catch {
             let path = [PathKey.name(root)] + error.path
             throw EncodingError.invalidValue(JSONValue.self, .init(codingPath: path, debugDescription: error.reason))
@@ -28,13 +33,13 @@ package struct CallableEncoder: Sendable {
 
 extension JSONWriter {
     /// - Throws: If a number is infinite or not a number, or a child can't be represented in JSON.
-    fileprivate mutating func node(_ node: EncodedNode) throws(JSONError) {
+    fileprivate mutating func node(_ node: EncodedNode, _ wraps: Bool) throws(JSONError) {
         switch node {
-        case .json(let value): try self.value(value, wrappingIntegers: true)
+        case .json(let value): try self.value(value, wrappingIntegers: wraps)
         case .array(let children):
-            try elements(children) { (writer, child) throws(JSONError) in try writer.node(child) }
+            try elements(children) { (writer, child) throws(JSONError) in try writer.node(child, wraps) }
         case .map(let fields):
-            try members(fields) { (writer, child) throws(JSONError) in try writer.node(child) }
+            try members(fields) { (writer, child) throws(JSONError) in try writer.node(child, wraps) }
         case .field: throw JSONError(.unrepresentable("a FieldValue is written to documents only"))
         }
     }

@@ -8,7 +8,10 @@ import StrictJSON
 public struct DocumentDecoder: Sendable {
     public init() {}
 
-    /// - Parameter reference: The document, for `@DocumentID` and for references in its fields.
+    /// - Parameters:
+    ///   - reference: The document, for `@DocumentID` and for references in its fields.
+    ///   - type: What the document becomes.
+    ///   - fields: The document's fields.
     /// - Throws: `DecodingError`, with the path of the field that doesn't decode.
     public func decode<T: Decodable>(
         _ type: T.Type = T.self, from fields: [String: Value], in reference: DocumentReference? = nil

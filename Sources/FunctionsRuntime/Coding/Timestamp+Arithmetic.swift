@@ -12,16 +12,23 @@ extension Timestamp {
 
     /// The time this much later, to the nanosecond. A time outside the years 1 to 9999 can't be stored.
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
-        let (seconds, attoseconds) = duration.components
-        let nanoseconds = Int64(time.nanoseconds) + attoseconds / 1_000_000_000
-        let carry = nanoseconds < 0 ? -1 : nanoseconds / 1_000_000_000
-        let (sum, isLarge) = time.seconds.addingReportingOverflow(seconds + carry)
-        return Timestamp(
-            seconds: isLarge ? seconds < 0 ? .min : .max : sum,
-            nanoseconds: Int32(nanoseconds - carry * 1_000_000_000))
+        Timestamp(clampingNanoseconds: time.inNanoseconds.addingReportingOverflow(duration.attoseconds / 1_000_000_000))
     }
 
-    public static func - (time: Timestamp, duration: Duration) -> Timestamp { time + (.zero - duration) }
+    public static func - (time: Timestamp, duration: Duration) -> Timestamp {
+        Timestamp(
+            clampingNanoseconds: time.inNanoseconds.subtractingReportingOverflow(duration.attoseconds / 1_000_000_000))
+    }
+
+    private var inNanoseconds: Int128 { Int128(seconds) * 1_000_000_000 + Int128(nanoseconds) }
+
+    private init(clampingNanoseconds sum: (partialValue: Int128, overflow: Bool)) {
+        let (seconds, nanoseconds) = sum.partialValue.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let isBeforeSecond = nanoseconds < 0
+        self.init(
+            seconds: Int64(clamping: isBeforeSecond ? seconds - 1 : seconds),
+            nanoseconds: Int32(isBeforeSecond ? nanoseconds + 1_000_000_000 : nanoseconds))
+    }
 
     /// The time from `earlier` to `later`; negative if `later` is the earlier one.
     public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
@@ -35,6 +42,10 @@ extension Timestamp {
 // MARK: Comparison with dates, to the microsecond
 
 extension Timestamp {
+    public static func == (time: Timestamp, date: Date) -> Bool { time == Timestamp(date: date) }
+    public static func != (time: Timestamp, date: Date) -> Bool { time != Timestamp(date: date) }
+    public static func == (date: Date, time: Timestamp) -> Bool { Timestamp(date: date) == time }
+    public static func != (date: Date, time: Timestamp) -> Bool { Timestamp(date: date) != time }
     public static func < (time: Timestamp, date: Date) -> Bool { time < Timestamp(date: date) }
     public static func <= (time: Timestamp, date: Date) -> Bool { time <= Timestamp(date: date) }
     public static func > (time: Timestamp, date: Date) -> Bool { time > Timestamp(date: date) }
@@ -45,13 +56,26 @@ extension Timestamp {
     public static func >= (date: Date, time: Timestamp) -> Bool { Timestamp(date: date) >= time }
 }
 
+// A client may have sent the number: a duration that is too long is the longest one.
 extension Duration {
-    public static func minutes(_ minutes: some BinaryInteger) -> Duration { .seconds(60) * Int64(minutes) }
-    public static func minutes(_ minutes: Double) -> Duration { .seconds(minutes * 60) }
-    public static func hours(_ hours: some BinaryInteger) -> Duration { .seconds(3600) * Int64(hours) }
-    public static func hours(_ hours: Double) -> Duration { .seconds(hours * 3600) }
+    public static func minutes(_ minutes: some BinaryInteger) -> Duration { of(minutes, seconds: 60) }
+    public static func minutes(_ minutes: Double) -> Duration { of(minutes, seconds: 60) }
+    public static func hours(_ hours: some BinaryInteger) -> Duration { of(hours, seconds: 3600) }
+    public static func hours(_ hours: Double) -> Duration { of(hours, seconds: 3600) }
 
     /// Days of 24 hours.
-    public static func days(_ days: some BinaryInteger) -> Duration { .seconds(86_400) * Int64(days) }
-    public static func days(_ days: Double) -> Duration { .seconds(days * 86_400) }
+    public static func days(_ days: some BinaryInteger) -> Duration { of(days, seconds: 86_400) }
+    public static func days(_ days: Double) -> Duration { of(days, seconds: 86_400) }
+
+    private static let maxSeconds = Int64.max / 1000
+
+    private static func of(_ count: some BinaryInteger, seconds: Int64) -> Duration {
+        .seconds(max(-maxSeconds, min(maxSeconds, Int64(clamping: Int128(Int64(clamping: count)) * Int128(seconds)))))
+    }
+
+    /// Zero for what isn't a number.
+    private static func of(_ count: Double, seconds: Double) -> Duration {
+        let limit = Double(maxSeconds)
+        return count.isNaN ? .zero : .seconds(max(-limit, min(limit, count * seconds)))
+    }
 }

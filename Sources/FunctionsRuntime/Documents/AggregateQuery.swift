@@ -12,7 +12,7 @@ public struct AggregateQuery: Sendable {
 
     /// Computes the aggregates.
     ///
-    /// - Throws: ``DocumentError`` with `invalidArgument` if there are no fields, more than five, or duplicates.
+    /// - Throws: `DocumentError` with `invalidArgument` if there are no fields, more than five, or duplicates.
     public func getAggregation() async throws(DocumentError) -> AggregateQuerySnapshot {
         let (model, fields) = try resolved()
         return snapshot(try await query.firestore.transport.aggregate(model, fields))

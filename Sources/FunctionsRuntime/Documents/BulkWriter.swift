@@ -48,14 +48,14 @@ public actor BulkWriter {
     }
 
     /// Replaces the document with these fields, or with `merge` changes these and keeps the others.
-    public func setData(
+    nonisolated(nonsending) public func setData(
         _ fields: [String: Any?], forDocument reference: DocumentReference, merge: Bool = false
     ) async throws(DocumentError) {
         try await add(try .set(fields, at: reference, merge: merge), reference)
     }
 
     /// Replaces the document with an encoded value, or with `merge` changes the encoded fields.
-    public func setData(
+    nonisolated(nonsending) public func setData(
         from value: some Encodable & Sendable, forDocument reference: DocumentReference, merge: Bool = false
     ) async throws {
         let fields = try DocumentEncoder().encode(value)
@@ -63,22 +63,29 @@ public actor BulkWriter {
         try await add(write, reference)
     }
 
+    /// Changes only the fields that `mergeFields` names by dotted paths, and keeps the document's others.
+    nonisolated(nonsending) public func setData(
+        _ fields: [String: Any?], forDocument reference: DocumentReference, mergeFields: [any FieldPathConvertible]
+    ) async throws(DocumentError) {
+        try await add(try .set(fields, at: reference, mergeFields: mergeFields), reference)
+    }
+
     /// Creates the document; the write fails with `alreadyExists` if it exists.
-    public func create(
+    nonisolated(nonsending) public func create(
         _ fields: [String: Any?], forDocument reference: DocumentReference
     ) async throws(DocumentError) {
         try await add(try .create(fields, at: reference), reference)
     }
 
     /// Changes fields by their dotted paths; the write fails with `notFound` if the document doesn't exist.
-    public func updateData(
+    nonisolated(nonsending) public func updateData(
         _ fields: [String: Any?], forDocument reference: DocumentReference
     ) async throws(DocumentError) {
         try await add(try .update(fields, at: reference), reference)
     }
 
     /// Deletes the document, if it exists.
-    public func deleteDocument(_ reference: DocumentReference) async throws(DocumentError) {
+    nonisolated(nonsending) public func deleteDocument(_ reference: DocumentReference) async throws(DocumentError) {
         try await add(try .delete(reference), reference)
     }
 
@@ -89,6 +96,14 @@ public actor BulkWriter {
         await send()
         defer { failures = [] }
         return failures
+    }
+
+    /// Sends the buffered writes, and leaves their failures to the next ``flush()``.
+    ///
+    /// - Returns: The first failure of a document for which `matches` is true.
+    func failure(of matches: @Sendable (DocumentReference) -> Bool) async -> Failure? {
+        await send()
+        return failures.first { matches($0.reference) }
     }
 
     /// Sends the buffered writes and refuses further ones.

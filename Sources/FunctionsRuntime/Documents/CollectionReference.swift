@@ -23,9 +23,16 @@ public struct CollectionReference: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The document with this id.
+    /// The document with this id, which may come from a client: one with a slash fails with `invalidArgument` when the
+    /// reference is used, because it would name a document elsewhere. For a path, use ``Firestore/document(_:)``.
     public func document(_ id: String) -> DocumentReference {
-        DocumentReference(firestore: firestore, path: path + "/" + id.withoutOuterSlashes)
+        let id = id.withoutOuterSlashes
+        guard !id.utf8.contains(UInt8(ascii: "/")) else {
+            return DocumentReference(
+                firestore: firestore, path: "\(path)/\(id)",
+                problem: .invalidArgument("a document's id must not contain a slash, and \"\(id)\" does"))
+        }
+        return DocumentReference(firestore: firestore, path: path + "/" + id)
     }
 
     /// A new document with a random id.

@@ -10,7 +10,7 @@ extension DocumentReference {
 
     /// Reads the document and decodes it as a `Codable` type.
     ///
-    /// - Throws: ``DocumentError`` with `notFound` if the document doesn't exist; `DecodingError` if it doesn't have
+    /// - Throws: `DocumentError` with `notFound` if the document doesn't exist; `DecodingError` if it doesn't have
     ///   the type.
     public func getDocument<T: Decodable & Sendable>(as type: T.Type) async throws -> Document<T> {
         try await getDocument().document(as: type)

@@ -22,6 +22,11 @@ public struct DocumentReference: Sendable {
         }
     }
 
+    init(firestore: Firestore, path: String, problem: DocumentError) {
+        self.firestore = firestore
+        place = .invalid(path, problem)
+    }
+
     package init(firestore: Firestore, path: DocumentPath) {
         self.firestore = firestore
         place = .valid(path)

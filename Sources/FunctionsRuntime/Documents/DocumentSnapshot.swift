@@ -2,7 +2,7 @@ public import DocumentModel
 
 /// A document's state at the time of a read, which may be that it doesn't exist.
 ///
-/// A field is read by its name, `snapshot.total` or `snapshot["total"]`, as a ``Value``, or decoded as what its context
+/// A field is read by its name, `snapshot.total` or `snapshot["total"]`, as a `Value`, or decoded as what its context
 /// expects: `let total: Int = try snapshot.get("total")`.
 @dynamicMemberLookup
 public struct DocumentSnapshot: Sendable, Hashable {
@@ -21,6 +21,12 @@ public struct DocumentSnapshot: Sendable, Hashable {
     public var exists: Bool { document != nil }
     public var documentID: String { reference.documentID }
 
+    /// The same as ``documentID``. A field of this name is `snapshot["id"]`.
+    public var id: String { documentID }
+
+    /// The same as ``reference``. A field of this name is `snapshot["ref"]`.
+    public var ref: DocumentReference { reference }
+
     /// When the document was created; nil if it doesn't exist.
     public var createTime: Timestamp? { document?.createTime }
 
@@ -32,7 +38,7 @@ public struct DocumentSnapshot: Sendable, Hashable {
 
     /// Decodes the fields as a `Codable` type.
     ///
-    /// - Throws: ``DocumentError`` with `notFound` if the document doesn't exist; `DecodingError`, with the field's
+    /// - Throws: `DocumentError` with `notFound` if the document doesn't exist; `DecodingError`, with the field's
     ///   path, if it doesn't have the type.
     public func data<T: Decodable>(as type: T.Type) throws -> T {
         try DocumentDecoder().decode(type, from: try existing().fields, in: reference)
@@ -53,10 +59,12 @@ public struct DocumentSnapshot: Sendable, Hashable {
         return document?[path]
     }
 
-    /// Decodes the value of a field by its dotted path. An optional is nil if the field is missing or null.
+    /// Decodes the value of a field by its dotted path. An optional is nil if the field is missing or null, or if there is
+    /// no document.
     ///
-    /// - Throws: As ``data(as:)``, and ``DocumentError`` with `invalidArgument` if the path is invalid.
+    /// - Throws: As ``data(as:)``, and `DocumentError` with `invalidArgument` if the path is invalid.
     public func get<T: Decodable>(_ field: String, as type: T.Type = T.self) throws -> T {
+        if document == nil, let missing = (T.self as? any OptionalValue.Type)?.nothing as? T { return missing }
         let fields = try existing().fields
         return try DocumentDecoder().decode(type, field: try FieldPath(field), of: fields, in: reference)
     }

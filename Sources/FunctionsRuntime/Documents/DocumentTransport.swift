@@ -73,6 +73,18 @@ extension DocumentTransport {
         return paths
     }
 
+    func collectionIDs(below parent: DocumentPath?) async throws(DocumentError) -> [String] {
+        let response = try await send(.collections(below: parent))
+        guard case .collections(let ids) = response else { throw .unexpected(response, to: "listCollections") }
+        return ids
+    }
+
+    func descendants(_ page: Descendants) async throws(DocumentError) -> [DocumentPath] {
+        let response = try await send(.descendants(page))
+        guard case .descendants(let paths) = response else { throw .unexpected(response, to: "recursiveDelete") }
+        return paths
+    }
+
     func batchWrite(_ writes: [Write]) async throws(DocumentError) -> [Result<WriteResult, DocumentError>] {
         let response = try await send(.batchWrite(writes))
         guard case .written(let results) = response, results.count == writes.count else {
@@ -101,10 +113,14 @@ extension DocumentError {
             case .aggregated: "aggregated values"
             case .explained: "an explanation"
             case .partitioned: "a partition"
+            case .collections(let ids): "\(ids.count) collections"
+            case .descendants(let paths): "\(paths.count) paths"
             case .written(let results): "the results of \(results.count) writes"
             case .began: "a begun transaction"
             case .committed(let result): "a commit of \(result.writeResults.count) writes"
             case .rolledBack: "a rollback"
+            case .claimed: "a claim"
+            case .settled: "a settlement"
             case .completed: "an earlier invocation's response"
             case .keyReused: "the refusal of a key"
             case .failed: "a failure"

@@ -49,6 +49,8 @@ extension FieldValue {
         case let value as String: self = value.fieldValue
         case let value as Int: self = value.fieldValue
         case let value as FieldValue: self = value
+        // By its exact type: an empty array of any type casts to bytes.
+        case let value? where type(of: value) == [UInt8].self: self.init(.bytes(value as? [UInt8] ?? []))
         case let value as any FieldInput: self = value.fieldValue
         case let fields as [String: Any]: self = .map(fields)
         case let elements as [Any]: self = .array(elements)
@@ -73,12 +75,14 @@ extension FieldValue {
 }
 
 /// An optional whose type is only known at run time.
-private protocol OptionalValue {
+protocol OptionalValue {
+    static var nothing: Self { get }
     var wrapped: Any? { get }
 }
 
 extension Optional: OptionalValue {
-    fileprivate var wrapped: Any? { self }
+    static var nothing: Wrapped? { nil }
+    var wrapped: Any? { self }
 }
 
 extension JSONValue: FieldInput {
@@ -116,6 +120,10 @@ extension Float: FieldInput {
 
 extension String: FieldInput {
     public var fieldValue: FieldValue { FieldValue(.string(self)) }
+}
+
+extension Substring: FieldInput {
+    public var fieldValue: FieldValue { String(self).fieldValue }
 }
 
 extension Timestamp: FieldInput {

@@ -13,9 +13,9 @@ public struct Filter: Sendable {
     private init(_ content: Content) { self.content = content }
 
     private init(
-        _ field: some FieldPathConvertible, _ comparison: DocumentModel.Query.Operator, _ value: any FieldInput
+        _ field: some FieldPathConvertible, _ comparison: DocumentModel.Query.Operator, _ value: (any FieldInput)?
     ) {
-        content = .field(field, comparison, value.fieldValue)
+        content = .field(field, comparison, value?.fieldValue ?? .null)
     }
 
     /// Matches documents that match all of the filters.
@@ -24,11 +24,11 @@ public struct Filter: Sendable {
     /// Matches documents that match at least one of the filters.
     public static func orFilter(_ filters: [Filter]) -> Filter { Filter(.any(filters)) }
 
-    public static func whereField(_ field: some FieldPathConvertible, isEqualTo value: any FieldInput) -> Filter {
+    public static func whereField(_ field: some FieldPathConvertible, isEqualTo value: (any FieldInput)?) -> Filter {
         Filter(field, .equal, value)
     }
 
-    public static func whereField(_ field: some FieldPathConvertible, isNotEqualTo value: any FieldInput) -> Filter {
+    public static func whereField(_ field: some FieldPathConvertible, isNotEqualTo value: (any FieldInput)?) -> Filter {
         Filter(field, .notEqual, value)
     }
 

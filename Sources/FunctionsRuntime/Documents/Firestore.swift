@@ -58,7 +58,9 @@ public struct Firestore: Sendable {
 
     /// Runs `body` in a transaction with options: `.readOnly(at: yesterday)` reads a past state of the documents.
     ///
-    /// - Parameter body: As in ``runTransaction(attempts:_:)``.
+    /// - Parameters:
+    ///   - body: As in ``runTransaction(attempts:_:)``.
+    ///   - options: The number of attempts.
     /// - Throws: As there; `failedPrecondition` if the time is older than the store's history, or a read-only
     ///   transaction writes.
     public func runTransaction<Result: Sendable>(

@@ -1,10 +1,10 @@
 extension Queryable {
-    public func whereField(_ field: some FieldPathConvertible, isEqualTo value: any FieldInput) -> Query {
+    public func whereField(_ field: some FieldPathConvertible, isEqualTo value: (any FieldInput)?) -> Query {
         whereFilter(.whereField(field, isEqualTo: value))
     }
 
     /// Matches documents that have the field with another value; null doesn't match.
-    public func whereField(_ field: some FieldPathConvertible, isNotEqualTo value: any FieldInput) -> Query {
+    public func whereField(_ field: some FieldPathConvertible, isNotEqualTo value: (any FieldInput)?) -> Query {
         whereFilter(.whereField(field, isNotEqualTo: value))
     }
 

@@ -12,7 +12,7 @@ extension Transaction {
 
     /// Reads a document and decodes it as a `Codable` type.
     ///
-    /// - Throws: As ``getDocument(_:)``; ``DocumentError`` with `notFound` if the document doesn't exist;
+    /// - Throws: As ``getDocument(_:)``; `DocumentError` with `notFound` if the document doesn't exist;
     ///   `DecodingError` if it doesn't have the type.
     public func getDocument<T: Decodable & Sendable>(
         _ reference: DocumentReference, as type: T.Type

@@ -18,10 +18,13 @@ extension Write {
         _ fields: [String: Any?], at reference: DocumentReference, mergeFields paths: [any FieldPathConvertible]
     ) throws(DocumentError) -> Write {
         let all = FieldValue.map(fields)
+        var parsed: [FieldPath] = []
+        for path in paths { parsed.append(try path.fieldPath()) }
+        parsed.sort { $0.segments.lexicographicallyPrecedes($1.segments) }
+        try requireSeparate(parsed, in: "mergeFields")
         var gathered = GatheredFields(acceptsDelete: .topLevel)
         var mask: [FieldPath] = []
-        for path in paths {
-            let path = try path.fieldPath()
+        for path in parsed {
             guard let field = all[path.segments[...]] else {
                 throw .invalidArgument("mergeFields names \(path), which the data doesn't have")
             }
@@ -49,12 +52,7 @@ extension Write {
         for (key, input) in fields { paths.append((try FieldPath(key), FieldValue(any: input))) }
         // Dictionaries are unordered; sorting makes equal updates equal writes.
         paths.sort { $0.path.segments.lexicographicallyPrecedes($1.path.segments) }
-        for (shorter, longer) in zip(paths, paths.dropFirst()) {
-            guard !longer.path.segments.starts(with: shorter.path.segments) else {
-                throw .invalidArgument(
-                    "updateData names both \(shorter.path) and \(longer.path), which is inside it")
-            }
-        }
+        try requireSeparate(paths.map(\.path), in: "updateData")
 
         var gathered = GatheredFields(acceptsDelete: .topLevel)
         var mask: [FieldPath] = []
@@ -65,6 +63,16 @@ extension Write {
         return Write(
             path: try reference.validPath(), operation: .update(gathered.values, mask: mask),
             transforms: gathered.transforms, precondition: .exists(true))
+    }
+
+    /// - Parameter paths: Sorted.
+    /// - Throws: `invalidArgument` if one path is inside another, or named twice.
+    private static func requireSeparate(_ paths: [FieldPath], in method: String) throws(DocumentError) {
+        for (shorter, longer) in zip(paths, paths.dropFirst()) {
+            guard !longer.segments.starts(with: shorter.segments) else {
+                throw .invalidArgument("\(method) names both \(shorter) and \(longer), which is inside it")
+            }
+        }
     }
 
     static func delete(_ reference: DocumentReference) throws(DocumentError) -> Write {

@@ -9,7 +9,7 @@ package struct EventHandler: Sendable {
         _ handler: @escaping @Sendable (Input) async throws -> Void
     ) {
         isTransactional = false
-        body = { received in try await handler(try read(received)) }
+        body = { received in try await handler(try received.input(read)) }
     }
 
     /// A transactional handler: the commit of its writes also ends the delivery.
@@ -19,7 +19,7 @@ package struct EventHandler: Sendable {
     ) {
         isTransactional = true
         body = { received in
-            let input = try read(received)
+            let input = try received.input(read)
             let runner = TransactionRunner(
                 transport: received.context.invocation.transport, options: .readWrite(attempts: Self.attempts))
             _ = try await runner.run(
@@ -32,7 +32,7 @@ package struct EventHandler: Sendable {
 
     /// Runs the handler on the `DeliveryAttempt` in the invocation's body.
     ///
-    /// - Throws: What the handler throws; ``UnreadableEvent`` and `DecodingError` if the handler doesn't run.
+    /// - Throws: What the handler throws; ``UnreadableEvent`` if it doesn't run.
     package func run(_ context: InvocationContext) async throws {
         try await body(try ReceivedEvent(context))
     }

@@ -20,7 +20,7 @@ package struct ReceivedEvent: Sendable {
             previousResponse = attempt.previousResponse
             retryReason = attempt.retryReason
         } catch {
-            throw UnreadableEvent(description: "the invocation's body isn't an event: \(error)")
+            throw UnreadableEvent("the invocation's body isn't an event: \(error)")
         }
         context = FunctionContext(invocation)
     }
@@ -30,16 +30,33 @@ package struct ReceivedEvent: Sendable {
     /// The number of the attempt, starting with 1.
     var attempt: Int { retryCount + 1 }
 
+    /// The handler's input.
+    func input<Input>(_ read: (ReceivedEvent) throws -> Input) throws(UnreadableEvent) -> Input {
+        do {
+            return try read(self)
+        } catch let error as UnreadableEvent {
+            throw error
+        } catch {
+            throw UnreadableEvent(cause: error)
+        }
+    }
+
     /// The error for an event that doesn't match the function's trigger: the function had another one when the event
     /// happened.
     func unexpected(_ wanted: String) -> UnreadableEvent {
-        UnreadableEvent(description: "the event \(id) is \(event.content.kind), but the function handles \(wanted)")
+        UnreadableEvent("the event \(id) is \(event.content.kind), but the function handles \(wanted)")
     }
 }
 
-/// The received event doesn't match the handler, which therefore doesn't run.
+/// The received event doesn't match the handler, which therefore doesn't run. No attempt can succeed.
 package struct UnreadableEvent: Error, CustomStringConvertible {
-    package var description: String
+    package var cause: any Error
+
+    init(cause: any Error) { self.cause = cause }
+
+    init(_ reason: String) { self.init(cause: DecodingFailure(reason)) }
+
+    package var description: String { (cause as? DecodingError)?.explanation ?? "\(cause)" }
 }
 
 extension Event.Content {

@@ -14,7 +14,8 @@ import FunctionManifest
 /// | tasks | three attempts | 0.1 s | 1 h | no limit | 3 | 16 |
 /// | schedules | one attempt | 5 s | 1 h | no limit | 6, or no limit with `for` | 5 |
 ///
-/// After the last failed attempt the delivery is dead-lettered.
+/// After the last failed attempt the delivery is dead-lettered. Without `.retry`, with ``never``, and for schedules with
+/// one attempt, an event or a run is dropped instead.
 public struct Retry: Sendable, Hashable {
     private enum Kind: Hashable { case never, exponential }
 
@@ -25,7 +26,7 @@ public struct Retry: Sendable, Hashable {
     private var attempts: Int?
     private var doublings: Int?
 
-    /// One attempt only.
+    /// One attempt only, after which a task is dead-lettered, and an event or a run is dropped.
     public static let never = Retry(kind: .never)
 
     /// Delays that double from the first to the longest one.
@@ -62,20 +63,38 @@ extension Retry {
     var ofEvents: EventRetryManifest? {
         guard kind == .exponential else { return nil }
         return EventRetryManifest(
-            minBackoffSeconds: first?.inSeconds ?? 10, maxBackoffSeconds: longest?.inSeconds ?? 600,
+            minBackoffSeconds: first?.inSeconds ?? 10,
+            maxBackoffSeconds: longest?.inSeconds ?? max(first?.inSeconds ?? 0, 600),
             maxAgeSeconds: age?.wholeSeconds ?? 86_400, maxAttempts: attempts == .max ? nil : attempts)
     }
 
-    /// Why it can't apply to events.
-    var problemOfEvents: String? {
-        doublings == nil ? nil : "delays of retried events double until the longest one; leave doublings out"
+    /// Why it can't apply to a kind of function; nil if it can.
+    func problem(of trigger: TriggerManifest) -> String? {
+        switch trigger {
+        case .document, .event:
+            if doublings != nil { return "delays of retried events double until the longest one; leave doublings out" }
+            return whole(("for", age))
+        case .task: return whole(("for", age))
+        case .schedule:
+            if let attempts, !(1...6).contains(attempts) {
+                return "a schedule's run has 1 to 6 attempts, not \(attempts)"
+            }
+            return whole(("from", first), ("to", longest), ("for", age))
+        case .callable, .http: return nil
+        }
+    }
+
+    private func whole(_ durations: (name: String, value: Duration?)...) -> String? {
+        durations.first { $0.value.map { $0.components.attoseconds != 0 } ?? false }.map {
+            "\($0.name) is \($0.value ?? .zero); it must be whole seconds"
+        }
     }
 
     func task(concurrency: Int, perSecond: Double) -> TriggerManifest.TaskTrigger {
         TriggerManifest.TaskTrigger(
             maxAttempts: kind == .never ? 1 : attempts == .max ? -1 : attempts ?? 3,
             maxRetrySeconds: age?.wholeSeconds ?? 0, minBackoffSeconds: first?.inSeconds ?? 0.1,
-            maxBackoffSeconds: longest?.inSeconds ?? 3600, maxDoublings: doublings ?? 16,
+            maxBackoffSeconds: longest?.inSeconds ?? max(first?.inSeconds ?? 0, 3600), maxDoublings: doublings ?? 16,
             maxConcurrentDispatches: concurrency, maxDispatchesPerSecond: perSecond)
     }
 
@@ -84,7 +103,8 @@ extension Retry {
             schedule: schedule, timeZone: options.timeZone,
             retryCount: kind == .never ? 0 : attempts.map { $0 - 1 } ?? (age == nil ? 5 : 0),
             maxRetrySeconds: age?.wholeSeconds ?? 0, minBackoffSeconds: first?.wholeSeconds ?? 5,
-            maxBackoffSeconds: longest?.wholeSeconds ?? 3600, maxDoublings: doublings ?? 5,
+            maxBackoffSeconds: longest?.wholeSeconds ?? max(first?.wholeSeconds ?? 0, 3600),
+            maxDoublings: doublings ?? 5,
             missedRuns: options.missedRuns.manifest, overlaps: options.overlaps)
     }
 }

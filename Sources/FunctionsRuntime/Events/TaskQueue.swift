@@ -20,8 +20,10 @@ public struct TaskQueue: Sendable {
     ///         try await event.taskQueue("mail").enqueue(receipt, options: TaskOptions(id: event.deliveryID))
     ///     } catch let error as DocumentError where error.code == .alreadyExists {}
     ///
-    /// - Parameter data: The data for the function, at most 1 MiB as JSON.
-    /// - Throws: ``DocumentError`` with `notFound` if there is no such queue, `alreadyExists` if a task has the name or
+    /// - Parameters:
+    ///   - data: The data for the function, at most 1 MiB as JSON.
+    ///   - options: Its name, time and limits.
+    /// - Throws: `DocumentError` with `notFound` if there is no such queue, `alreadyExists` if a task has the name or
     ///   had it within the last day, `invalidArgument` if an option is invalid; `EncodingError` if the data can't be
     ///   encoded as JSON. Nothing is enqueued then.
     public func enqueue(_ data: some Encodable, options: TaskOptions = TaskOptions()) async throws {
@@ -63,7 +65,12 @@ public struct TaskOptions: Sendable {
     public var startsNewChain: Bool
     private var schedule: Schedule
 
-    /// - Parameter scheduleTime: The earliest time, at most 30 days ahead; nil for immediately.
+    /// - Parameters:
+    ///   - scheduleTime: The earliest time, at most 30 days ahead; nil for immediately.
+    ///   - startsNewChain: See ``startsNewChain``.
+    ///   - headers: Headers for the handler.
+    ///   - id: See ``id``.
+    ///   - dispatchDeadline: See ``dispatchDeadline``.
     public init(
         scheduleTime: Timestamp? = nil, id: String? = nil, dispatchDeadline: Duration? = nil,
         headers: [String: String] = [:], startsNewChain: Bool = false
@@ -71,7 +78,12 @@ public struct TaskOptions: Sendable {
         self.init(schedule: scheduleTime.map { .at($0) } ?? .now, id, dispatchDeadline, headers, startsNewChain)
     }
 
-    /// - Parameter scheduleDelay: The minimum delay, at most 30 days.
+    /// - Parameters:
+    ///   - scheduleDelay: The minimum delay, at most 30 days.
+    ///   - startsNewChain: See ``startsNewChain``.
+    ///   - id: See ``id``.
+    ///   - headers: Headers for the handler.
+    ///   - dispatchDeadline: See ``dispatchDeadline``.
     public init(
         scheduleDelay: Duration, id: String? = nil, dispatchDeadline: Duration? = nil, headers: [String: String] = [:],
         startsNewChain: Bool = false
@@ -92,7 +104,7 @@ public struct TaskOptions: Sendable {
 
     /// The task with these options.
     ///
-    /// - Throws: `EncodingError`; ``DocumentError`` `invalidArgument` if an option is invalid.
+    /// - Throws: `EncodingError`; `DocumentError` `invalidArgument` if an option is invalid.
     package func draft(of data: some Encodable, for queue: String, at now: Timestamp) throws -> TaskDraft {
         var headers = headers
         if !headers.keys.contains(where: { $0.lowercased() == "content-type" }) {

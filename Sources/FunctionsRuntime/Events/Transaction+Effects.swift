@@ -7,7 +7,8 @@ extension Transaction {
     /// - Parameters:
     ///   - data: The data for the function, at most 1 MiB as JSON.
     ///   - queue: The name of the function that handles the tasks.
-    /// - Throws: ``DocumentError`` with `invalidArgument` if an option is invalid, `failedPrecondition` in a read-only
+    ///   - options: Its name, time and limits.
+    /// - Throws: `DocumentError` with `invalidArgument` if an option is invalid, `failedPrecondition` in a read-only
     ///   transaction; `EncodingError` if the data can't be encoded as JSON. The commit fails with `notFound` if there
     ///   is no such queue, and with `alreadyExists` if the name is taken; nothing is written then.
     public func enqueue(_ data: some Encodable, to queue: String, options: TaskOptions = TaskOptions()) throws {

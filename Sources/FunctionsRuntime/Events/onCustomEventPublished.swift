@@ -9,9 +9,10 @@ import FunctionManifest
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
 ///   - type: the event's type.
 ///   - filters: attributes and extensions that an event must have, with exactly these values: `["source": "//shop"]`.
-/// - handler: Runs at least once for every matching event. If it throws, the attempt has failed; see
-///   ``FunctionOption/retry(_:)``. If the data doesn't decode, the attempt has failed too, and the handler
-///   doesn't run.
+///   - options: What differs from the bundle's defaults.
+///   - handler: Runs at least once for every matching event. If it throws, the attempt has failed; see
+///     ``FunctionOption/retry(_:)``. If the data doesn't decode, the handler doesn't run, and the event is a
+///     dead letter.
 public func onCustomEventPublished<Payload: Decodable & Sendable>(
     _ name: String, type: String, filters: [String: String] = [:], _ options: EventOption...,
     handler: @escaping @Sendable (CustomEvent<Payload>) async throws -> Void
@@ -52,7 +53,9 @@ public func onCustomEventPublished(
 ///
 /// - Parameters:
 ///   - topic: starts with a letter; 3 to 255 letters, digits and `-._~+%`.
-/// - handler: Runs at least once for every message.
+///   - options: What differs from the bundle's defaults.
+///   - name: Matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
+///   - handler: Runs at least once for every message.
 public func onMessagePublished(
     _ name: String, topic: String, _ options: EventOption...,
     handler: @escaping @Sendable (MessageEvent) async throws -> Void

@@ -6,8 +6,9 @@ import FunctionManifest
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
-/// - handler: Runs at least once for every task. If it throws, the attempt has failed. If the data doesn't decode, the
-///   attempt has failed too, and the handler doesn't run.
+///   - options: What differs from the bundle's defaults.
+///   - handler: Runs at least once for every task. If it throws, the attempt has failed. If the data doesn't decode, the
+///     handler doesn't run, and the task is a dead letter.
 public func onTaskDispatched<Payload: Decodable & Sendable>(
     _ name: String, _ options: TaskQueueOption...,
     handler: @escaping @Sendable (TaskRequest<Payload>) async throws -> Void

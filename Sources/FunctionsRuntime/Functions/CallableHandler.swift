@@ -5,13 +5,17 @@ import WorkerProtocol
 package struct CallableHandler: Sendable {
     package let isTransactional: Bool
     var authPolicy: (@Sendable (AuthData?) -> Bool)?
-    private let body: @Sendable (InvocationContext) async throws -> [UInt8]
+    var idempotency = Idempotency()
+    private let body: @Sendable (InvocationContext, Idempotency) async throws -> [UInt8]
 
     init<Input, Output: Encodable & Sendable>(
         _ handler: @escaping @Sendable (CallableRequest<Input>) async throws -> Output
     ) {
         isTransactional = false
-        body = { context in try Self.encode(try await handler(CallableRequest(decoding: context))) }
+        body = { context, idempotency in
+            let request = try CallableRequest<Input>(decoding: context)
+            return try await idempotency.once(request.data, context) { try Self.encode(try await handler(request)) }
+        }
     }
 
     init<Input, Chunk, Output: Encodable & Sendable>(
@@ -24,7 +28,10 @@ package struct CallableHandler: Sendable {
         _ handler: @escaping @Sendable (CallableRequest<Input>, Transaction) async throws -> Output
     ) {
         isTransactional = true
-        body = { context in
+        body = { context, idempotency in
+            if idempotency.key != nil {
+                try await idempotency.name(try CallableRequest<Input>(decoding: context).data, context)
+            }
             let outcome = try await TransactionRunner(transport: context.transport).run(
                 completing: { answer in answer },
                 // Decoded and encoded within the transaction: a result that was stored earlier is found first, and
@@ -44,7 +51,7 @@ package struct CallableHandler: Sendable {
         if let authPolicy, !authPolicy(context.head.auth.map(AuthData.init)) {
             throw HttpsError(.permissionDenied, "Permission Denied")
         }
-        return try await body(context)
+        return try await body(context, idempotency)
     }
 
     private static func encode(_ result: some Encodable) throws -> [UInt8] {

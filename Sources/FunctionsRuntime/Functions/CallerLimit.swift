@@ -12,14 +12,14 @@ public struct CallerLimit: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - count: 1 to 1,000,000 calls.
-    /// - time: 1 s to a day, in whole seconds.
+    ///   - time: 1 s to a day, in whole seconds.
     public static func perUser(_ count: Int, per time: Duration) -> CallerLimit { CallerLimit(.user, count, time) }
 
     /// By the address of the caller, regardless of the user. For IPv6, the first 64 bits of the address count.
     ///
     /// - Parameters:
     ///   - count: 1 to 1,000,000 calls.
-    /// - time: 1 s to a day, in whole seconds.
+    ///   - time: 1 s to a day, in whole seconds.
     public static func perAddress(_ count: Int, per time: Duration) -> CallerLimit {
         CallerLimit(.address, count, time)
     }
@@ -29,7 +29,7 @@ public struct CallerLimit: Sendable, Hashable {
     }
 }
 
-extension FunctionOption where Kind == FunctionKind.Callable {
+extension FunctionOption where Kind: CallableFunctionKind {
     /// Limits how often one caller may call; all limits apply. Default: none.
     public static func callerLimit(_ limits: CallerLimit...) -> Self {
         .init { $0.rateLimits += limits.map(\.manifest) }

@@ -23,6 +23,17 @@ public struct DocumentEvent<Payload: Sendable>: FunctionInput {
         self.trigger = trigger
     }
 
+    /// The text that a wildcard of the pattern matches: `try event.parameter("userID")`.
+    ///
+    /// - Throws: If the pattern has no such wildcard: the event is a dead letter, whose error names the pattern's.
+    public func parameter(_ name: String) throws -> String {
+        guard let text = params[name] else {
+            throw PermanentFailure(
+                "there is no parameter \"\(name)\": the pattern has \(params.keys.sorted().joined(separator: ", "))")
+        }
+        return text
+    }
+
     public var context: FunctionContext { received.context }
 
     /// The same for all attempts of one event, and unique for the function. Later events have greater ones.

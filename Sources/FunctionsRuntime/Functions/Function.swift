@@ -36,10 +36,8 @@ public struct Function: Sendable {
         self.options = options
         (trigger, handler) = parts.make(options)
         var problems = parts.problems
-        switch trigger {
-        case .document, .event: if let problem = options.retry?.problemOfEvents { problems.append(problem) }
-        case .callable, .http, .schedule, .task: break
-        }
+        if let problem = options.retry?.problem(of: trigger) { problems.append(problem) }
+        if let problem = options.idempotency.problem(of: handler) { problems.append(problem) }
         self.problems = problems
         self.parts = parts
     }

@@ -21,6 +21,7 @@ package struct FunctionOptions: Sendable {
     package var authPolicy: (@Sendable (AuthData?) -> Bool)?
     /// Nil for what the kind of function does without the option.
     package var retry: Retry?
+    var idempotency = Idempotency()
     package var isOrdered = false
     package var hasAuthContext = false
     package var maxConcurrentDispatches = 1000
@@ -49,7 +50,8 @@ public struct FunctionOption<Kind>: Sendable {
 
 /// The kinds of function, as type parameters of ``FunctionOption``.
 public enum FunctionKind {
-    public enum Callable {}
+    /// - Parameter Input: The type of the call's data.
+    public enum Callable<Input>: CallableFunctionKind {}
     public enum HTTP {}
     public enum Document: RetriedFunctionKind {}
     public enum Schedule: RetriedFunctionKind {}
@@ -59,10 +61,15 @@ public enum FunctionKind {
     public enum Every {}
 }
 
+/// The kinds of callable functions, by their data.
+public protocol CallableFunctionKind<Input> {
+    associatedtype Input
+}
+
 /// The kinds of function that are retried with ``Retry``.
 public protocol RetriedFunctionKind {}
 
-public typealias CallableOption = FunctionOption<FunctionKind.Callable>
+public typealias CallableOption<Input> = FunctionOption<FunctionKind.Callable<Input>>
 public typealias HTTPOption = FunctionOption<FunctionKind.HTTP>
 public typealias DocumentOption = FunctionOption<FunctionKind.Document>
 public typealias ScheduleOption = FunctionOption<FunctionKind.Schedule>
@@ -106,7 +113,7 @@ extension FunctionOption {
     public static func invoker(_ accounts: String...) -> Self { .init { $0.invoker = accounts } }
 }
 
-extension FunctionOption where Kind == FunctionKind.Callable {
+extension FunctionOption where Kind: CallableFunctionKind {
     /// Which web origins may call. Default: every one.
     public static func cors(_ cors: CORS) -> Self { .init { $0.cors = cors.policy } }
 
@@ -127,6 +134,11 @@ extension FunctionOption where Kind == FunctionKind.Callable {
     public static func authPolicy(_ policy: @escaping @Sendable (AuthData?) -> Bool) -> Self {
         .init { $0.authPolicy = policy }
     }
+}
+
+extension FunctionOption where Kind == FunctionKind.Every {
+    /// Refuses calls of all callables without a valid App Check token with 401. Default false.
+    public static func enforceAppCheck(_ enforce: Bool = true) -> Self { .init { $0.enforceAppCheck = enforce } }
 }
 
 extension FunctionOption where Kind == FunctionKind.HTTP {

@@ -14,11 +14,24 @@ public struct HttpsError: Error, Sendable, CustomStringConvertible {
     /// Data for the client's code. Omitted from the response if nil.
     public var details: JSONValue?
 
-    /// - Parameter message: What went wrong, for the caller. Clients on iOS drop it if the code is `internal`.
+    /// - Parameters:
+    ///   - message: What went wrong, for the caller. Clients on iOS drop it if the code is `internal`.
+    ///   - code: What the client's SDK reports as the error's code.
+    ///   - details: Any JSON value, which the client's SDK has as the error's details.
     public init(_ code: FunctionsErrorCode, _ message: String, details: JSONValue? = nil) {
         self.code = code
         self.message = message
         self.details = details
+    }
+
+    /// - Parameters:
+    ///   - code: As for other details.
+    ///   - message: As for other details.
+    ///   - details: An object of values of different types: `["id": id, "left": count]`. Values that can't be encoded leave
+    ///     the details out.
+    @_disfavoredOverload
+    public init(_ code: FunctionsErrorCode, _ message: String, details: KeyValuePairs<String, Any?>) {
+        self.init(code, message, details: try? MixedJSON.object(details))
     }
 
     public var description: String { "\(code.wireName): \(message)" }

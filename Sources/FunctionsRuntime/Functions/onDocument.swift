@@ -7,7 +7,8 @@ import FunctionManifest
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
-/// - document: A path in which `{x}` matches one segment and `{x=**}` any number of segments.
+///   - options: What differs from the bundle's defaults.
+///   - document: A path in which `{x}` matches one segment and `{x=**}` any number of segments.
 ///   - handler: Runs at least once for every matching change. If it throws, the attempt has failed; see
 ///     ``FunctionOption/retry(_:)``.
 public func onDocumentCreated(

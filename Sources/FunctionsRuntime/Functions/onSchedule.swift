@@ -51,7 +51,11 @@ public struct MissedRuns: Sendable, Hashable {
 ///
 ///     onSchedule("expireCarts", schedule: "every day 03:00", .timeZone("Asia/Tokyo")) { event in … }
 ///
-/// - Parameter schedule: unix-cron (`0 3 * * *`) or App Engine's syntax (`every day 03:00`).
+/// - Parameters:
+///   - schedule: unix-cron (`0 3 * * *`) or App Engine's syntax (`every day 03:00`).
+///   - name: Matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
+///   - options: What differs from the bundle's defaults.
+///   - handler: Runs when it is due. If it throws, the attempt has failed.
 public func onSchedule(
     _ name: String, schedule: String, _ options: ScheduleOption...,
     handler: @escaping @Sendable (ScheduleEvent) async throws -> Void

@@ -7,12 +7,12 @@ public struct Cookies: Sendable, Sequence {
     public let all: [(name: String, value: String)]
 
     init(headers: [String]) {
-        all = headers.flatMap { $0.split(separator: ";") }.compactMap { pair in
+        all = headers.flatMap { $0.unicodeScalars.split(separator: ";") }.compactMap { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].trimmed.isEmpty else { return nil }
-            var value = parts[1].trimmed
+            var value = parts[1].trimmed.unicodeScalars
             if value.count > 1, value.first == "\"", value.last == "\"" { value = value.dropFirst().dropLast() }
-            return (String(parts[0].trimmed), PercentEncoding.decoded(value) ?? String(value))
+            return (String(parts[0].trimmed), PercentEncoding.decoded(Substring(value)) ?? String(value))
         }
     }
 
@@ -24,7 +24,7 @@ public struct Cookies: Sendable, Sequence {
 
 /// A cookie that a response sets (RFC 6265).
 public struct Cookie: Sendable, Hashable {
-    /// Letters, digits and ``!#$%&'*+-.^_`|~``.
+    /// Letters, digits and the punctuation of tokens (RFC 9110, 5.6.2).
     public var name: String
     /// Any text: what a cookie can't contain is percent-encoded, and ``HTTPRequest/cookies`` decodes it.
     public var value: String
@@ -40,10 +40,12 @@ public struct Cookie: Sendable, Hashable {
     public var isSecure: Bool
     /// Whether scripts of a page can't read it.
     public var isHTTPOnly: Bool
-    /// Whether browsers send it with requests that other sites cause. Nil leaves that to the browser.
-    public var sameSite: SameSite?
+    /// Whether browsers send it with requests that other sites cause.
+    public var sameSite: SameSite
 
     public enum SameSite: String, Sendable {
+        /// No attribute: most browsers treat the cookie as lax.
+        case browserDefault = ""
         case strict = "Strict"
         case lax = "Lax"
         /// Requires ``Cookie/isSecure``.
@@ -52,7 +54,7 @@ public struct Cookie: Sendable, Hashable {
 
     public init(
         _ name: String, _ value: String, path: String = "/", domain: String? = nil, maxAge: Duration? = nil,
-        expires: Timestamp? = nil, secure: Bool = false, httpOnly: Bool = false, sameSite: SameSite? = nil
+        expires: Timestamp? = nil, secure: Bool = false, httpOnly: Bool = false, sameSite: SameSite = .browserDefault
     ) {
         self.name = name
         self.value = value
@@ -67,15 +69,29 @@ public struct Cookie: Sendable, Hashable {
 
     /// The value of a `Set-Cookie` header.
     var header: String {
-        var parts = ["\(PercentEncoding.encoded(name))=\(PercentEncoding.encoded(value))", "Path=\(path)"]
-        if let domain { parts.append("Domain=\(domain)") }
+        var parts = ["\(Self.name(name))=\(PercentEncoding.encoded(value))", "Path=\(Self.attribute(path))"]
+        if let domain { parts.append("Domain=\(Self.attribute(domain))") }
         if let maxAge { parts.append("Max-Age=\(maxAge.components.seconds)") }
         if let expires { parts.append("Expires=\(expires.httpDate)") }
         if isHTTPOnly { parts.append("HttpOnly") }
         if isSecure { parts.append("Secure") }
-        if let sameSite { parts.append("SameSite=\(sameSite.rawValue)") }
+        if sameSite != .browserDefault { parts.append("SameSite=\(sameSite.rawValue)") }
         return parts.joined(separator: "; ")
     }
+
+    /// Other characters than a cookie's name may have are percent-encoded.
+    private static func name(_ name: String) -> String {
+        let isToken = name.utf8.allSatisfy { byte in
+            switch byte {
+            case 48...57, 65...90, 97...122: true
+            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+        }
+        return isToken ? name : PercentEncoding.encoded(name)
+    }
+
+    /// A semicolon would begin another attribute.
+    private static func attribute(_ text: String) -> String { String(text.prefix { $0 != ";" }) }
 }
 
 extension HTTPResponse {

@@ -18,14 +18,14 @@ public struct HTTPRequest: FunctionInput {
     public var method: String { head.method }
 
     /// The path and the query after the function's name, as they were sent: `/items/a%2Fb?limit=10`. At least `/`.
-    public var url: String { head.target.first == "/" ? head.target : "/" + head.target }
+    public var url: String { head.target.utf8.first == UInt8(ascii: "/") ? head.target : "/" + head.target }
 
     /// The path after the function's name as it was sent: `/items/a%2Fb`. At least `/`.
-    public var rawPath: String { String(url.prefix { $0 != "?" }) }
+    public var rawPath: String { String(Substring(url.utf8.prefix { $0 != UInt8(ascii: "?") })) }
 
     /// The percent-decoded path after the function's name; at least `/`.
     ///
-    /// `/items/a%2Fb` reads `/items/a/b` here. To tell them apart, use ``rawPath``, or a route's ``parameter(_:as:)``. A
+    /// `/items/a%2Fb` reads `/items/a/b` here. To tell them apart, use ``rawPath``, or a route's ``parameter(_:)``. A
     /// path that isn't valid percent-encoding reads as it was sent.
     public var path: String {
         let raw = rawPath
@@ -34,8 +34,7 @@ public struct HTTPRequest: FunctionInput {
 
     /// The decoded query parameters, in order.
     public var query: QueryItems {
-        guard let mark = head.target.firstIndex(of: "?") else { return QueryItems([]) }
-        return QueryItems(urlEncoded: head.target[head.target.index(after: mark)...])
+        QueryItems(urlEncoded: head.target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())
     }
 
     public var headers: Headers { Headers(head.headers) }
@@ -95,14 +94,22 @@ public struct HTTPRequest: FunctionInput {
         }
     }
 
-    /// The fields of an HTML form, sent as `application/x-www-form-urlencoded`.
-    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the body has another type.
+    /// The fields of an HTML form, sent as `application/x-www-form-urlencoded`: at most 1000. They are read from the body
+    /// each time; keep the result.
+    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the body has another type or more
+    ///   fields.
     public var form: QueryItems {
         get throws {
             try require(mediaType: "application/x-www-form-urlencoded")
-            return QueryItems(urlEncoded: try text)
+            let form = QueryItems(urlEncoded: context.invocation.body.readableBytesView, limit: Self.maxFields + 1)
+            guard form.items.count <= Self.maxFields else {
+                throw HttpsError(.invalidArgument, "body: more than \(Self.maxFields) fields, the limit")
+            }
+            return form
         }
     }
+
+    private static let maxFields = 1000
 
     /// The parts of a body sent as `multipart/form-data`: fields and files, read one after the other.
     ///
@@ -141,30 +148,27 @@ public struct HTTPRequest: FunctionInput {
     ///
     /// - Throws: If the pattern has no such parameter, the caller gets INTERNAL and the log names the pattern's
     ///   parameters.
-    public func parameter(_ name: String) throws -> String { try value(of: name) { $0 } }
+    public func parameter(_ name: String) throws -> String { try routedText(name) }
 
-    /// A parameter of the route's pattern as a number, a boolean or another type that reads a string:
+    /// A parameter of the route's pattern as a number, a boolean or another ``TextValue``:
     /// `try request.parameter("id", as: Int.self)`.
     ///
     /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the text isn't a value of the type; and
     ///   as ``parameter(_:)``.
-    public func parameter<Value: LosslessStringConvertible>(_ name: String, as type: Value.Type) throws -> Value {
-        try value(of: name, Value.init)
+    public func parameter<Value: TextValue>(_ name: String, as type: Value.Type) throws -> Value {
+        try read(try routedText(name), of: name, Value.init(text:))
     }
 
-    /// A parameter of the route's pattern as an enum or another type that a string stands for.
+    /// A parameter of the route's pattern as an enum of strings.
     ///
     /// - Throws: As for other types.
     public func parameter<Value: RawRepresentable<String>>(_ name: String, as type: Value.Type) throws -> Value {
-        try value(of: name, Value.init(rawValue:))
+        try read(try routedText(name), of: name, Value.init(rawValue:))
     }
 
-    private func value<Value>(of name: String, _ convert: (String) -> Value?) throws -> Value {
+    private func routedText(_ name: String) throws -> String {
         guard let text = routed?[name] else { throw UnknownParameter(name: name, known: routed?.names ?? []) }
-        guard let value = convert(text) else {
-            throw HttpsError(.invalidArgument, "\(name): expected \(Value.self), found \"\(text)\"")
-        }
-        return value
+        return text
     }
 
     /// What middleware has added for the handler; nil if it has added nothing under this key.

@@ -7,7 +7,8 @@ struct MediaType {
 
     /// - Returns: nil if the value has no name, or a quoted parameter doesn't end.
     init?(_ value: String) {
-        var rest = value[...]
+        // By scalars: a mark after a separator would make one character with it.
+        var rest = value.unicodeScalars[...]
         name = rest.prefix { $0 != ";" }.trimmed.lowercased()
         guard !name.isEmpty else { return nil }
         var parameters: [String: String] = [:]
@@ -24,35 +25,35 @@ struct MediaType {
         self.parameters = parameters
     }
 
-    private static func token(_ rest: inout Substring) -> String? {
+    private static func token(_ rest: inout Substring.UnicodeScalarView) -> String? {
         let token = rest.prefix { $0 != ";" }
         rest = rest[token.endIndex...]
         return String(token.trimmed)
     }
 
     /// Browsers send `%22` for a quotation mark in a file's name, other clients a backslash before it.
-    private static func quoted(_ rest: inout Substring) -> String? {
-        var text = ""
+    private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String? {
+        var text = String.UnicodeScalarView()
         rest = rest.dropFirst()
-        while let character = rest.popFirst() {
-            switch character {
+        while let scalar = rest.popFirst() {
+            switch scalar {
             case "\"":
                 rest = rest.drop { $0 != ";" }
-                return text
+                return String(text)
             case "\\" where rest.first == "\"" || rest.first == "\\":
                 if let escaped = rest.popFirst() { text.append(escaped) }
-            default: text.append(character)
+            default: text.append(scalar)
             }
         }
         return nil
     }
 }
 
-extension Substring {
+extension Substring.UnicodeScalarView {
     /// Without spaces and tabs at both ends.
     var trimmed: Substring {
         var text = drop { $0 == " " || $0 == "\t" }
         while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
+        return Substring(text)
     }
 }

@@ -138,10 +138,13 @@ private struct MultipartReader {
             }
             guard line.readableBytes > 0 else { break }
             guard let text = String(validating: line.readableBytesView, as: UTF8.self),
-                let colon = text.firstIndex(of: ":")
+                let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
             else { throw Self.malformed("a part's header isn't a name and a value in UTF-8") }
             pairs.append(
-                (String(text[..<colon].trimmed), String(text[text.index(after: colon)...].trimmed)))
+                (
+                    String(text[..<colon].unicodeScalars.trimmed),
+                    String(text.unicodeScalars[colon...].dropFirst().trimmed)
+                ))
         }
         var headers: Headers = [:]
         for (name, value) in pairs { headers.add(name, value) }

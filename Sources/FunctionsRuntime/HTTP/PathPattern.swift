@@ -37,7 +37,7 @@ struct PathPattern: Sendable {
 extension PathPattern.Segment {
     fileprivate init(_ text: Substring) throws(PathPattern.Mistake) {
         guard text.contains(where: { $0 == "{" || $0 == "}" }) else {
-            guard !text.contains(where: { "?#%:*".contains($0) }) else {
+            guard text.first != ":", !text.contains(where: { "?#%*".contains($0) }) else {
                 throw .init(
                     "\"\(text)\" is neither text nor a parameter: {id} stands for one segment, {path=**} for any number"
                 )

@@ -6,15 +6,21 @@ public struct QueryItems: Sendable, Sequence {
 
     init(_ items: [(name: String, value: String)]) { self.items = items }
 
-    /// What isn't valid percent-encoding is kept as it was sent, as browsers do.
-    init(urlEncoded text: some StringProtocol) {
-        items = text.split(separator: "&").map { item in
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            func decode(_ part: some StringProtocol) -> String {
-                PercentEncoding.decoded(part, plusIsSpace: true) ?? String(part)
-            }
-            return (decode(parts[0]), parts.count > 1 ? decode(parts[1]) : "")
+    /// A `%` that begins no percent-encoding is kept, and invalid UTF-8 is replaced, as browsers do.
+    ///
+    /// - Parameter limit: How many items are read.
+    init(urlEncoded text: some Collection<UInt8>, limit: Int = .max) {
+        var items: [(name: String, value: String)] = []
+        var rest = text[...]
+        while !rest.isEmpty, items.count < limit {
+            let item = rest.prefix { $0 != UInt8(ascii: "&") }
+            rest = rest[item.endIndex...].dropFirst()
+            guard !item.isEmpty else { continue }
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            let value = item[name.endIndex...].dropFirst()
+            items.append((PercentEncoding.repaired(name), PercentEncoding.repaired(value)))
         }
+        self.items = items
     }
 
     /// The first value of a parameter; nil if there is none.
@@ -23,28 +29,21 @@ public struct QueryItems: Sendable, Sequence {
     /// All values of a parameter, in order: `?tag=a&tag=b`.
     public func values(for name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
 
-    /// The first value of a parameter as a number, a boolean or another type that reads a string; nil if there is none.
+    /// The first value of a parameter as a number, a boolean or another ``TextValue``; nil if there
+    /// is none.
     ///
     ///     let limit = try request.query.value("limit", as: Int.self) ?? 20
     ///
     /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the text isn't a value of the type.
-    public func value<Value: LosslessStringConvertible>(_ name: String, as type: Value.Type) throws -> Value? {
-        try value(name, Value.init)
+    public func value<Value: TextValue>(_ name: String, as type: Value.Type) throws -> Value? {
+        try self[name].map { try read($0, of: name, Value.init(text:)) }
     }
 
-    /// The first value of a parameter as an enum or another type that a string stands for; nil if there is none.
+    /// The first value of a parameter as an enum of strings; nil if there is none.
     ///
-    /// - Throws: ``HttpsError`` `invalidArgument`, which the caller sees as 400, if the text isn't a value of the type.
+    /// - Throws: As for other types.
     public func value<Value: RawRepresentable<String>>(_ name: String, as type: Value.Type) throws -> Value? {
-        try value(name, Value.init(rawValue:))
-    }
-
-    private func value<Value>(_ name: String, _ convert: (String) -> Value?) throws -> Value? {
-        guard let text = self[name] else { return nil }
-        guard let value = convert(text) else {
-            throw HttpsError(.invalidArgument, "\(name): expected \(Value.self), found \"\(text)\"")
-        }
-        return value
+        try self[name].map { try read($0, of: name, Value.init(rawValue:)) }
     }
 
     public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> { items.makeIterator() }

@@ -31,16 +31,18 @@ final class ResponseFile: Sendable {
     /// Without symbolic links, which could lead out of the directory.
     private static func resolve(_ path: String, in directory: String?) -> String? {
         guard let directory else { return path }
-        guard let base = realPath(directory), let resolved = realPath(path.first == "/" ? path : "\(base)/\(path)"),
-            resolved.hasPrefix(base == "/" ? "/" : base + "/")
-        else { return nil }
-        return resolved
+        guard let base = realPath(directory), let resolved = realPath("\(base)/\(path)") else { return nil }
+        let prefix = base == "/" ? base : base + "/"
+        guard resolved.utf8.starts(with: prefix.utf8) else { return nil }
+        let isHidden = resolved.utf8.dropFirst(prefix.utf8.count).split(separator: UInt8(ascii: "/"))
+            .contains { $0.first == UInt8(ascii: ".") }
+        return isHidden ? nil : resolved
     }
 
     private static func realPath(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
-        return String(cString: resolved)
+        return String(validatingCString: resolved)
     }
 
     /// A small file as bytes, so that its response has a length; a larger one is streamed.

@@ -117,11 +117,11 @@ struct Router: Sendable {
 
     /// - Throws: ``HttpsError`` `invalidArgument` if a segment isn't percent-encoded UTF-8.
     private static func segments(of path: String) throws -> [String] {
-        var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        var parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
         if parts.last?.isEmpty == true { parts.removeLast() }
         return try parts.map { part in
-            guard let segment = PercentEncoding.decoded(part) else {
-                throw HttpsError(.invalidArgument, "path: \"\(part)\" isn't percent-encoded UTF-8")
+            guard let segment = PercentEncoding.decoded(bytes: part) else {
+                throw HttpsError(.invalidArgument, "path: \"\(Substring(part))\" isn't percent-encoded UTF-8")
             }
             return segment
         }

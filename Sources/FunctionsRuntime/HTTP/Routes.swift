@@ -60,8 +60,10 @@ public struct Routes {
 
     /// Routes below a path, with their own middleware.
     ///
-    /// - Parameter pattern: A path, which may have parameters: `users/{userID}`. Empty for a group that only shares
-    ///   middleware.
+    /// - Parameters:
+    ///   - pattern: A path, which may have parameters: `users/{userID}`. Empty for a group that only shares
+    ///     middleware.
+    ///   - list: Lists the group's routes.
     public mutating func group(_ pattern: String = "", _ list: (inout Routes) -> Void) {
         var group = Routes()
         list(&group)

@@ -8,8 +8,9 @@ import FunctionManifest
 ///
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
-/// - handler: An ``HttpsError`` that it throws becomes a JSON response with the code's status; any other error is
-///   logged and becomes a 500 response.
+///   - options: What differs from the bundle's defaults.
+///   - handler: An ``HttpsError`` that it throws becomes a JSON response with the code's status; any other error is
+///     logged and becomes a 500 response.
 public func onRequest(_ name: String, _ options: HTTPOption..., handler: @escaping HTTPHandler) -> Function {
     http(name, options, handler)
 }
@@ -28,11 +29,22 @@ public func onRequest(_ name: String, _ options: HTTPOption..., handler: @escapi
 /// - Parameters:
 ///   - name: matches `^[a-zA-Z][a-zA-Z0-9_-]{0,62}$`.
 ///   - list: lists the routes, once, when the process starts. Params have no values yet: read them in handlers.
+///   - options: What differs from the bundle's defaults.
 public func onRequest(routing name: String, _ options: HTTPOption..., list: (inout Routes) -> Void) -> Function {
     var routes = Routes()
     list(&routes)
     let router = Router(routes)
     return http(name, options, problems: router.problems) { try await router.respond(to: $0) }
+}
+
+extension HTTPRequest {
+    @discardableResult
+    @available(*, unavailable, message: "list routes with onRequest(routing: \"api\") { routes in … }")
+    public func get(_ pattern: String, handler: HTTPHandler) -> HTTPResponse { HTTPResponse() }
+
+    @discardableResult
+    @available(*, unavailable, message: "list routes with onRequest(routing: \"api\") { routes in … }")
+    public func post(_ pattern: String, handler: HTTPHandler) -> HTTPResponse { HTTPResponse() }
 }
 
 private func http(

@@ -15,7 +15,8 @@ package protocol HandlerResultReceiver: Sendable {
 /// Runs a handler for an invocation, in a worker and in a test.
 package enum HandlerRun {
     /// Runs the function's handler and passes on its result. A result that can't be sent is a mistake of the author: it
-    /// is logged, and the caller gets INTERNAL.
+    /// is logged, and the caller gets INTERNAL. What an event's handler throws is logged by the host, with what follows
+    /// from it.
     package static func run(_ function: Function, _ context: InvocationContext, _ answer: some HandlerResultReceiver)
         async
     {
@@ -37,7 +38,7 @@ package enum HandlerRun {
                 context.logger.error("an error is too large to be sent", metadata: ["error.bytes": "\(size)"])
                 failure = InvocationFailure(code: .internal, message: "INTERNAL")
             }
-            if failure.code == .internal {
+            if failure.code == .internal, !isEvent {
                 context.logger.error(
                     "the handler failed", metadata: ["error.type": "\(type(of: error))", "error.message": "\(error)"])
             }
@@ -75,7 +76,8 @@ package enum HandlerRun {
             answer.end(body)
         case .stream(let body):
             answer.send(head)
-            try await body(HTTPBodyWriter(context: context))
+            // A client that asks for the head alone takes any amount at once.
+            if context.head.method != "HEAD" { try await body(HTTPBodyWriter(context.writeBody)) }
             answer.end([])
         }
     }

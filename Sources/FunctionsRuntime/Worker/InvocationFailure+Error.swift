@@ -22,14 +22,17 @@ extension InvocationFailure {
 
     /// The complete error of an event, for the host. Only the operator sees it, as the reason of a failed attempt.
     package init(ofEvent error: any Error) {
-        self.init(error)
+        let cause = (error as? UnreadableEvent)?.cause ?? error
+        self.init(cause)
         let text =
-            switch error {
+            switch cause {
             case let error as HttpsError: error.message
             case let error as DecodingError: error.explanation
             case let error as EncodingError: error.explanation
-            default: "\(error)"
+            default: "\(cause)"
             }
+        isPermanent = error is PermanentFailure || error is UnreadableEvent
+        errorType = "\(type(of: cause))"
         message =
             text.utf8.count <= Self.maxReason
             ? text : String(decoding: text.utf8.prefix(Self.maxReason), as: UTF8.self) + "…"

@@ -95,8 +95,8 @@ final class ResponseStream: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Whether the handler has sent all that it may and waits until the client has taken some of it.
-    var isWaitingForCredit: Bool { state.withLock { !$0.waiting.isEmpty } }
+    /// Whether writes wait, for credit or for the thread that sends.
+    var hasWaiting: Bool { state.withLock { !$0.waiting.isEmpty } }
 
     /// The client has taken bytes. Doesn't send, because the thread that reads must not wait for the link.
     ///
@@ -146,13 +146,18 @@ final class ResponseStream: Sendable {
                 return take(&state)
             }
             if mayGo { return }
-            await withCheckedContinuation { continuation in
-                let resumeNow = state.withLock { state in
-                    guard !state.isCancelled, state.isBlocked else { return true }
-                    state.waiting.append(continuation)
-                    return false
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let resumeNow = state.withLock { state in
+                        guard !state.isCancelled, state.isBlocked, !Task.isCancelled else { return true }
+                        state.waiting.append(continuation)
+                        return false
+                    }
+                    if resumeNow { continuation.resume() }
                 }
-                if resumeNow { continuation.resume() }
+            } onCancel: {
+                // The others wait again.
+                for continuation in state.withLock({ $0.takeWaiting() }) { continuation.resume() }
             }
         }
     }

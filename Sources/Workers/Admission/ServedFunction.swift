@@ -1,7 +1,7 @@
 package import DocumentModel
 package import FunctionManifest
 package import WorkerProtocol
-import NIOCore
+package import NIOCore
 
 /// A served function: its manifest, its workers, and what decides whether an invocation may begin.
 package final class ServedFunction: Sendable {
@@ -10,12 +10,14 @@ package final class ServedFunction: Sendable {
     package let gate: FunctionGate
     /// Nil if its callers' rates are unlimited.
     package let limiter: RateLimiter?
+    package let calls: CallCounters
 
     package init(manifest: FunctionManifest, pool: WorkerPool, gate: FunctionGate, limiter: RateLimiter?) {
         self.manifest = manifest
         self.pool = pool
         self.gate = gate
         self.limiter = limiter
+        calls = pool.services.calls.counters(of: manifest.name)
     }
 
     /// Admits an invocation: calls, requests, events and tasks all begin here. It starts at once or waits for a worker,
@@ -46,12 +48,19 @@ package final class ServedFunction: Sendable {
     }
 }
 
+extension ServedFunction {
+    /// Counts a call or a request that was refused before it became an invocation, by the status of its answer.
+    package func countRefusal(_ failure: InvocationFailure, now: NIODeadline) {
+        calls.addRefusal(failure.code, at: now)
+    }
+}
+
 /// The request for one invocation.
 package struct InvocationRequest {
     /// What the handler learns of the request. The execution's ID, the time left and the user are set on admission.
     package var head: InvocationHead
     package var body: InvocationBody
-    /// The key under which a transactional function's answer is kept.
+    /// The key under which the answer is kept, of this caller and data; empty until the handler names it.
     package var completionKey: CompletionKey?
     /// A shorter time than the function's own timeout; nil for none.
     package var timeoutSeconds: Int?

@@ -9,6 +9,8 @@ struct DocumentWork: Equatable {
     private var pending = 0
     /// The number of transactions that were begun and haven't ended.
     private var transactions = 0
+    /// Whether the handler does work that was claimed under an idempotency key.
+    private(set) var holdsClaim = false
 
     /// - Returns: false if too many operations are in progress.
     mutating func begin() -> Bool {
@@ -24,13 +26,17 @@ struct DocumentWork: Equatable {
         case .ended: transactions = max(transactions - 1, 0)
         case .unchanged: break
         }
+        if let claim = result.holdsClaim { holdsClaim = claim }
     }
 
     /// The handler has ended, or its client no longer waits.
     /// - Returns: whether anything in progress must be rolled back.
     mutating func release() -> Bool {
-        defer { transactions = 0 }
-        return transactions > 0 || pending > 0
+        defer {
+            transactions = 0
+            holdsClaim = false
+        }
+        return transactions > 0 || pending > 0 || holdsClaim
     }
 
     /// The consequences of an operation's answer.
@@ -40,6 +46,8 @@ struct DocumentWork: Equatable {
         }
 
         var transactions = Transactions.unchanged
+        /// Nil if the operation doesn't change it.
+        var holdsClaim: Bool?
         /// Whether the handler's work as a whole is committed.
         var endsDelivery = false
         /// Whether the caller's Idempotency-Key was used with other data, so that the handler must not run.
@@ -56,11 +64,15 @@ extension DocumentWork.Result {
         case .began: transactions = .began
         case .committed, .completed, .rolledBack, .keyReused: if endsTransaction { transactions = .ended }
         // A commit that was refused may be retried in the same transaction.
-        case .failed, .documents, .results, .aggregated, .explained, .partitioned, .written: break
+        case .failed, .documents, .results, .aggregated, .explained, .partitioned, .collections, .descendants,
+            .written, .claimed, .settled:
+            break
         }
         switch response {
         case .committed: endsDelivery = isCompleting
         case .keyReused: isKeyReused = true
+        case .claimed: holdsClaim = true
+        case .settled: holdsClaim = false
         default: break
         }
     }

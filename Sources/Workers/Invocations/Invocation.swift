@@ -29,8 +29,11 @@ package final class Invocation {
     private let loop: InvocationLoop
     private var head: InvocationHead
     private let deadline: NIODeadline
+    private let admittedAt: NIODeadline
+    /// The status of an HTTP function's response, once it is known.
+    private var httpStatus: UInt16?
     let address: IPAddress?
-    private let completionKey: CompletionKey?
+    private var completionKey: CompletionKey?
     private let delivery: InvocationDelivery?
     /// Until it is answered or has left.
     private var client: (any InvocationClient)?
@@ -75,7 +78,8 @@ package final class Invocation {
         delivery = request.delivery
         onEnd = request.onEnd
         let timeout = min(function.manifest.timeoutSeconds, request.timeoutSeconds ?? .max)
-        deadline = loop.eventLoop.now + .seconds(Int64(timeout))
+        admittedAt = loop.eventLoop.now
+        deadline = admittedAt + .seconds(Int64(timeout))
     }
 
     package var executionID: String { head.executionID }
@@ -128,16 +132,22 @@ package final class Invocation {
 
     // MARK: From the client
 
-    /// The client has left: the handler is cancelled, and has until its deadline to stop.
+    /// The client has left: the handler is cancelled, and has until its deadline to stop. Work that was claimed under an
+    /// idempotency key goes on instead, because the client will ask for its answer again.
     package func clientLeft() {
         client = nil
         onEnd = nil
+        if isWanted, documents.holdsClaim { return }
         stop(.cancelled, .clientGone, giveUpAt: deadline + Self.overdueGrace)
     }
 
     // MARK: From the link
 
-    func received(_ head: HTTPAnswerHead) { if isWanted { client?.invocationSent(head) } }
+    func received(_ head: HTTPAnswerHead) {
+        guard isWanted else { return }
+        httpStatus = head.status
+        client?.invocationSent(head)
+    }
 
     /// A part of a streamed answer.
     func received(chunk: ByteBuffer, from link: WorkerLink) throws(ProtocolViolation) {
@@ -241,9 +251,9 @@ package final class Invocation {
             link.operations.end(id)
             releaseDocuments()
             link.cancel(id, reason)
+            answer(.failure(failure))
             // The handler may go on for long: what the request was isn't needed any more.
             head = InvocationHead(executionID: executionID, timeLeft: 0)
-            answer(.failure(failure))
         case .dequeued, .unwanted, .abandoned, .lost, .ended: break
         }
     }
@@ -271,9 +281,32 @@ package final class Invocation {
 
     /// Answers the client and lets go of it, with the request that it holds.
     private func answer(_ outcome: InvocationOutcome) {
+        record(outcome)
         let client = client
         self.client = nil
         client?.invocationAnswered(outcome)
+    }
+
+    /// Counts the call and has it logged. A call whose deadline passed always is, because its function may have logged
+    /// nothing. A failed attempt at a delivery is logged with what follows from it.
+    private func record(_ outcome: InvocationOutcome) {
+        let now = loop.eventLoop.now
+        let failure = outcome.failure
+        var record = CallRecord(
+            function: function.manifest.name, status: failure.map { .failed($0.code) } ?? .ok,
+            executionID: executionID, user: head.auth?.id, isDelivery: delivery != nil, ended: now,
+            duration: now - admittedAt, wait: startedAt.map { $0 - admittedAt })
+        let isHTTP = if case .http = function.manifest.trigger { true } else { false }
+        if isHTTP, failure == nil, let httpStatus { record.status = .http(httpStatus) }
+        function.calls.add(record)
+        let services = pool.services
+        guard services.recordCalls != nil, delivery == nil || failure == nil,
+            services.recordsAllCalls || failure?.code == .deadlineExceeded
+        else { return }
+        if isHTTP {
+            record.request = (head.method, CallRecord.path(of: head.target, without: pool.launch.secretFilter))
+        }
+        loop.log(record, services)
     }
 
     private func freePlace(in worker: Worker, _ outcome: InvocationOutcome, wasAbandoned: Bool) {
@@ -323,8 +356,9 @@ extension Invocation {
     func perform(
         _ request: DocumentRequest, _ operation: WorkerOperation, respond: @escaping @Sendable ([UInt8]?) -> Void
     ) {
+        let key = request.completionKey(&completionKey, isTransactional: function.manifest.isTransactional)
         let context = OperationContext(
-            owner: id, completion: completionKey, chain: delivery?.chain ?? [], delivery: delivery?.lease,
+            owner: id, completion: key, chain: delivery?.chain ?? [], delivery: delivery?.lease,
             cancellation: cancellation, answer: operation)
         let this = NIOLoopBound(self, eventLoop: loop.eventLoop)
         request.perform(on: pool.services.documents, in: context) {

@@ -12,6 +12,11 @@ package final class InvocationLoop: @unchecked Sendable {
     private let idSource: InvocationIDSource
     private var invocations: [UInt64: Invocation] = [:]
     private var isSweeping = false
+    /// Calls that were answered and aren't logged yet.
+    private var records: [CallRecord] = []
+
+    private static let recordInterval = TimeAmount.milliseconds(50)
+    private static let maxRecords = 4096
 
     /// The interval at which deadlines are checked: an answer is at most this late.
     private static let sweepInterval = TimeAmount.milliseconds(10)
@@ -46,6 +51,24 @@ package final class InvocationLoop: @unchecked Sendable {
         for invocation in Array(invocations.values) {
             invocation.stop(failure, .shutdown, giveUpAt: eventLoop.now + Invocation.overdueGrace)
         }
+    }
+
+    // MARK: The log
+
+    /// Keeps a record until some are passed on together: waking the log's thread for each call would cost more than the
+    /// rest of it.
+    func log(_ record: CallRecord, _ services: InvocationServices) {
+        if records.isEmpty {
+            eventLoop.scheduleTask(in: Self.recordInterval) { self.passOnRecords(services) }
+        }
+        records.append(record)
+        if records.count >= Self.maxRecords { passOnRecords(services) }
+    }
+
+    package func passOnRecords(_ services: InvocationServices) {
+        guard !records.isEmpty else { return }
+        services.recordCalls?(records, eventLoop.now)
+        records = []
     }
 
     // MARK: Deadlines

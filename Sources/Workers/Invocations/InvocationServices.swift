@@ -6,6 +6,11 @@ import Synchronization
 package final class InvocationServices: Sendable {
     let documents: any DocumentBackend
     package let operationBytes: OperationBytes
+    package let calls = CallMetrics()
+    /// Nil if no calls are logged.
+    let recordCalls: CallRecorder?
+    /// Whether each call is recorded; otherwise only those whose deadline passed.
+    let recordsAllCalls: Bool
     /// Runs what decodes a large operation: not on a loop, and one at a time for all workers, since some MiB keep a thread
     /// busy for a tenth of a second.
     let decodeLarge: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -15,8 +20,11 @@ package final class InvocationServices: Sendable {
 
     package init(
         documents: any DocumentBackend, limits: HostLimits = HostLimits(),
-        decodeLarge: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { decoder.add($0) }
+        decodeLarge: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { decoder.add($0) },
+        recordCalls: CallRecorder? = nil, recordsAllCalls: Bool = true
     ) {
+        self.recordCalls = recordCalls
+        self.recordsAllCalls = recordsAllCalls
         self.documents = documents
         self.decodeLarge = decodeLarge
         operationBytes = OperationBytes(worker: limits.workerBytes, all: limits.allWorkersBytes)

@@ -75,11 +75,10 @@ extension BundleTemplate {
 
                 // Runs on a schedule.
                 onSchedule("tidy", schedule: "every day 03:00", .timeZone("UTC")) { event in
-                    let cutoff = event.scheduleTime.microseconds - 30 * 86_400 * 1_000_000
                     let old = event.firestore.collection("entries")
-                        .whereField("time", isLessThan: Timestamp(microseconds: cutoff))
+                        .whereField("time", isLessThan: event.scheduleTime - .days(30))
                     let writer = event.firestore.bulkWriter()
-                    for entry in try await old.getDocuments().documents {
+                    for entry in try await old.getDocuments() {
                         try await writer.deleteDocument(entry.reference)
                     }
                     for failure in await writer.close() {

@@ -68,7 +68,8 @@ struct BundleTemplate: Sendable {
     /// - Parameter host: how this program was started.
     func greeting(host: String) -> String {
         """
-        Created \(name.text). Its Package.swift refers to the runtime in \(runtime.path). Next:
+        Created \(name.text). Its Package.swift refers to the runtime in \(runtime.path). Next (the first build takes some
+        minutes, later ones seconds):
 
           cd \(name.text)
           swift test
@@ -92,7 +93,11 @@ struct BundleTemplate: Sendable {
             targets: [
                 .executableTarget(
                     name: "\(product)",
-                    dependencies: [.product(name: "FunctionsRuntime", package: "functions-host")]),
+                    dependencies: [
+                        .product(name: "FunctionsRuntime", package: "functions-host"),
+                        // To call other services with fetch:
+                        // .product(name: "FunctionsHTTPClient", package: "functions-host"),
+                    ]),
                 .testTarget(
                     name: "\(product)Tests",
                     dependencies: [
@@ -146,7 +151,8 @@ struct BundleTemplate: Sendable {
 
         `Sources/\(product)` contains the functions and their models, `Tests` the tests, and `functions.json` the host's
         configuration. `Package.swift` has the path of the runtime's package on this machine. Its `Docs/authors.md`
-        describes the rest, including standalone serving, for example on Cloud Run.
+        describes the rest, `Docs/recipes.md` calls to other services, and `Docs/serve-alone.md` standalone serving, for
+        example on Cloud Run.
 
         """
     }

@@ -88,6 +88,20 @@ import Testing
         }
     }
 
+    @Test func aTimeoutIsLoggedWhereThePlatformLogsTheRequests() async throws {
+        try await RunningBundle.serving(RunningBundle.platform) { bundle in
+            #expect(try await bundle.call("hello", #""Ada""#, path: "/hello").status == 200)
+            #expect(try await bundle.call("hangs", "null", path: "/hangs").status == 504)
+            try await Bound.wait("the timeout is logged") {
+                bundle.process.output.split(separator: "\n").contains {
+                    $0.contains(#""status":"DEADLINE_EXCEEDED""#) && $0.contains(#""logger":"hangs""#)
+                }
+            }
+            #expect(
+                !bundle.process.output.contains(#""message":"call","logging.googleapis.com/labels":{"logger":"hello""#))
+        }
+    }
+
     @Test func aTermSignalLetsWorkUnderWayEnd() async throws {
         try await RunningBundle.serving { bundle in
             async let running = bundle.call("slow", "1500")

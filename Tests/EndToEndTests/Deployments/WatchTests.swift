@@ -91,4 +91,92 @@ import Testing
         #expect(try await host.call("purchase", "null", region: "asia-northeast1").status == 401)
         try await host.kill()
     }
+
+    /// A mistake at the start ends nothing: each edit is tried, until the host serves.
+    @Test func aStartThatFailsWaitsForEdits() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try Self.prepare(directory, source: "broken\n")
+        try directory.write(#"{ "project": "demo-shop", "lisen": {} }"#, to: "functions.json")
+        let process = try HostProcess(directory, arguments: ["--watch"], path: directory.path + "/tools")
+        func waits(_ count: Int, _ reason: String) async throws {
+            try await Bound.wait("the host waits after \(reason): \(process.errors.suffix(500))") {
+                try #require(process.isRunning, "the host has ended: \(process.errors)")
+                return process.errors.contains(reason)
+                    && process.errors.split(separator: "\n").count { $0.contains("waiting for a change") } == count
+            }
+        }
+        try await waits(1, "lisen: unknown key")
+        try directory.configure(bundles: #"{ "name": "app", "product": "App" }"#)
+        try await waits(2, "it isn't built")
+        #expect(process.errors.contains("cannot find 'broken' in scope"))
+        try directory.write("params\n", to: "Sources/main.swift")
+        try await waits(3, "API_KEY")
+        try directory.write("API_KEY=sesame\n", to: ".secrets")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.path + "/.secrets")
+        try await Bound.wait("the secret's mode or a param is refused: \(process.errors.suffix(500))") {
+            process.errors.contains("chmod 600") || process.errors.contains("GREETING")
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
+        try directory.write("GREETING=hi\n", to: ".env")
+        try await Bound.wait("the host serves: \(process.errors.suffix(500))") {
+            try #require(process.isRunning, "the host has ended: \(process.errors)")
+            return process.output.contains("readsSecret")
+        }
+        process.send(SIGTERM)
+        #expect(try await process.end() == 0)
+    }
+
+    /// A file that the host reads at its start is watched, too, and a signal ends the wait.
+    @Test func aMistakeInAnotherFileIsWaitedForAndAnInterruptionEndsTheWait() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try Self.prepare(directory, source: "fixture\n")
+        try directory.configure(
+            bundles: #"{ "name": "app", "product": "App" }"#, extra: #""indexes": "firestore.indexes.json""#)
+        try directory.write("{ broken", to: "firestore.indexes.json")
+        let process = try HostProcess(directory, arguments: ["--watch"], path: directory.path + "/tools")
+        @Sendable func waits(_ count: Int) async throws {
+            try await Bound.wait("the host waits: \(process.errors.suffix(500))") {
+                try #require(process.isRunning, "the host has ended: \(process.errors)")
+                return process.errors.split(separator: "\n").count { $0.contains("waiting for a change") } == count
+            }
+        }
+        try await waits(1)
+        // The next start fails while it opens its ports, when signals are handled already.
+        try await ScriptedServer.run { _ in
+        } body: { address in
+            let port = try #require(address.split(separator: ":").last?.prefix { $0.isNumber })
+            try directory.configure(
+                bundles: #"{ "name": "app", "product": "App" }"#,
+                ports: #""functions": 0, "firestore": \#(port), "auth": 0, "events": 0"#,
+                extra: #""indexes": "firestore.indexes.json""#)
+            try await waits(2)
+            try directory.write("{}", to: "firestore.indexes.json")
+            try await waits(3)
+            process.send(SIGTERM)
+            #expect(try await process.end() == 1)
+        }
+    }
+
+    /// The build is fine; what it needs comes later.
+    @Test func aNewBuildThatMissesASecretIsServedOnceItIsThere() async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try Self.prepare(directory, source: "fixture\n")
+        let host = try await RunningHost.start(
+            in: directory, arguments: ["--watch"], path: directory.path + "/tools")
+        try directory.write("params\n", to: "Sources/main.swift")
+        try await host.waitForLog("app: the new build can't be served")
+        try await host.expectEcho()
+        try directory.write("GREETING=hi\n", to: ".env")
+        try directory.write("API_KEY=sesame\n", to: ".secrets")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.path + "/.secrets")
+        try await host.waitForLog("app: serving the new build")
+        #expect(try await host.call("readsSecret", "null").json["result"]?.integer == 6)
+        try await host.kill()
+    }
 }

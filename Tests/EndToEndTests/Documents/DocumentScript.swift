@@ -87,7 +87,8 @@ extension DocumentResponse {
         case .written(let results):
             return .written(results.map { $0.map(\.timeless).mapError { DocumentError($0.code, "") } })
         case .failed(let error): return .failed(DocumentError(error.code, ""))
-        case .rolledBack, .completed, .keyReused: return self
+        case .descendants(let paths): return .descendants(paths.sorted { $0.string < $1.string })
+        case .collections, .rolledBack, .claimed, .settled, .completed, .keyReused: return self
         }
     }
 }

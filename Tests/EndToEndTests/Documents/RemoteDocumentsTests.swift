@@ -36,6 +36,7 @@ struct RemoteDocumentsTests {
             try await compare(emulator.client.port)
             try await count(emulator.client.port, times: 5, side: 3)
             try await once(emulator.client.port)
+            try await tree(emulator.client.port)
         } catch {
             try await emulator.stop()
             throw error
@@ -139,6 +140,29 @@ struct RemoteDocumentsTests {
         await remote.shutdown()
     }
 
+    /// What is below a document or a collection is found page by page, and nothing beside it.
+    private func tree(_ port: Int) async throws {
+        let remote = try firestore(at: port)
+        let below = ["alone-tree/a", "alone-tree/a/s/x", "alone-tree/a/s/x/t/y", "alone-tree/none/s/x", "alone-tree/z"]
+        let beside = ["alone-tree!/a", "alone-tre/a", "alone-treee/a"]
+        for path in below + beside {
+            _ = try await remote.commit([Write(path: try DocumentPath(path), operation: .set([:]))])
+        }
+        func all(_ parent: String?, _ id: String?) async throws -> [String] {
+            var page = Descendants(parent: try parent.map { try DocumentPath($0) }, collectionID: id, limit: 2)
+            var found: [String] = []
+            while let last = try await remote.descendants(page).last {
+                found += try await remote.descendants(page).map(\.string)
+                page.after = last
+            }
+            return found.sorted()
+        }
+        #expect(try await all(nil, "alone-tree") == below)
+        #expect(try await all("alone-tree/a", nil) == Array(below[1...2]))
+        #expect(try await remote.collectionIDs(below: try DocumentPath("alone-tree/none")) == ["s"])
+        await remote.shutdown()
+    }
+
     /// What is split lies between documents that are there, and an explanation tells what was read.
     private func split(_ port: Int) async throws {
         let remote = try firestore(at: port)
@@ -167,6 +191,7 @@ struct RemoteDocumentsTests {
         #expect(results.count == 5)
         #expect(explanation.cost?.documentsReturned == 5)
         #expect(!explanation.indexes.isEmpty || !explanation.steps.isEmpty)
+        #expect(try await remote.collectionIDs(below: nil).contains("alone-split"))
         await remote.shutdown()
     }
 }

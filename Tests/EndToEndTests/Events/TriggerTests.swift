@@ -29,6 +29,23 @@ import Testing
         }
     }
 
+    @Test func aFailedAttemptHasOneLineWhichItsExecutionFinds() async throws {
+        try await RunningHost.serving { host in
+            try await host.set("broken/a", n: 1)
+            try await host.waitForLog("failsToPrint:", "handler failed")
+            let lines = try await host.command(["logs", "failsToPrint", "--json"]).output.split(separator: "\n")
+                .compactMap { try? JSON(parsing: String($0)) }
+            #expect(lines.count == 1)
+            let line = try #require(lines.first)
+            #expect(line["message"]?.text == "an event's handler failed; the event is dropped")
+            #expect(line["fields"]?["error"]?.text == "INTERNAL: outOfPaper")
+            #expect(line["fields"]?["error.type"]?.text == "PrinterError")
+            let execution = try #require(line["execution"]?.text)
+            let found = try await host.command(["logs", "--execution", execution]).output.split(separator: "\n")
+            #expect(found.count == 1)
+        }
+    }
+
     @Test func aClientsChangeTellsWhoMadeIt() async throws {
         try await RunningHost.serving { host in
             let user = try await SignedInUser.create(host)

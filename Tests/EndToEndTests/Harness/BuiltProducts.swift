@@ -10,7 +10,7 @@ enum BuiltProducts {
     static var fixture: String { path("FixtureFunctions") }
     static var alone: String { path("StandaloneFunctions") }
 
-    private static func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
+    static func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
 
     private static let directory: URL = {
         if let path = ProcessInfo.processInfo.environment["FUNCTIONS_PRODUCTS"] { return URL(fileURLWithPath: path) }

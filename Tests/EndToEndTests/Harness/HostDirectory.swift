@@ -42,11 +42,13 @@ final class HostDirectory: Sendable {
 
     static let freePorts = #""functions": 0, "firestore": 0, "auth": 0, "events": 0"#
 
-    func configure(bundles: String, ports: String = freePorts, extra: String = "") throws {
+    func configure(
+        bundles: String, ports: String = freePorts, project: String = "demo-shop", extra: String = ""
+    ) throws {
         try write(
             """
             {
-              "project": "demo-shop",
+              "project": "\(project)",
               "data": "\(data)",
               "listen": { \(ports) },
               "bundles": [ \(bundles) ]\(extra.isEmpty ? "" : ",\n  " + extra)

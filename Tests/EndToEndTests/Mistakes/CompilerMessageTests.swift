@@ -138,6 +138,14 @@ import Testing
         ),
         (
             """
+            onRequest("a") { routes in
+            /*!*/ routes.get("items") { request in .text("x") }
+                return .text("x")
+            }
+            """, "list routes with onRequest(routing: "
+        ),
+        (
+            """
             onTaskDispatched("a") { (request: TaskRequest<Item>) in
             /*!*/ try await request.taskQueue("b").enqueu(request.data)
             }
@@ -168,7 +176,7 @@ import Testing
             try Data((Self.before + code + "\n} }\n").utf8).write(
                 to: directory.appending(path: "bundle\(number).swift"))
         }
-        let messages = try await Self.typeCheck(codes.indices.map { "bundle\($0).swift" }, in: directory)
+        let messages = try await Compiler.errors(in: codes.indices.map { "bundle\($0).swift" }, of: directory)
         for (number, (code, message)) in Self.mistakes.enumerated() {
             let lines = Self.before.split(separator: "\n").count
             let marked = try #require(code.split(separator: "\n").firstIndex { $0.hasPrefix("/*!*/") })
@@ -187,40 +195,4 @@ import Testing
         onCall("first") { (request: CallableRequest<NoData>) in 1 }
 
         """
-
-    /// The compiler's errors, in order.
-    private static func typeCheck(_ files: [String], in directory: URL) async throws -> [String] {
-        let build = URL(fileURLWithPath: BuiltProducts.host).deletingLastPathComponent().resolvingSymlinksInPath()
-        let checkouts = build.deletingLastPathComponent().deletingLastPathComponent().appending(path: "checkouts")
-        var maps = try children(of: build).filter { $0.pathExtension == "build" }.map {
-            $0.appending(path: "module.modulemap")
-        }
-        for target in try children(of: checkouts).flatMap({ try children(of: $0.appending(path: "Sources")) }) {
-            maps.append(target.appending(path: "include/module.modulemap"))
-        }
-        maps = maps.filter { FileManager.default.fileExists(atPath: $0.path) }
-        let modules = build.appending(path: "Modules").path
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
-            ["swiftc", "-swift-version", "6", "-typecheck", "-wmo", "-parse-as-library", "-I", modules]
-            + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0.path)"] } + files
-        process.currentDirectoryURL = directory
-        let output = directory.appending(path: "messages")
-        try Data().write(to: output)
-        let handle = try FileHandle(forWritingTo: output)
-        process.standardError = handle
-        process.standardOutput = handle
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
-        return text.split(separator: "\n").map(String.init).filter { $0.contains(": error: ") && $0.first != " " }
-    }
-
-    private static func children(of directory: URL) throws -> [URL] {
-        guard FileManager.default.fileExists(atPath: directory.path) else { return [] }
-        return try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
-    }
 }

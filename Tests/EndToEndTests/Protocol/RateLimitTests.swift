@@ -55,8 +55,8 @@ import Testing
 
     @Test func theOperatorMayLiftALimitOrSetAnother() async throws {
         let functions = """
-            "functions": { "thrice": { "rateLimits": [] },
-              "echo": { "rateLimits": [{ "per": "address", "count": 1, "seconds": 3600 }] } }
+            "functions": { "thrice": { "callerLimits": [] },
+              "echo": { "callerLimits": [{ "per": "address", "count": 1, "seconds": 3600 }] } }
             """
         try await RunningHost.serving(extra: functions) { host in
             for _ in 1...5 { #expect(try await host.call("thrice", "null").status == 200) }

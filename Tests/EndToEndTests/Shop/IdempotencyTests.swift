@@ -23,6 +23,21 @@ import Testing
         }
     }
 
+    /// The SDKs for iOS, Android and the web can't send headers.
+    @Test func aKeyInTheDataIsOnePurchase() async throws {
+        try await RunningHost.serving([.shop]) { host in
+            try await Shopper.stock(host, "kiwi", 5)
+            let shopper = try await Shopper.signIn(host)
+            try await shopper.take("kiwi", 1)
+            let first = try await shopper.purchase(data: #"{"requestID":"p-1"}"#)
+            #expect(first.status == 200)
+            try await shopper.take("kiwi", 1)
+            #expect(try await shopper.purchase(data: #"{"requestID":"p-1"}"#).text == first.text)
+            #expect(try await Shopper.left(host, "kiwi") == 4)
+            #expect(try await shopper.purchase(data: #"{"requestID":1}"#).status == 400)
+        }
+    }
+
     @Test func aKeyIsForTheDataItWasFirstSentWith() async throws {
         try await RunningHost.serving([.shop]) { host in
             try await Shopper.stock(host, "kiwi", 5)

@@ -18,6 +18,14 @@ import Testing
         #expect(firestore.document("u/caf\u{e9}") != firestore.document("u/cafe\u{301}"))
     }
 
+    /// An id may come from a client, and must not lead elsewhere.
+    @Test(arguments: ["a/b/c", "a/b", "../x"]) func anIDHasNoSlash(id: String) async {
+        let reference = firestore.collection("items").document(id)
+        let error = await #expect(throws: DocumentError.self) { try await reference.getDocument() }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message == "a document's id must not contain a slash, and \"\(id)\" does")
+    }
+
     @Test func ownIDsAreTwentyLettersAndDigits() throws {
         let ids = (0..<1000).map { _ in firestore.collection("a").document().documentID }
         #expect(Set(ids).count == ids.count)

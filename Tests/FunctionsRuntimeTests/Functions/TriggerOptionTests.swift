@@ -5,7 +5,7 @@ import Testing
 
 /// What an author's options become in the manifest, by which the host goes.
 @Suite struct TriggerOptionTests {
-    private func callable(_ options: CallableOption...) -> TriggerManifest {
+    private func callable(_ options: CallableOption<NoData>...) -> TriggerManifest {
         let function =
             switch options.count {
             case 0: onCall("f") { (request: CallableRequest<NoData>) in true }
@@ -35,6 +35,18 @@ import Testing
     @Test func anHTTPFunctionsOptions() {
         #expect(onRequest("f") { _ in HTTPResponse(status: 200) }.trigger == .http(.init(cors: .off)))
         #expect(onRequest("f", .cors(.any)) { _ in HTTPResponse(status: 200) }.trigger == .http(.init(cors: .any)))
+    }
+}
+
+/// Options that a function can't have together.
+@Suite struct FunctionProblemTests {
+    @Test func transactionalHandlersArentRepeatable() {
+        let transactional = onCall("f", .repeatable()) { (request: CallableRequest<NoData>, _: Transaction) in true }
+        #expect(
+            transactional.problems == [
+                "a transactional handler's work is never in doubt: it may always be repeated; leave repeatable() out"
+            ])
+        #expect(onCall("f", .repeatable()) { (request: CallableRequest<NoData>) in true }.problems.isEmpty)
     }
 }
 
@@ -119,5 +131,22 @@ import Testing
         #expect(count(.exponential()) == [5, 0, 5, 3600])
         #expect(count(.attempts(4)) == [3, 0, 5, 3600])
         #expect(count(.exponential(from: .minutes(1), to: .minutes(10), for: .hours(2))) == [0, 7200, 60, 600])
+    }
+
+    @Test func aBundlesCallablesMayAllEnforceAppCheck() {
+        let function = onCall("f") { (request: CallableRequest<NoData>) in true }
+        #expect(
+            function.with(FunctionDefaults(.enforceAppCheck())).trigger
+                == .callable(.init(cors: .any, enforceAppCheck: true, heartbeatSeconds: 30)))
+    }
+
+    @Test(arguments: [
+        (Retry.exponential(from: .milliseconds(500)), "from is 0.5 seconds; it must be whole seconds"),
+        (.exponential(for: .milliseconds(900)), "for is 0.9 seconds; it must be whole seconds"),
+        (.attempts(10), "a schedule's run has 1 to 6 attempts, not 10"),
+    ])
+    func whatARetryCannotBeIsSaidInItsWords(retry: Retry, problem: String) {
+        let function = onSchedule("f", schedule: "every 5 minutes", .retry(retry)) { _ in }
+        #expect(function.problems == [problem])
     }
 }

@@ -66,7 +66,7 @@ import WorkerProtocol
 
     /// Returns once the handler waits for credit with a chunk.
     private func untilWaiting(_ invocation: WorkerInvocation, _ progress: Progress, with chunk: Int) async throws {
-        while progress.chunk < chunk || !invocation.response.isWaitingForCredit {
+        while progress.chunk < chunk || !invocation.response.hasWaiting {
             try #require(progress.end == nil && progress.chunk <= chunk, "it sends without credit")
             await Task.yield()
         }
@@ -76,7 +76,7 @@ import WorkerProtocol
     private func untilCancelled(_ invocation: WorkerInvocation, _ progress: Progress) async throws {
         try #require(progress.isCancelled || progress.end != nil)
         while progress.end == nil {
-            try #require(!invocation.response.isWaitingForCredit, "it waits though it is cancelled")
+            try #require(!invocation.response.hasWaiting, "it waits though it is cancelled")
             await Task.yield()
         }
         #expect(throws: CancellationError.self) { try progress.end?.get() }
@@ -111,7 +111,7 @@ import WorkerProtocol
         try await untilWaiting(invocation, progress, with: Self.first)
         // Enough for all that is left: it never waits again.
         take(3 * Self.chunkBytes, from: invocation)
-        try #require(!invocation.response.isWaitingForCredit)
+        try #require(!invocation.response.hasWaiting)
         while progress.end == nil { await Task.yield() }
         #expect(throws: Never.self) { try progress.end?.get() }
     }

@@ -12,7 +12,7 @@ struct RandomOperations {
     // MARK: Requests
 
     mutating func request(in transaction: TransactionID?) -> DocumentRequest {
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
         case 0: return .get(paths(), consistency(transaction))
         case 1, 2, 3: return .query(query(), consistency(transaction))
         case 4: return .aggregate(query(), aggregates(), consistency(transaction))
@@ -28,6 +28,13 @@ struct RandomOperations {
                 writes(), transaction: flag() ? transaction : nil, completing: flag() ? [1, 2] : nil,
                 effects: random.once(in: 3) ? effects() : [])
         case 10: return .batchWrite(writes())
+        case 13: return flag() ? .claim(key: "k", flag() ? .once : .repeatable) : .settle(flag() ? [1, 2] : nil)
+        case 11: return .collections(below: flag() ? path() : nil)
+        case 12:
+            return .descendants(
+                Descendants(
+                    parent: flag() ? path() : nil, collectionID: flag() ? "c" : nil, after: flag() ? path() : nil,
+                    limit: .random(in: 0...5, using: &random)))
         default: return .rollback(transaction ?? TransactionID(rawValue: random.next()))
         }
     }
@@ -136,7 +143,7 @@ struct RandomOperations {
 
     mutating func response() -> DocumentResponse {
         let result = WriteResult(updateTime: flag() ? time() : nil, transformResults: values())
-        switch Int.random(in: 0..<11, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
         case 0: return .documents([document(), nil], readTime: time())
         case 1: return .results([document()], readTime: time())
         case 2: return .aggregated(values(), readTime: time())
@@ -154,6 +161,10 @@ struct RandomOperations {
         case 6: return .committed(CommitResult(commitTime: time(), writeResults: [result]))
         case 7: return .written([.success(result), .failure(DocumentError(.aborted, "again"))])
         case 8: return .completed([1, 2, 3])
+        case 11: return .collections(["c", "é"])
+        case 13: return .claimed
+        case 14: return .settled
+        case 12: return .descendants(paths())
         case 9: return .failed(DocumentError(.notFound, "no \u{1}"))
         default: return .rolledBack
         }

@@ -93,7 +93,7 @@ private final class InstantLauncher: DeliveryLauncher {
         eventLoop.execute {
             for start in starts {
                 start.onStart()
-                start.onEnd(.succeeded)
+                start.onEnd(.succeeded, AttemptExecution())
                 self.ended.add(1, ordering: .relaxed)
             }
         }

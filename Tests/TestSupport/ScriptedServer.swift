@@ -2,13 +2,13 @@ import NIOCore
 import NIOPosix
 
 /// A server that sends whatever bytes a test writes, also such as no HTTP library would.
-struct ScriptedServer {
+package struct ScriptedServer {
     /// One connection: what the client sent, and what is sent to it.
-    struct Connection {
+    package struct Connection {
         private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
         private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
 
-        init(
+        fileprivate init(
             _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
             _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
         ) {
@@ -16,25 +16,37 @@ struct ScriptedServer {
             self.outbound = outbound
         }
 
-        /// The bytes up to the end of the next request's head, and what came with them.
-        mutating func request() async throws -> String {
+        /// The bytes up to the end of the next request's head, and its body if that has a length; empty at the end.
+        package mutating func request() async throws -> String {
             var text = ""
-            while !text.contains("\r\n\r\n"), let part = try await inbound.next() { text += String(buffer: part) }
+            while !Self.isComplete(text), let part = try await inbound.next() { text += String(buffer: part) }
             return text
         }
 
-        func send(_ text: String) async throws { try await outbound.write(ByteBuffer(string: text)) }
+        private static func isComplete(_ text: String) -> Bool {
+            guard let head = text.firstRange(of: "\r\n\r\n") else { return false }
+            let fields = text[..<head.lowerBound].lowercased().split(separator: "\r\n")
+            let length = fields.first { $0.hasPrefix("content-length:") }?.split(separator: ":").last
+            return text[head.upperBound...].utf8.count >= length.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+        }
+
+        /// The next bytes; empty at the end.
+        package mutating func part() async throws -> String {
+            try await inbound.next().map { String(buffer: $0) } ?? ""
+        }
+
+        package func send(_ text: String) async throws { try await outbound.write(ByteBuffer(string: text)) }
 
         /// Returns once the client has closed the connection.
-        mutating func untilClosed() async {
+        package mutating func untilClosed() async {
             while let part = try? await inbound.next() { _ = part }
         }
     }
 
-    static let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+    package static let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 
     /// Serves each connection with a script, which closes it by returning, while a body runs with the address.
-    static func run(
+    package static func run(
         _ script: @escaping @Sendable (inout Connection) async throws -> Void,
         body: @Sendable (_ address: String) async throws -> Void
     ) async throws {

@@ -1,0 +1,72 @@
+public import DocumentModel
+
+/// Collections and what is below them.
+extension Firestore {
+    /// The collections at the root that contain documents at any depth.
+    public func listCollections() async throws(DocumentError) -> [CollectionReference] {
+        try await transport.collectionIDs(below: nil).map { collection($0) }
+    }
+
+    /// Deletes a collection's documents and everything below them.
+    ///
+    /// The documents are deleted one by one, and each deletion triggers functions. Documents that are added meanwhile may
+    /// be left, and if the call fails, so may others: call it again.
+    ///
+    ///     try await firestore.recursiveDelete(firestore.collection("carts"))
+    ///
+    /// - Parameters:
+    ///   - writer: What deletes. Its ``BulkWriter/flush()`` returns all failures, those of the deletions, too.
+    ///   - collection: What is deleted.
+    /// - Throws: The first error of a deletion.
+    public func recursiveDelete(
+        _ collection: CollectionReference, bulkWriter writer: BulkWriter? = nil
+    ) async throws(DocumentError) {
+        let path = try CollectionPath(collection.path)
+        try await delete(below: path.parent, collectionID: path.id, writer ?? bulkWriter())
+    }
+
+    /// Deletes a document and everything below it, whether the document exists or not.
+    ///
+    ///     try await firestore.recursiveDelete(firestore.document("users/ada"))
+    ///
+    /// - Parameters:
+    ///   - writer: As for a collection.
+    ///   - reference: What is deleted.
+    /// - Throws: As for a collection.
+    public func recursiveDelete(
+        _ reference: DocumentReference, bulkWriter writer: BulkWriter? = nil
+    ) async throws(DocumentError) {
+        let writer = writer ?? bulkWriter()
+        try await delete(below: try reference.validPath(), collectionID: nil, writer)
+        try await writer.deleteDocument(reference)
+        try check(await writer.failure { $0 == reference })
+    }
+
+    private static let page = 500
+
+    private func delete(
+        below parent: DocumentPath?, collectionID: String?, _ writer: BulkWriter
+    ) async throws(DocumentError) {
+        var page = Descendants(parent: parent, collectionID: collectionID, limit: Self.page)
+        let prefix = (parent.map { $0.string + "/" } ?? "") + (collectionID.map { $0 + "/" } ?? "")
+        while true {
+            let paths = try await transport.descendants(page)
+            for path in paths { try await writer.deleteDocument(DocumentReference(firestore: self, path: path)) }
+            try check(await writer.failure { $0.path.utf8.starts(with: prefix.utf8) })
+            guard paths.count == Self.page else { return }
+            page.after = paths.last
+        }
+    }
+
+    private func check(_ failure: BulkWriter.Failure?) throws(DocumentError) {
+        guard let failure else { return }
+        throw DocumentError(failure.error.code, "\(failure.reference.path): \(failure.error.message)")
+    }
+}
+
+extension DocumentReference {
+    /// The collections below this document that contain documents at any depth. The document itself need not exist.
+    public func listCollections() async throws(DocumentError) -> [CollectionReference] {
+        try await firestore.transport.collectionIDs(below: try validPath()).map { collection($0) }
+    }
+}

@@ -65,6 +65,10 @@ let package = Package(
             name: "Sharing",
             dependencies: ["CFunctionsSystem", .product(name: "DequeModule", package: "swift-collections")],
             swiftSettings: settings),
+        .target(
+            name: "SecurityRules",
+            dependencies: ["TextFormats", "DocumentModel", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings),
         .target(name: "StorageEngine", swiftSettings: settings),
         .target(
             name: "SQLiteStorage",
@@ -442,6 +446,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .target(name: "RulesTesting", path: "Tests/RulesTesting", swiftSettings: settings),
+        .testTarget(
+            name: "SecurityRulesTests",
+            dependencies: ["StrictJSON", "DocumentModel", "SecurityRules", "FirestoreJSON", "RulesTesting"],
+            swiftSettings: settings),
         .testTarget(
             name: "StorageEngineTests",
             dependencies: ["StorageEngine", "TestSupport", "StoreTestSupport"],
@@ -679,7 +688,8 @@ let package = Package(
             dependencies: [
                 "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
                 "DocumentStore", "Sharing", "FirestoreClient", "Workers", "FunctionsTesting", "FunctionsHTTPClient",
-                "HostConfiguration", "TestSupport", "ShopFunctions", "FixtureFunctions", "StandaloneFunctions",
+                "FunctionsMessaging", "FunctionsWebhooks", "HostConfiguration", "TestSupport", "ShopFunctions",
+                "FixtureFunctions", "StandaloneFunctions",
                 "functions-host", "MailFunctions", "PaymentFunctions", "PushFunctions", "ObjectStoreFunctions",
                 "ChatbotFunctions", "StandIns",
                 .product(name: "NIOCore", package: nio),

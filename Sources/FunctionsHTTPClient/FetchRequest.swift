@@ -39,7 +39,7 @@ public struct FetchRequest: Sendable {
         self.headers = headers
     }
 
-    /// The body of a request; empty if it is streamed.
+    /// The body of a request that `withFetch` answers.
     public var body: [UInt8] {
         guard case .bytes(let bytes) = content else { return [] }
         return bytes
@@ -52,6 +52,16 @@ public struct FetchRequest: Sendable {
     /// - Throws: ``FetchError`` with the path that doesn't decode.
     public func json<Body: Decodable>(as type: Body.Type = Body.self) throws -> Body {
         try decodeJSON(type, from: body, of: "body", url)
+    }
+
+    /// The request with the parts of a streamed body together.
+    func gathered() async throws -> FetchRequest {
+        guard case .stream(_, let parts) = content else { return self }
+        var request = self
+        var bytes: [UInt8] = []
+        for try await part in parts() { bytes += part }
+        request.content = .bytes(bytes)
+        return request
     }
 
     private static let traceHeaders = ["traceparent", "tracestate", "X-Cloud-Trace-Context"]

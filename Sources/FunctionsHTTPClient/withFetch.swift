@@ -25,7 +25,7 @@ private struct AnsweringTransport: FetchTransport {
     let answer: @Sendable (FetchRequest) async throws -> HTTPResponse
 
     func send(_ request: FetchRequest) async throws -> FetchResponse {
-        let response = try await answer(request)
+        let response = try await answer(try await request.gathered())
         return FetchResponse(
             status: response.status, headers: response.headers, body: response.parts, to: request)
     }

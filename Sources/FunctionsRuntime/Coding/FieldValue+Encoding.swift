@@ -11,6 +11,7 @@ extension FieldValue {
     /// A type that documents represent natively.
     static func native<T>(_ value: T) -> NativeEncoding {
         if T.self == FieldValue.self, let field = value as? FieldValue { return .field(field) }
+        if T.self == Value.self, let value = value as? Value { return .field(FieldValue(value)) }
         if T.self == Timestamp.self, let time = value as? Timestamp { return .field(time.fieldValue) }
         if T.self == Date.self, let date = value as? Date {
             return Timestamp(exactly: date).map { .field($0.fieldValue) }

@@ -1,4 +1,5 @@
 public import DocumentModel
+import StrictJSON
 
 /// Encoded as an RFC 3339 string, except in documents, which have a native timestamp.
 extension Timestamp: Codable {
@@ -32,4 +33,10 @@ extension GeoPoint: Codable {
         try container.encode(latitude, forKey: .latitude)
         try container.encode(longitude, forKey: .longitude)
     }
+}
+
+/// Encoded as JSON, so that `snapshot.data()` can be answered: times in RFC 3339, bytes in base64, references as paths. In
+/// documents it is stored as it is.
+extension Value: Encodable {
+    public func encode(to encoder: any Encoder) throws { try JSONValue(self).encode(to: encoder) }
 }

@@ -69,6 +69,7 @@ package final class InvocationLoop: @unchecked Sendable {
         guard !records.isEmpty else { return }
         services.recordCalls?(records, eventLoop.now)
         records = []
+        records.reserveCapacity(Self.maxRecords)
     }
 
     // MARK: Deadlines

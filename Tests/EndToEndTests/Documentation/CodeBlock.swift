@@ -32,11 +32,14 @@ struct CodeBlock {
         case file
         /// Targets of a Package.swift.
         case package
+        /// A whole Package.swift.
+        case manifest
         /// Functions, declarations and statements of handlers.
         case fragment
     }
 
     var kind: Kind {
+        if lines.first?.hasPrefix("// swift-tools-version") == true { return .manifest }
         if lines.contains(where: { $0.hasPrefix("@main") || $0.hasPrefix("import ") || $0.hasPrefix("@testable") }) {
             return .file
         }

@@ -2,6 +2,7 @@
 enum CodeBlockSetting {
     static let imports = """
         import FunctionsHTTPClient
+        import FunctionsMessaging
         import FunctionsRuntime
         import FunctionsTesting
         import Testing
@@ -15,6 +16,7 @@ enum CodeBlockSetting {
         var firestore: Firestore { fatalError() }
         var users: CollectionReference { fatalError() }
         var catalog: CollectionReference { fatalError() }
+        let pushAccount = defineSecret("PUSH_ACCOUNT")
         var tester: FunctionsTester { fatalError() }
         var receipt: Receipt { fatalError() }
         var paid: PaidOrder { fatalError() }

@@ -47,9 +47,13 @@ import Testing
             files.append(try write(text, "names\(number).swift"))
             errors += try await Compiler.errors(in: files, of: directory, Self.plugins)
         }
-        for (number, block) in blocks.enumerated() where block.kind == .package {
+        for (number, block) in blocks.enumerated() where [.package, .manifest].contains(block.kind) {
             let code = block.lines.joined(separator: "\n")
-            let text = "import PackageDescription\nfunc targets() -> [Target] {\n[\n\(code)\n]\n}\n"
+            let text =
+                block.kind == .manifest
+                // Manifests aren't compiled as a part of a library.
+                ? code.replacing("\nlet ", with: "\n@MainActor let ")
+                : "import PackageDescription\nfunc targets() -> [Target] {\n[\n\(code)\n]\n}\n"
             let file = try write(text, "package\(number).swift")
             errors += try await Compiler.errors(
                 in: [file], of: directory,

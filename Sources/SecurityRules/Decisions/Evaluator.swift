@@ -1,0 +1,370 @@
+import DocumentModel
+
+/// Evaluates conditions. Calls, parameters and `let`s have frames of their own instead of recursion, and an error is a value
+/// like others, because `false && error` is false.
+struct Evaluator {
+    /// A parameter or a `let`: what it stands for, and when it was used its value.
+    private enum Local {
+        /// The code, and where the locals begin that it uses.
+        case pending(Int32, Int)
+        case value(RuleValue)
+    }
+
+    private struct Frame {
+        var returnTo: Int
+        var base: Int
+        /// The local that gets the value; nil for a call.
+        var target: Int?
+    }
+
+    let program: Program
+    let request: RulesRequest
+    let documents: RulesDocuments
+    /// What is known of the documents of a query.
+    var facts: QueryFacts?
+    var captures: [RuleValue] = []
+    /// The reasons of `RuleValue.error`, with the instructions.
+    private(set) var errors: [(reason: String, instruction: Int)] = []
+    /// The values of all expressions, if they are asked for.
+    var trace: [(instruction: Int, value: RuleValue)]?
+
+    private var stack: [RuleValue] = []
+    private var locals: [Local] = []
+    private var frames: [Frame] = []
+    private var evaluated = 0
+    private var read: [String: Document?] = [:]
+    private var readAfter: [String: Document?] = [:]
+    private var reads: Int { read.count + readAfter.count }
+    /// Set by the code of `get`, if the store failed.
+    private(set) var failure: (any Error)?
+
+    init(_ program: Program, _ request: RulesRequest, _ documents: RulesDocuments) {
+        self.program = program
+        self.request = request
+        self.documents = documents
+        stack.reserveCapacity(16)
+    }
+
+    /// The value of a condition.
+    mutating func value(of code: Int32) -> RuleValue {
+        stack.removeAll(keepingCapacity: true)
+        locals.removeAll(keepingCapacity: true)
+        frames.removeAll(keepingCapacity: true)
+        var (place, base) = (Int(code), 0)
+        while true {
+            let instruction = program.instructions[place]
+            switch instruction.operation {
+            case .jump:
+                place = Int(instruction.a)
+                continue
+            case .end:
+                guard let frame = frames.popLast() else { return stack.last ?? .null }
+                if let target = frame.target, let value = stack.last {
+                    locals[target] = .value(value)
+                } else {
+                    locals.removeLast(locals.count - base)
+                }
+                (place, base) = (frame.returnTo, frame.base)
+                continue
+            default: break
+            }
+            evaluated += 1
+            guard evaluated <= RulesLimits.expressions else {
+                return error("more than \(RulesLimits.expressions) expressions were evaluated, the limit", place)
+            }
+            switch instruction.operation {
+            case .local:
+                let index = base + Int(instruction.a)
+                switch locals[index] {
+                case .value(let value): stack.append(value)
+                case .pending(let code, let environment):
+                    frames.append(Frame(returnTo: place + 1, base: base, target: index))
+                    (place, base) = (Int(code), environment)
+                    continue
+                }
+            case .call:
+                let function = program.functions[Int(instruction.a)]
+                let count = Int(instruction.b)
+                let next = place + 1 + count
+                guard function.parameters == count else {
+                    stack.append(error("'\(function.name)' has \(function.parameters) parameters, not \(count)", place))
+                    place = next
+                    continue
+                }
+                let newBase = locals.count
+                for argument in 0..<count {
+                    locals.append(.pending(program.instructions[place + 1 + argument].a, base))
+                }
+                for code in function.lets { locals.append(.pending(code, newBase)) }
+                frames.append(Frame(returnTo: next, base: base, target: nil))
+                (place, base) = (Int(function.code), newBase)
+                continue
+            case .skipIfFalse:
+                if case .bool(false)? = stack.last { place = Int(instruction.a); continue }
+            case .skipIfTrue:
+                if case .bool(true)? = stack.last { place = Int(instruction.a); continue }
+            case .select:
+                let condition = stack.removeLast()
+                switch condition {
+                case .bool(true): break
+                case .bool(false):
+                    place = Int(instruction.a)
+                    continue
+                case .error, .unknown:
+                    stack.append(condition)
+                    place = Int(instruction.b)
+                    continue
+                default:
+                    stack.append(error("the condition before '?' is of type \(condition.type), not bool", place))
+                    place = Int(instruction.b)
+                    continue
+                }
+            default:
+                let value = simple(instruction, place)
+                stack.append(value)
+                trace?.append((place, value))
+            }
+            place += 1
+        }
+    }
+
+    mutating func error(_ reason: String, _ place: Int) -> RuleValue {
+        errors.append((reason, place))
+        return .error(Int32(errors.count - 1))
+    }
+
+    // MARK: Instructions without jumps
+
+    private mutating func simple(_ instruction: Instruction, _ place: Int) -> RuleValue {
+        switch instruction.operation {
+        case .constant: return program.constants[Int(instruction.a)]
+        case .capture: return captures[Int(instruction.a)]
+        case .request: return .request
+        case .resource: return resource()
+        case .undefined:
+            return error("'\(program.names[Int(instruction.a)])' isn't declared", place)
+        case .member:
+            let value = stack.removeLast()
+            return member(of: value, program.names[Int(instruction.a)], place)
+        case .index:
+            let index = stack.removeLast()
+            return element(of: stack.removeLast(), at: index, place)
+        case .slice:
+            let to = instruction.a & 2 != 0 ? stack.removeLast() : nil
+            let from = instruction.a & 1 != 0 ? stack.removeLast() : nil
+            return slice(stack.removeLast(), from, to, place)
+        case .method:
+            let arguments = Array(stack.suffix(Int(instruction.b)))
+            stack.removeLast(arguments.count)
+            return method(program.names[Int(instruction.a)], of: stack.removeLast(), arguments, place)
+        case .builtin:
+            let arguments = Array(stack.suffix(Int(instruction.b)))
+            stack.removeLast(arguments.count)
+            return builtin(Builtins.functions[Int(instruction.a)], arguments, place)
+        case .not, .negate: return unary(instruction.operation, stack.removeLast(), place)
+        case .list, .path, .map: return literal(instruction, place)
+        case .hasType: return hasType(stack.removeLast(), program.names[Int(instruction.a)])
+        case .and, .or:
+            let right = stack.removeLast()
+            return connect(instruction.operation, stack.removeLast(), right, place)
+        case .contains:
+            let right = stack.removeLast()
+            return contains(right, stack.removeLast(), place)
+        default:
+            let right = stack.removeLast()
+            return binary(instruction.operation, stack.removeLast(), right, place)
+        }
+    }
+
+    private func resource() -> RuleValue {
+        if facts != nil { return .unknown(.resource) }
+        return request.resource.map { RulesRequest.resource($0, in: request.database) } ?? .null
+    }
+
+    private mutating func literal(_ instruction: Instruction, _ place: Int) -> RuleValue {
+        let count = Int(instruction.a) * (instruction.operation == .map ? 2 : 1)
+        let values = Array(stack.suffix(count))
+        stack.removeLast(count)
+        if let failed = Self.failed(values) { return failed }
+        switch instruction.operation {
+        case .list: return .list(values)
+        case .map:
+            var members: [String: RuleValue] = [:]
+            for index in stride(from: 0, to: count, by: 2) {
+                if case .string(let name) = values[index] { members[name] = values[index + 1] }
+            }
+            return .map(members)
+        default:
+            var segments: [String] = []
+            for value in values {
+                switch value {
+                case .string(let text): segments.append(text)
+                case .int(let number): segments.append("\(number)")
+                case .path(let path): segments += path
+                default: return error("a segment of a path is of type \(value.type), not string", place)
+                }
+            }
+            return .path(segments)
+        }
+    }
+
+    /// The first error, or else what isn't known.
+    static func failed(_ values: [RuleValue]) -> RuleValue? {
+        var unknown: RuleValue?
+        for value in values {
+            if case .error = value { return value }
+            if case .unknown = value { unknown = .unknown(.other) }
+        }
+        return unknown
+    }
+
+    // MARK: Members and elements
+
+    private mutating func member(of value: RuleValue, _ name: String, _ place: Int) -> RuleValue {
+        switch value {
+        case .error: return value
+        case .request: return requestMember(name) ?? error("request has no member '\(name)'", place)
+        case .unknown(let unknown): return unknownMember(unknown, name)
+        case .map, .storedMap: return value.member(name) ?? error("there is no member '\(name)'", place)
+        case .null: return error("null has no member '\(name)'", place)
+        default: return error("\(value.type) has no members, such as '\(name)'", place)
+        }
+    }
+
+    func requestMember(_ name: String) -> RuleValue? {
+        switch name {
+        case "auth": request.auth
+        case "method": .string(request.methodName)
+        case "path": .path(request.fullPath)
+        case "time": .timestamp(request.time)
+        case "resource": request.written.map { RulesRequest.resource($0, in: request.database) }
+        case "query": request.query.map(Self.query)
+        default: nil
+        }
+    }
+
+    private static func query(_ query: Query) -> RuleValue {
+        var order: [String: RuleValue] = [:]
+        for part in query.orderBy {
+            order[part.field.segments.joined(separator: ".")] = .string(part.descending ? "DESC" : "ASC")
+        }
+        return .map([
+            "limit": query.limit.map { .int(Int64($0)) } ?? .null, "offset": .int(Int64(query.offset)),
+            "orderBy": .map(order),
+        ])
+    }
+
+    private func unknownMember(_ unknown: UnknownValue, _ name: String) -> RuleValue {
+        switch unknown {
+        case .resource:
+            switch name {
+            case "data": return .unknown(.field([]))
+            case "id": return (facts?.name).map { .string($0.path.id) } ?? .unknown(.other)
+            case "__name__":
+                return (facts?.name).map { .path(RuleValue.path(of: $0.path, in: request.database)) }
+                    ?? .unknown(.other)
+            default: return .unknown(.other)
+            }
+        case .field(let path):
+            let inner = path + [name]
+            return facts?.value(of: inner) ?? .unknown(.field(inner))
+        case .keys, .path, .other: return .unknown(.other)
+        }
+    }
+
+    private mutating func element(of value: RuleValue, at index: RuleValue, _ place: Int) -> RuleValue {
+        switch (value, index) {
+        case (.error, _): return value
+        case (_, .error): return index
+        case (.unknown(let unknown), .string(let name)): return unknownMember(unknown, name)
+        case (.unknown, _), (_, .unknown): return .unknown(.other)
+        case (.map, .string(let name)), (.storedMap, .string(let name)), (.request, .string(let name)):
+            return member(of: value, name, place)
+        case (.path(let segments), .int(let index)):
+            guard segments.indices.contains(Int(clamping: index)) else { return outside(index, segments.count, place) }
+            return .string(segments[Int(index)])
+        case (.list(let elements), .int(let index)):
+            guard elements.indices.contains(Int(clamping: index)) else { return outside(index, elements.count, place) }
+            return elements[Int(index)]
+        case (.storedList(let elements), .int(let index)):
+            guard elements.indices.contains(Int(clamping: index)) else { return outside(index, elements.count, place) }
+            return RuleValue(elements[Int(index)])
+        case (.string(let text), .int(let index)):
+            let units = text.utf16
+            guard index >= 0, index < units.count else { return outside(index, units.count, place) }
+            return .string(Self.text(text, Int(index), Int(index) + 1))
+        case (.null, _): return error("null has no elements", place)
+        default: return error("\(value.type)[\(index.type)] isn't possible", place)
+        }
+    }
+
+    private mutating func outside(_ index: Int64, _ count: Int, _ place: Int) -> RuleValue {
+        error("there is no element \(index): the size is \(count)", place)
+    }
+
+    /// A part of a text in UTF-16, as the official emulator counts.
+    private static func text(_ text: String, _ from: Int, _ to: Int) -> String {
+        let units = text.utf16
+        return String(decoding: units.dropFirst(from).prefix(to - from), as: UTF16.self)
+    }
+
+    private mutating func slice(_ value: RuleValue, _ from: RuleValue?, _ to: RuleValue?, _ place: Int) -> RuleValue {
+        if let failed = Self.failed([value] + [from, to].compactMap(\.self)) { return failed }
+        func bound(_ value: RuleValue?, _ none: Int) -> Int? {
+            guard let value else { return none }
+            if case .int(let number) = value { return Int(clamping: number) }
+            return nil
+        }
+        let count: Int
+        switch value {
+        case .list(let elements): count = elements.count
+        case .storedList(let elements): count = elements.count
+        case .string(let text): count = text.utf16.count
+        default: return error("\(value.type) has no parts", place)
+        }
+        guard let first = bound(from, 0), let end = bound(to, count) else {
+            return error("the bounds of a part must be integers", place)
+        }
+        guard first >= 0, first <= end, end <= count else {
+            return error("there is no part [\(first):\(end)]: the size is \(count)", place)
+        }
+        if case .string(let text) = value { return .string(Self.text(text, first, end)) }
+        return .list(Array((value.elements ?? [])[first..<end]))
+    }
+
+    // MARK: Documents
+
+    /// `get`, `exists` and the like.
+    mutating func document(_ function: Builtins.Function, _ argument: RuleValue, _ place: Int) -> RuleValue {
+        guard case .path(let segments) = argument else {
+            return error("\(function.rawValue)(\(argument.type)) isn't possible; give it a path", place)
+        }
+        guard segments.count > 3, segments[0] == "databases", segments[1] == request.database,
+            segments[2] == "documents", let path = try? DocumentPath(segments.dropFirst(3).joined(separator: "/")),
+            path.segments.count == segments.count - 3
+        else {
+            return error(
+                "/\(segments.joined(separator: "/")) isn't a document's path; it begins with /databases/$(database)/documents",
+                place)
+        }
+        let isAfter = function == .getAfter || function == .existsAfter
+        let document: Document?
+        if let known = isAfter ? readAfter[path.string] : read[path.string] {
+            document = known
+        } else {
+            guard reads < RulesLimits.documents else {
+                return error("more than \(RulesLimits.documents) documents were read, the limit of one request", place)
+            }
+            do {
+                document = try isAfter ? documents.after(path) : documents.before(path)
+            } catch {
+                failure = error
+                return self.error("the document can't be read", place)
+            }
+            if isAfter { readAfter[path.string] = .some(document) } else { read[path.string] = .some(document) }
+        }
+        if function == .exists || function == .existsAfter { return .bool(document != nil) }
+        guard let document else { return error("there is no document \(path)", place) }
+        return RulesRequest.resource(document, in: request.database)
+    }
+}

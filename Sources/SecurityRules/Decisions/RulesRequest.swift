@@ -1,0 +1,76 @@
+package import DocumentModel
+
+/// What a client wants to do, as rules see it.
+package struct RulesRequest: Sendable {
+    /// One of them.
+    package var method: RulesMethods
+    package var database: String
+    /// The segments of the document's path, or for a list of the collection's.
+    package var path: [String]
+    /// `request.auth`: null without a user.
+    package var auth: RuleValue
+    package var time: Timestamp
+    /// The document before; nil if there is none, and for queries.
+    package var resource: Document?
+    /// The document as a write would leave it.
+    package var written: Document?
+    /// For a list.
+    package var query: Query?
+
+    package init(
+        _ method: RulesMethods, database: String, path: [String], auth: RuleValue, time: Timestamp,
+        resource: Document? = nil, written: Document? = nil, query: Query? = nil
+    ) {
+        self.method = method
+        self.database = database
+        self.path = path
+        self.auth = auth
+        self.time = time
+        self.resource = resource
+        self.written = written
+        self.query = query
+    }
+
+    /// `request.auth` of a signed-in user.
+    package static func auth(_ client: ClientIdentity?) -> RuleValue {
+        guard let client else { return .null }
+        var claims = client.claims
+        if claims["sub"] == nil { claims["sub"] = .string(client.uid) }
+        return .map(["uid": .string(client.uid), "token": .storedMap(claims)])
+    }
+
+    /// Segments from the root on: `databases`, the database, `documents`, and the path.
+    var fullPath: [String] { ["databases", database, "documents"] + path }
+
+    /// A document as `resource` and the result of `get`.
+    static func resource(_ document: Document, in database: String) -> RuleValue {
+        .map([
+            "data": .storedMap(document.fields), "id": .string(document.path.id),
+            "__name__": .path(RuleValue.path(of: document.path, in: database)),
+        ])
+    }
+
+    var methodName: String {
+        switch method {
+        case .get: "get"
+        case .list: "list"
+        case .create: "create"
+        case .update: "update"
+        default: "delete"
+        }
+    }
+}
+
+/// What rules read besides the request's own document.
+package struct RulesDocuments {
+    /// A document before and after the request's writes; nil if it doesn't exist.
+    let before: (DocumentPath) throws -> Document?
+    let after: (DocumentPath) throws -> Document?
+
+    package init(
+        before: @escaping (DocumentPath) throws -> Document?, after: @escaping (DocumentPath) throws -> Document?
+    ) {
+        self.before = before
+        self.after = after
+    }
+}

@@ -1,0 +1,145 @@
+import DocumentModel
+
+extension Ruleset {
+    /// Decides whether a request is allowed: if the condition of one `allow` holds for it.
+    ///
+    /// A list is allowed only if that is so for every document that the query could return, whichever there are.
+    ///
+    /// - Parameters:
+    ///   - documents: what `get`, `exists` and the like read.
+    ///   - isTraced: whether the decision has the values of all expressions.
+    /// - Throws: what `documents` has thrown, unless another `allow` allows the request.
+    package func decide(
+        _ request: RulesRequest, _ documents: RulesDocuments, isTraced: Bool = false
+    ) throws -> RulesDecision {
+        var evaluator = Evaluator(program, request, documents)
+        if isTraced { evaluator.trace = [] }
+        guard let query = request.query else {
+            let path = request.fullPath.map { PathPart.known($0) }
+            return try decide(&evaluator, path)
+        }
+        var last: RulesDecision?
+        for facts in QueryFacts.all(of: query) {
+            evaluator.facts = facts
+            let decision = try decide(&evaluator, Self.path(of: query, facts, request))
+            guard decision.isAllowed else { return decision }
+            last = decision
+        }
+        return last ?? RulesDecision(allow: nil, refusals: [], trace: [])
+    }
+
+    /// A segment of the path of a document, or what isn't known of it.
+    enum PathPart {
+        case known(String)
+        /// One segment.
+        case one
+        /// Any number of segments, also none.
+        case any
+    }
+
+    private static func path(of query: Query, _ facts: QueryFacts, _ request: RulesRequest) -> [PathPart] {
+        if let name = facts.name {
+            return ["databases", request.database, "documents"].map { .known($0) }
+                + name.path.segments.map { .known(String($0)) }
+        }
+        guard query.allDescendants else { return request.fullPath.map { .known($0) } + [.one] }
+        // A collection group: the parent's path, whatever is below it, and the collection.
+        return request.fullPath.dropLast().map { .known($0) } + [.any, .known(query.collectionID), .one]
+    }
+
+    private func decide(_ evaluator: inout Evaluator, _ path: [PathPart]) throws -> RulesDecision {
+        var refusals: [(offset: Int, reason: String?)] = []
+        var attempts = 0
+        var pending = roots.reversed().map { (block: $0, place: 0, captures: [RuleValue]()) }
+        while let (index, place, captures) = pending.popLast() {
+            attempts += 1
+            guard attempts <= RulesLimits.matches else {
+                refusals.append(
+                    (matches[index].range.start, "more than \(RulesLimits.matches) ways fit the path, the limit"))
+                break
+            }
+            let block = matches[index]
+            for (end, captures) in fits(block, path, place, captures) {
+                if end == path.count {
+                    for allow in block.allows where allows[allow].methods.contains(evaluator.request.method) {
+                        let statement = allows[allow]
+                        evaluator.captures = captures
+                        let errors = evaluator.errors.count
+                        let value = statement.condition.map { evaluator.value(of: $0) } ?? .bool(true)
+                        if case .bool(true) = value { return decision(allow, refusals, evaluator) }
+                        refusals.append((statement.range.start, reason(of: value, evaluator, since: errors)))
+                    }
+                }
+                for child in block.children.reversed() { pending.append((child, end, captures)) }
+            }
+        }
+        if let failure = evaluator.failure { throw failure }
+        return decision(nil, refusals, evaluator)
+    }
+
+    private func reason(of value: RuleValue, _ evaluator: Evaluator, since errors: Int) -> String? {
+        switch value {
+        case .bool: nil
+        case .unknown: "it isn't known for every document that the query could return"
+        case .error(let index):
+            "\(source.position(of: program.ranges[evaluator.errors[Int(index)].instruction].start)): "
+                + evaluator.errors[Int(index)].reason
+        default: "the condition is of type \(value.type), not bool"
+        }
+    }
+
+    private func decision(
+        _ allow: Int?, _ refusals: [(offset: Int, reason: String?)], _ evaluator: Evaluator
+    ) -> RulesDecision {
+        RulesDecision(
+            allow: allow,
+            refusals: refusals.map { .init(position: source.position(of: $0.offset), reason: $0.reason) },
+            trace: (evaluator.trace ?? []).map { place, value in
+                let range = program.ranges[place]
+                let shown: String =
+                    if case .error(let index) = value { "error: " + evaluator.errors[Int(index)].reason } else {
+                        value.description
+                    }
+                return .init(position: source.position(of: range.start), expression: source.text(range), value: shown)
+            })
+    }
+
+    // MARK: Paths
+
+    /// The ways in which a block's path fits from a place on: where the rest of the path begins, and what is captured.
+    private func fits(
+        _ block: MatchBlock, _ path: [PathPart], _ start: Int, _ captures: [RuleValue]
+    ) -> [(end: Int, captures: [RuleValue])] {
+        var ways = [(end: start, captures: captures)]
+        for segment in block.segments {
+            var next: [(end: Int, captures: [RuleValue])] = []
+            for way in ways {
+                let part = way.end < path.count ? path[way.end] : nil
+                switch (segment, part) {
+                case (.literal(let text), .known(let known)?) where TextBytes.equal(text, known):
+                    next.append((way.end + 1, way.captures))
+                case (.single, .known(let known)?): next.append((way.end + 1, way.captures + [.string(known)]))
+                case (.single, .one?): next.append((way.end + 1, way.captures + [.unknown(.other)]))
+                case (.glob, _):
+                    let least = version == 1 ? 1 : 0
+                    for count in least...max(least, path.count - way.end) where way.end + count <= path.count {
+                        next.append((way.end + count, way.captures + [Self.captured(path[way.end..<way.end + count])]))
+                    }
+                default: break
+                }
+            }
+            ways = next
+        }
+        // The longest path first, as the first `allow` that holds decides anyway.
+        return ways
+    }
+
+    private static func captured(_ parts: ArraySlice<PathPart>) -> RuleValue {
+        var segments: [String] = []
+        for part in parts {
+            guard case .known(let segment) = part else { return .unknown(.path) }
+            segments.append(segment)
+        }
+        return .path(segments)
+    }
+}

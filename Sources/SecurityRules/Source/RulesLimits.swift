@@ -1,0 +1,25 @@
+/// Bounds on rules files and decisions. The public reference of Firestore's rules names all but the last two.
+enum RulesLimits {
+    static let sourceBytes = 262_144
+    static let compiledBytes = 256_000
+    /// Nested `match` blocks.
+    static let matchDepth = 10
+    /// Segments of nested `match` paths together.
+    static let pathSegments = 100
+    /// Names captured by nested `match` paths together.
+    static let captures = 20
+    static let callDepth = 20
+    static let arguments = 7
+    static let letBindings = 10
+    /// Expressions that a decision evaluates.
+    static let expressions = 1000
+    /// Documents that `get`, `exists` and the like read for one request.
+    static let documents = 10
+    /// Documents that they read for all operations of a batch, a transaction or a read of several documents.
+    static let documentsOfBatch = 20
+
+    /// Parentheses, operators and calls within each other.
+    static let nesting = 64
+    /// Ways in which the blocks of a file may fit one path; several `**` within each other can fit in many.
+    static let matches = 2000
+}

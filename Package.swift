@@ -67,7 +67,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "SecurityRules",
-            dependencies: ["TextFormats", "DocumentModel", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "StrictJSON", "TextFormats", "DocumentModel", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: settings),
         .target(name: "StorageEngine", swiftSettings: settings),
         .target(
@@ -197,7 +199,7 @@ let package = Package(
         .target(
             name: "FirestoreAPI",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "DocumentStore", "GoogleREST",
+                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "Sharing", "DocumentStore", "GoogleREST",
                 "FirestoreJSON",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -256,7 +258,8 @@ let package = Package(
         .target(
             name: "FunctionsHost",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "SQLiteStorage", "DocumentStore",
+                "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
+                "DocumentStore",
                 "EventDelivery",
                 "DataDirectory", "HostProcess", "TokenVerification", "IdentityProvider", "Workers", "Gateway",
                 "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
@@ -272,7 +275,8 @@ let package = Package(
         .target(
             name: "FunctionsTesting",
             dependencies: [
-                "TextFormats", "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime",
+                "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol",
+                "FunctionsRuntime",
                 "StorageEngine",
                 "CommitPipeline", "DocumentStore", "EventDelivery",
                 .product(name: "NIOCore", package: nio),
@@ -318,7 +322,8 @@ let package = Package(
         .executableTarget(
             name: "functions-host",
             dependencies: [
-                "StrictJSON", "DocumentModel", "StorageEngine", "SQLiteStorage", "CommitPipeline", "DocumentStore",
+                "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "DocumentStore",
                 "DataDirectory", "HostProcess", "ControlProtocol", "HostConfiguration", "Deployments", "ControlAPI",
                 "FunctionsHost",
                 .product(name: "Logging", package: "swift-log"),
@@ -592,7 +597,8 @@ let package = Package(
         .testTarget(
             name: "FirestoreAPITests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "Sharing", "FirestoreJSON", "FirestoreAPI", "HostTesting",
+                "StrictJSON", "DocumentModel", "SecurityRules", "Sharing", "FirestoreJSON", "FirestoreAPI",
+                "HostTesting",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOEmbedded", package: nio),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -686,7 +692,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
+                "StrictJSON", "DocumentModel", "SecurityRules", "FirestoreJSON", "RulesTesting", "FunctionManifest",
+                "WorkerProtocol", "FunctionsRuntime", "StorageEngine",
                 "DocumentStore", "Sharing", "FirestoreClient", "Workers", "FunctionsTesting", "FunctionsHTTPClient",
                 "FunctionsMessaging", "FunctionsWebhooks", "HostConfiguration", "TestSupport", "ShopFunctions",
                 "FixtureFunctions", "StandaloneFunctions",

@@ -13,10 +13,13 @@ struct PaymentFunctions: FunctionBundle {
             guard request.method == "POST" else { return HTTPResponse(status: 405, headers: ["Allow": "POST"]) }
             try request.verifySignature(.stripe, key: webhookKey.value)
             let event = try request.json(as: PaymentEvent.self)
-            guard event.type == "checkout.session.completed" else { return HTTPResponse(status: 204) }
+            // Some methods of payment complete the checkout before the money arrives, which is a second event.
+            guard ["checkout.session.completed", "checkout.session.async_payment_succeeded"].contains(event.type) else {
+                return HTTPResponse(status: 204)
+            }
             let session = try request.json(as: CompletedCheckout.self).data.object
-            // Some methods of payment complete the checkout before the money arrives.
-            guard session.payment_status == "paid", let orderID = session.client_reference_id
+            guard ["paid", "no_payment_required"].contains(session.payment_status),
+                let orderID = session.client_reference_id
             else { return HTTPResponse(status: 204) }
 
             // The service repeats an event until it has an answer. Its document makes the second one a no-op.
@@ -26,10 +29,13 @@ struct PaymentFunctions: FunctionBundle {
                 guard try await !transaction.getDocument(seen).exists else { return false }
                 // The payer may have chosen the reference: the order must exist, and cost what was paid.
                 let order = firestore.collection("orders").document(orderID)
-                guard try await transaction.getDocument(order).total?.intValue == session.amount_total else {
-                    throw HttpsError(.failedPrecondition, "The order doesn't cost what was paid.")
-                }
+                let stored = try await transaction.getDocument(order)
+                guard stored.total?.intValue == session.amount_total,
+                    stored.currency?.stringValue == session.currency
+                else { throw HttpsError(.failedPrecondition, "The order doesn't cost what was paid.") }
                 try transaction.setData(["type": event.type, "time": FieldValue.serverTimestamp()], forDocument: seen)
+                // Paid twice: the event stays, to return the money.
+                guard stored.state == nil else { return false }
                 try transaction.updateData(["state": "paid"], forDocument: order)
                 if let address = session.customer_email {
                     let mail = Mail(
@@ -54,7 +60,8 @@ private struct CompletedCheckout: Decodable, Sendable {
 
     struct Session: Decodable, Sendable {
         var client_reference_id: String?
-        var amount_total: Int
+        var amount_total: Int?
+        var currency: String?
         var payment_status: String
         var customer_email: String?
     }

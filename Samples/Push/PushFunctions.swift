@@ -24,7 +24,10 @@ struct PushFunctions: FunctionBundle {
             }
         }
 
-        onTaskDispatched("sendPush", .secrets(pushAccount), .retry(.attempts(5))) { (request: TaskRequest<Push>) in
+        onTaskDispatched(
+            "sendPush", .secrets(pushAccount),
+            .retry(.exponential(from: .seconds(10), to: .hours(1), for: .days(1), attempts: 50))
+        ) { (request: TaskRequest<Push>) in
             let messaging = try Messaging(account: pushAccount.value, url: pushURL.value)
             let device = request.firestore.document(request.data.device)
             let notification = Message.Notification(title: request.data.title, body: request.data.body)
@@ -33,6 +36,9 @@ struct PushFunctions: FunctionBundle {
             } catch let error as MessagingError where error.code == .unregistered {
                 // The app was uninstalled.
                 try await device.delete()
+            } catch let error as MessagingError where error.code == .invalidArgument || error.code == .senderIDMismatch
+            {
+                throw PermanentFailure("\(error)")
             }
         }
     }

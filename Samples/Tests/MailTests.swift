@@ -72,7 +72,7 @@ import Testing
             PaymentFunctions(), MailFunctions(), params: ["MAIL_URL": "https://mail.example/send"],
             secrets: ["WEBHOOK_KEY": "whsec", "MAIL_KEY": "key"])
         let body = PaymentTests.completed
-        try await tester.firestore.document("orders/o1").setData(["total": 1200])
+        try await tester.firestore.document("orders/o1").setData(["total": 1200, "currency": "jpy"])
         let answer = try await tester.request(
             "paymentWebhook", method: "POST", headers: PaymentTests.signed(body, at: tester.now), body: Array(body.utf8)
         )

@@ -29,7 +29,7 @@ import Testing
 
     @Test func aPaymentCountsOnce() async throws {
         let order = tester.firestore.document("orders/o1")
-        try await order.setData(["total": 1200])
+        try await order.setData(["total": 1200, "currency": "jpy"])
         let first = try await send(Self.completed, Self.signed(Self.completed, at: tester.now))
         #expect(first.status == 200)
         #expect(first.text == #"{"id":"evt_1","new":true}"#)
@@ -58,12 +58,29 @@ import Testing
     @Test func whatWasPaidIsWhatTheOrderCosts() async throws {
         let order = tester.firestore.document("orders/o1")
         #expect(try await send(Self.completed, Self.signed(Self.completed, at: tester.now)).status == 400)
-        try await order.setData(["total": 1300])
+        try await order.setData(["total": 1300, "currency": "jpy"])
         #expect(try await send(Self.completed, Self.signed(Self.completed, at: tester.now)).status == 400)
-        try await order.setData(["total": 1200])
+        try await order.setData(["total": 1200, "currency": "jpy"])
         let unpaid = Self.completed.replacing(#""paid""#, with: #""unpaid""#)
         #expect(try await send(unpaid, Self.signed(unpaid, at: tester.now)).status == 204)
         #expect(try await order.getDocument().state == nil)
+    }
+
+    /// A method of payment whose money arrives later, an order that costs nothing, another currency, a second payment.
+    @Test func eachWayOfPayingCounts() async throws {
+        let order = tester.firestore.document("orders/o1")
+        let late = Self.completed.replacing("session.completed", with: "session.async_payment_succeeded")
+        try await order.setData(["total": 1200, "currency": "usd"])
+        #expect(try await send(late, Self.signed(late, at: tester.now)).status == 400)
+        try await order.setData(["total": 1200, "currency": "jpy"])
+        #expect(try await send(late, Self.signed(late, at: tester.now)).text == #"{"id":"evt_1","new":true}"#)
+        let again = late.replacing("evt_1", with: "evt_2")
+        #expect(try await send(again, Self.signed(again, at: tester.now)).text == #"{"id":"evt_2","new":false}"#)
+        let free = Self.completed.replacing("evt_1", with: "evt_3").replacing("1200", with: "0")
+            .replacing(#""paid""#, with: #""no_payment_required""#)
+        try await order.setData(["total": 0, "currency": "jpy"])
+        #expect(try await send(free, Self.signed(free, at: tester.now)).text == #"{"id":"evt_3","new":true}"#)
+        #expect(try await tester.firestore.collection("mail").getDocuments().map(\.documentID) == ["evt_1", "evt_3"])
     }
 
     @Test func otherEventsAreIgnored() async throws {

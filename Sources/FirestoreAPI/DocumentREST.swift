@@ -3,6 +3,7 @@ import GoogleREST
 import HTTPTypes
 package import Hummingbird
 import NIOCore
+package import SecurityRules
 package import Sharing
 import StrictJSON
 
@@ -30,7 +31,8 @@ package struct DocumentREST: HTTPResponder {
 
     let database: DatabaseID
     let service: any DocumentService
-    private let isDevelopment: Bool
+    let isDevelopment: Bool
+    let rules: ClientRules
     private let principals: PrincipalReader
     private let connections: ClientConnections?
     private let address: AddressReader
@@ -42,12 +44,13 @@ package struct DocumentREST: HTTPResponder {
     package static let maxRequestBytes = 10 * 1024 * 1024
 
     /// - Parameters:
+    ///   - rules: what clients may do; can be replaced in development.
     ///   - connections: the port's connections; nil if requests come without.
     ///   - answers: the memory of all answers; nil for no bound.
     ///   - pause: what passes until a request for too much is refused. Clients wait before they retry anyway; those that
     ///     don't can't keep the host busy with refusals.
     package init(
-        database: DatabaseID, service: any DocumentService, isDevelopment: Bool,
+        database: DatabaseID, service: any DocumentService, rules: ClientRules, isDevelopment: Bool,
         principals: PrincipalReader, connections: ClientConnections? = nil,
         address: @escaping AddressReader = { _, _ in nil }, answers: MemoryBudget? = nil,
         maxBodyBytes: Int = maxRequestBytes,
@@ -55,6 +58,7 @@ package struct DocumentREST: HTTPResponder {
     ) {
         self.database = database
         self.service = service
+        self.rules = rules
         self.isDevelopment = isDevelopment
         self.principals = principals
         self.connections = connections
@@ -98,6 +102,7 @@ package struct DocumentREST: HTTPResponder {
     private func answer(
         _ request: Request, _ call: ClientCall
     ) async throws(DocumentError) -> StreamedAnswer {
+        if let answer = try await replaceRules(request) { return StreamedAnswer(answer) }
         guard let path = RESTPath(request.uri.path, hasVerb: request.method == .post) else {
             throw DocumentError(
                 .notFound,
@@ -158,7 +163,7 @@ package struct DocumentREST: HTTPResponder {
         }
     }
 
-    private func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {
+    func body(_ request: Request) async throws(DocumentError) -> ByteBuffer {
         do {
             return try await request.body.collect(upTo: maxBodyBytes)
         } catch let error as any HTTPResponseError where error.status == .contentTooLarge {

@@ -1,13 +1,17 @@
 package import DocumentModel
 package import DocumentStore
+package import SecurityRules
 
 /// The document store as the service behind the public APIs.
 package struct StoreDocumentService: DocumentService {
     private let store: DocumentStore
     private let database: DatabaseID
+    private let rules: ClientRules
 
-    package init(_ store: DocumentStore, database: DatabaseID) {
+    /// - Parameter rules: what clients may do.
+    package init(_ store: DocumentStore, database: DatabaseID, rules: ClientRules) {
         self.store = store
+        self.rules = rules
         self.database = database
     }
 
@@ -98,7 +102,7 @@ package struct StoreDocumentService: DocumentService {
         case .client(let client):
             let id = client.map { UInt64(truncatingIfNeeded: $0.uid.hashValue) } ?? call?.address ?? 0
             return OperationContext(
-                owner: id | 1 << 63, policy: ClientAccess(database: database, client: client),
+                owner: id | 1 << 63, policy: rules.policy(of: client, in: database),
                 auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated),
                 cancellation: call?.cancellation, answer: call?.answer)
         }

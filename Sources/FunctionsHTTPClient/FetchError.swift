@@ -25,7 +25,8 @@ public struct FetchError: Error, CustomStringConvertible {
     /// The URL without its query, user and password, which may be secrets.
     public let url: String
 
-    init(_ code: Code, _ message: String, status: Int? = nil, url: String) {
+    /// For tests, in which `withFetch` throws it.
+    public init(_ code: Code, _ message: String, status: Int? = nil, url: String) {
         self.code = code
         self.message = message
         self.status = status

@@ -56,10 +56,17 @@ public struct FetchRequest: Sendable {
 
     /// The request with the parts of a streamed body together.
     func gathered() async throws -> FetchRequest {
-        guard case .stream(_, let parts) = content else { return self }
+        guard case .stream(let length, let parts) = content else { return self }
         var request = self
         var bytes: [UInt8] = []
-        for try await part in parts() { bytes += part }
+        do {
+            for try await part in parts() { bytes += part }
+        } catch {
+            throw FetchError(.unreachable, "the body's parts failed: \(error)", url: url)
+        }
+        guard length == nil || length == bytes.count else {
+            throw FetchError(.invalidRequest, "the body's length isn't the one that was given", url: url)
+        }
         request.content = .bytes(bytes)
         return request
     }

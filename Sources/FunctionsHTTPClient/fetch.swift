@@ -41,7 +41,7 @@ public func fetch(
     if transport is PooledTransport, InvocationContext.current?.params != nil {
         throw FetchError(.invalidRequest, "a test sends no requests: answer them with withFetch", url: request.url)
     }
-    for _ in 0..<20 {
+    for _ in 0...20 {
         let response = try await transport.send(request)
         guard followsRedirects, let next = try request.redirected(by: response) else { return response }
         request = next

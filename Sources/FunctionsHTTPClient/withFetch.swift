@@ -25,7 +25,9 @@ private struct AnsweringTransport: FetchTransport {
     let answer: @Sendable (FetchRequest) async throws -> HTTPResponse
 
     func send(_ request: FetchRequest) async throws -> FetchResponse {
+        try Task.checkCancellation()
         let response = try await answer(try await request.gathered())
+        try Task.checkCancellation()
         return FetchResponse(
             status: response.status, headers: response.headers, body: response.parts, to: request)
     }

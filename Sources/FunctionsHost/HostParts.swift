@@ -8,6 +8,7 @@ package import Gateway
 import HostConfiguration
 import HostProcess
 import IdentityProvider
+import SecurityRules
 import TokenVerification
 import Workers
 import Logging
@@ -18,6 +19,8 @@ package struct HostParts: Sendable {
     let database: DatabaseID
     let engine: SQLiteEngine
     package let store: DocumentStore
+    /// What clients may do with documents.
+    let rules: ClientRules
     /// Nil in production, which accepts only Google's tokens.
     let signIn: LocalSignIn?
     package let serving: ServingParts
@@ -26,6 +29,8 @@ package struct HostParts: Sendable {
         _ configuration: HostConfiguration, isEphemeral: Bool, console: LogWriter?, archive: LogArchive?, logger: Logger
     ) throws {
         let indexes = try configuration.indexes.map { path throws(ConfigurationError) in try IndexFile.load(path) }
+        rules = try ClientRules(
+            file: configuration.rules, isDevelopment: configuration.mode == .development, logger: logger)
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)
         database = DatabaseID(project: configuration.project)
         do {

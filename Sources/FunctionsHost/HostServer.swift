@@ -12,6 +12,7 @@ import Gateway
 package import HostConfiguration
 package import HostProcess
 import IdentityProvider
+import SecurityRules
 import TokenVerification
 import Workers
 import Hummingbird
@@ -139,13 +140,11 @@ package final class HostServer: Sendable {
                     host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
                     auth: ports["auth"], events: ports["events"]))
         }
-        if let rules = configuration.rules {
-            logger.notice(
-                "security rules are not evaluated yet; clients have the permissions of the sample shop's rules",
-                metadata: ["rules": "\(rules)"])
-        }
         var services: [any Service] = parts.serving.keyCaches
         if let webhook { services.append(webhook) }
+        if configuration.mode == .development, let file = configuration.rules {
+            services.append(RulesWatch(file: file, rules: parts.rules, logger: logger))
+        }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         if servesEventsAPI { services.append(eventServer(readiness)) }
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
@@ -226,7 +225,7 @@ package final class HostServer: Sendable {
         let principals = PrincipalReader(isDevelopment: configuration.mode == .development) { token in
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token):
-                return ClientIdentity(uid: token.subject)
+                return ClientIdentity(uid: token.subject, claims: Array(token.claims.readableBytesView))
             case .invalid(let rejection): throw rejection
             case .needsKeys, .unavailable:
                 throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
@@ -235,8 +234,9 @@ package final class HostServer: Sendable {
         let connections = ClientConnections()
         let proxies = configuration.trustedProxies
         let responder = DocumentREST(
-            database: parts.database, service: StoreDocumentService(parts.store, database: parts.database),
-            isDevelopment: configuration.mode == .development,
+            database: parts.database,
+            service: StoreDocumentService(parts.store, database: parts.database, rules: parts.rules),
+            rules: parts.rules, isDevelopment: configuration.mode == .development,
             principals: principals, connections: connections,
             address: { peer, forwardedFor in
                 IPAddress(peer).map {

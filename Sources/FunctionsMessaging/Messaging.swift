@@ -29,7 +29,9 @@ public struct Messaging: Sendable {
 
     /// Sends a message once. Send from a task that is retried if it must arrive.
     ///
-    /// - Parameter dryRun: Whether the message is checked but not delivered.
+    /// - Parameters:
+    ///   - message: For a device, a topic or a condition.
+    ///   - dryRun: Whether the message is checked but not delivered.
     /// - Returns: The message's name: `projects/shop/messages/17`.
     /// - Throws: ``MessagingError``; `CancellationError` if the invocation has ended.
     @discardableResult
@@ -58,7 +60,8 @@ public struct Messaging: Sendable {
         do {
             return try await account.accessToken(scopes: Self.scopes)
         } catch let error as FetchError {
-            throw MessagingError(.unauthenticated, "there is no access token: \(error)")
+            let isRefused = error.status.map { (400..<500).contains($0) && $0 != 429 } ?? false
+            throw MessagingError(isRefused ? .unauthenticated : .unavailable, "there is no access token: \(error)")
         } catch let error as ServiceAccountError {
             throw MessagingError(.unauthenticated, "\(error)")
         }
@@ -76,7 +79,10 @@ public struct Messaging: Sendable {
                 body: .json(Body(message: message, validate_only: dryRun)))
             let body = try await answer.bytes()
             let json = (try? JSONValue(parsing: body)) ?? .null
-            guard answer.isSuccess else { throw MessagingError(status: answer.status, json["error"] ?? .null) }
+            guard answer.isSuccess else {
+                let wait = answer.headers["Retry-After"].flatMap { Int($0) }.map { Duration.seconds(max(0, $0)) }
+                throw MessagingError(status: answer.status, json["error"] ?? .null, retryAfter: wait)
+            }
             guard let name = json["name"]?.stringValue else {
                 throw MessagingError(.unknown, "the response has no name")
             }
@@ -120,22 +126,34 @@ public struct MessagingError: Error, CustomStringConvertible {
 
     public let code: Code
     public let message: String
+    /// How long the service asks to wait before the next request; nil if it doesn't.
+    public let retryAfter: Duration?
 
-    init(_ code: Code, _ message: String) {
+    init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
         self.code = code
         self.message = message
+        self.retryAfter = retryAfter
     }
 
     /// - Parameter error: The member `error` of the response.
-    init(status: Int, _ error: JSONValue) {
-        let details = error["details"]?.arrayValue ?? []
-        let code = details.lazy.compactMap { $0["errorCode"]?.stringValue }.first
-        // A status alone tells less: a wrong project is NOT_FOUND, too.
-        let known = ["INVALID_ARGUMENT", "UNAVAILABLE", "INTERNAL", "UNAUTHENTICATED"]
-        let general = error["status"]?.stringValue.flatMap { known.contains($0) ? $0 : nil }
+    init(status: Int, _ error: JSONValue, retryAfter: Duration?) {
+        let codes = (error["details"]?.arrayValue ?? []).compactMap { $0["errorCode"]?.stringValue }
+        let code = codes.lazy.compactMap { Code(rawValue: $0) }.first
         self.init(
-            (code ?? general).flatMap { Code(rawValue: $0) } ?? .unknown,
-            error["message"]?.stringValue ?? "the response's status is \(status)")
+            code ?? Self.code(of: error["status"]?.stringValue, status),
+            error["message"]?.stringValue ?? "the response's status is \(status)", retryAfter: retryAfter)
+    }
+
+    /// What a response without an `FcmError` tells: less, as a wrong project is NOT_FOUND, too.
+    private static func code(of name: String?, _ status: Int) -> Code {
+        switch (name, status) {
+        case ("INVALID_ARGUMENT"?, _): .invalidArgument
+        case ("RESOURCE_EXHAUSTED"?, _), (_, 429): .quotaExceeded
+        case ("UNAUTHENTICATED"?, _), (_, 401): .unauthenticated
+        case ("INTERNAL"?, _): .internal
+        case (_, 500...): .unavailable
+        default: .unknown
+        }
     }
 
     public var description: String { "the message wasn't accepted: \(code.rawValue): \(message)" }

@@ -17,7 +17,7 @@ import TextFormats
 ///     let account = try ServiceAccount(json: accountKey.value)
 ///     let token = try await account.accessToken(scopes: ["https://www.googleapis.com/auth/cloud-platform"])
 ///     let answer = try await fetch(url, headers: ["Authorization": "Bearer \(token)"])
-public struct ServiceAccount: Sendable {
+public struct ServiceAccount: Sendable, CustomStringConvertible, CustomReflectable {
     /// The project that the account belongs to.
     public let projectID: String
     public let email: String
@@ -41,6 +41,11 @@ public struct ServiceAccount: Sendable {
         privateKey = try text("private_key")
         tokenURL = try text("token_uri")
     }
+
+    /// The e-mail address; never the key.
+    public var description: String { email }
+
+    public var customMirror: Mirror { Mirror(self, children: ["email": email, "projectID": projectID]) }
 
     private struct Kept {
         var token: String

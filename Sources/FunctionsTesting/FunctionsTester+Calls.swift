@@ -95,7 +95,7 @@ extension FunctionsTester {
         head.auth = try request.caller?.identity(project: project, at: now)
         let key = request.idempotencyKey ?? ""
         let takesAnonymousKeys = function.handler.isTransactional || trigger.hasIdempotencyKey
-        guard request.caller != nil || takesAnonymousKeys || key.isEmpty else {
+        guard request.caller?.uid != nil || takesAnonymousKeys || key.isEmpty else {
             throw HttpsError(DocumentError.keyWithoutUser.code, DocumentError.keyWithoutUser.message)
         }
         guard request.app != nil || !trigger.enforceAppCheck else {

@@ -5,6 +5,13 @@ import DocumentStore
 import EventDelivery
 public import FunctionsRuntime
 import Logging
+import SecurityRules
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import NIOCore
 import FunctionManifest
 import WorkerProtocol
@@ -35,6 +42,8 @@ public final class FunctionsTester: Sendable {
     let invocations = TestInvocations()
     private let database: DatabaseID
     private let params: TestParams
+    /// What clients may do; nil for everything.
+    private let rules: ClientRules?
 
     /// - Parameters:
     ///   - bundles: The bundle, or several that work together: one's functions handle what another's cause, as under one
@@ -44,10 +53,12 @@ public final class FunctionsTester: Sendable {
     ///     ``advance(by:toleratingFailures:)`` moves the clock.
     ///   - values: The values of the bundles' params; other params have their defaults.
     ///   - secrets: The values of their secrets. A function can read the secrets that it declares.
+    ///   - rules: The file of the security rules that clients are under, see ``firestore(as:)``. `swift test` runs in the
+    ///     package's directory. Default: clients may do everything.
     /// - Throws: ``TestError`` if a bundle is invalid, two bundles have a function of the same name, or a value is missing.
     public init(
         _ bundles: any FunctionBundle..., project: String = "demo-test", startingAt start: Timestamp? = nil,
-        params values: [String: TestParam] = [:], secrets: [String: String] = [:]
+        params values: [String: TestParam] = [:], secrets: [String: String] = [:], rules: String? = nil
     ) throws {
         let all = bundles.flatMap(\.configuredFunctions)
         // Bundles that share code declare the same params.
@@ -64,6 +75,7 @@ public final class FunctionsTester: Sendable {
         guard problems.isEmpty else {
             throw TestError(problems.map(\.description).joined(separator: "; "))
         }
+        self.rules = try rules.map { ClientRules(.rules(try Self.ruleset($0)), explains: true) }
         self.params = try TestParams(manifest.params, values: values, secrets: secrets)
         functions = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         database = DatabaseID(project: project)
@@ -81,9 +93,38 @@ public final class FunctionsTester: Sendable {
     /// The current time of the store's clock.
     public var now: Timestamp { clock.now() }
 
-    /// The documents, as a user who changes them: the events have the user's `auth`. Security rules don't apply.
+    /// The documents, as a client's: under the rules that the tester was given, and events have the user's `auth`.
+    ///
+    ///     let tester = try FunctionsTester(ShopFunctions(), rules: "firestore.rules")
+    ///     try await tester.firestore(as: .user("ada")).document("users/ada").setData(["name": "Ada"])
+    ///     await #expect(throws: DocumentError.self) {
+    ///         try await tester.firestore(as: .nobody).document("users/ada").getDocument()
+    ///     }
+    ///
+    /// The message of a refusal says which `allow` was tried and why it didn't hold, with its line and column.
     public func firestore(as caller: TestCaller) -> Firestore {
-        Firestore(transport: transport(OperationContext(auth: EventAuth(.appUser, id: caller.uid))))
+        let client = caller.uid.map { uid in
+            // Claims that aren't possible fail where the caller calls a function.
+            let claims = (try? caller.identity(project: project, at: now))?.map { Array($0.claims.readableBytesView) }
+            return ClientIdentity(uid: uid, claims: claims ?? [])
+        }
+        let auth = client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated)
+        guard let rules else { return Firestore(transport: transport(OperationContext(auth: auth))) }
+        let owner = UInt64(truncatingIfNeeded: caller.uid.hashValue) | 1 << 63
+        return Firestore(
+            transport: transport(
+                OperationContext(owner: owner, policy: rules.policy(of: client, in: database), auth: auth)))
+    }
+
+    private static func ruleset(_ file: String) throws -> Ruleset {
+        guard let data = FileManager.default.contents(atPath: file), let text = String(validating: data, as: UTF8.self)
+        else {
+            throw TestError(
+                "the rules \(file) can't be read; \(FileManager.default.currentDirectoryPath) is the directory")
+        }
+        do { return try Ruleset(text) } catch let error as InvalidRules {
+            throw TestError(error.diagnostics.map { "\(file):\($0)" }.joined(separator: "\n"))
+        }
     }
 
     /// A queue, for enqueuing tasks as functions do.

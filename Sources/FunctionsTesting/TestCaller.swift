@@ -4,9 +4,10 @@ import NIOCore
 import Synchronization
 import WorkerProtocol
 
-/// A signed-in user for a test.
+/// A signed-in user for a test, or nobody.
 public struct TestCaller: Sendable {
-    public var uid: String
+    /// Nil for a caller who isn't signed in.
+    public var uid: String?
     /// Additional claims of the token. They override the standard claims.
     public var claims: [String: JSONValue]
 
@@ -17,10 +18,14 @@ public struct TestCaller: Sendable {
         TestCaller(uid: uid, claims: claims)
     }
 
+    /// A caller who isn't signed in.
+    public static let nobody = TestCaller(uid: nil, claims: [:])
+
     /// The identity that a host passes on after verifying the user's token.
     ///
     /// - Throws: ``TestError`` if no token could have such a user id.
-    func identity(project: String, at now: Timestamp) throws -> InvocationHead.VerifiedIdentity {
+    func identity(project: String, at now: Timestamp) throws -> InvocationHead.VerifiedIdentity? {
+        guard let uid else { return nil }
         guard (1...128).contains(uid.count) else {
             throw TestError("a user's id has 1 to 128 characters, and \"\(uid)\" has \(uid.count)")
         }

@@ -10,6 +10,8 @@ extension HTTPRequest {
     ///         try request.verifySignature(.stripe, key: webhookKey.value)
     ///
     /// - Parameters:
+    ///   - scheme: How the service signs.
+    ///   - key: The key as the service shows it.
     ///   - tolerance: How far the time of the signature may be from now, so that an old request can't be repeated.
     /// - Throws: ``HttpsError`` with `unauthenticated`, which the sender sees as 401, if the signature is missing, too old
     ///   or of another key. If `key` can't be one, the sender gets INTERNAL, and the log says why.

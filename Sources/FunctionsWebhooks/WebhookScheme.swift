@@ -86,6 +86,29 @@ public struct WebhookScheme: Sendable {
         return Signature(time: time, prefix: "\(id).\(time).", codes: Array(codes.prefix(maxCodes)))
     }
 
+    /// How a service writes the bytes of a signature.
+    public enum Encoding: Sendable {
+        case hexadecimal
+        case base64
+    }
+
+    /// Another service, which signs the body alone. An old request can be repeated: recognize it by what identifies it.
+    ///
+    /// - Parameters:
+    ///   - header: The header that has the signature.
+    ///   - prefix: What stands there before the signature, such as `sha256=`.
+    ///   - encoding: How the bytes are written.
+    public static func hmacSHA256(
+        header: String, prefix: String = "", encoding: Encoding = .hexadecimal
+    ) -> WebhookScheme {
+        WebhookScheme(header: header) { headers in
+            guard let text = headers[header], text.hasPrefix(prefix) else { return nil }
+            let code = text.dropFirst(prefix.count)
+            let bytes = encoding == .base64 ? Base64.decode(code) : bytes(ofHexadecimal: code)
+            return bytes.map { Signature(codes: [$0]) }
+        }
+    }
+
     private static func bytes(ofHexadecimal text: Substring) -> [UInt8]? {
         let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
         guard digits.count.isMultiple(of: 2), digits.allSatisfy({ $0 != nil }) else { return nil }

@@ -112,6 +112,11 @@ package final class LogWriter: @unchecked Sendable {
             // If the log can't be written, its lines are lost and the host goes on.
             try? destination.append(lines)
             condition.lock()
+            // Also if nothing is logged for long.
+            if dropped > 0 {
+                pending.append(.line(notice(dropped)))
+                dropped = 0
+            }
             isWriting = false
             condition.broadcast()
         }

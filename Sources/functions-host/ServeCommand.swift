@@ -107,6 +107,11 @@ struct ServeCommand: AsyncParsableCommand {
         text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
         if let auth = addresses.auth { text += "  auth       http://\(addresses.host):\(auth)\n" }
         if let events = addresses.events { text += "  events     http://\(addresses.host):\(events)\n" }
+        if configuration.rules == nil {
+            text += "  there are no security rules: "
+            text +=
+                configuration.mode == .development ? "every client may read and write\n" : "all clients are denied\n"
+        }
         for note in host.releaseNotes { text += "  \(note)\n" }
         for function in host.functionSummaries { text += "  \(function)\n" }
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))

@@ -1,5 +1,6 @@
 import HostTesting
 import DocumentModel
+import SecurityRules
 @testable import FirestoreAPI
 import HTTPTypes
 import Hummingbird
@@ -35,7 +36,8 @@ extension RESTExchanges {
     func exchange(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil,
         headers: HTTPFields = [.authorization: "Bearer owner"], isDevelopment: Bool = true,
-        of service: ScriptedDocuments, answers: MemoryBudget? = nil, maxBodyBytes: Int = 4096,
+        of service: ScriptedDocuments, rules: ClientRules = ClientRules(.open), answers: MemoryBudget? = nil,
+        maxBodyBytes: Int = 4096,
         check: @Sendable (TestResponse) -> Void = { _ in }, pause: @escaping @Sendable () async -> Void = {}
     ) async throws -> RESTAnswer {
         let reader = PrincipalReader(isDevelopment: isDevelopment) { token in
@@ -44,7 +46,7 @@ extension RESTExchanges {
             return ClientIdentity(uid: "ada")
         }
         let rest = DocumentREST(
-            database: DatabaseID(project: "demo-shop"), service: service, isDevelopment: isDevelopment,
+            database: DatabaseID(project: "demo-shop"), service: service, rules: rules, isDevelopment: isDevelopment,
             principals: reader, answers: answers, maxBodyBytes: maxBodyBytes, pause: pause)
         return try await Application(responder: rest).test(.router) { client in
             let response = try await client.executeRequest(

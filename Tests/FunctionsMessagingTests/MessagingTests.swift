@@ -59,12 +59,11 @@ private struct Pusher: FunctionBundle {
         case "malformed": return try failure(400, "INVALID_ARGUMENT", nil)
         case "busy": return try failure(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED")
         case "strange": return .text("<html>", status: 502)
-        case "silent": throw FetchTestError()
+        case "silent": throw FetchError(.timedOut, "no answer", url: "")
+        case "many": return .text("{}", status: 429, headers: ["Retry-After": "30"])
         default: return try .json(["name": JSONValue.string("projects/shop/messages/\(token ?? "topic")")])
         }
     }
-
-    private struct FetchTestError: Error {}
 
     @Test func eachMessageHasAResponse() async throws {
         let tester = try FunctionsTester(Pusher(), secrets: ["ACCOUNT": try Self.account()])
@@ -82,7 +81,7 @@ private struct Pusher: FunctionBundle {
         #expect(
             answers == [
                 "projects/shop/messages/phone", "UNREGISTERED", "UNSPECIFIED_ERROR", "INVALID_ARGUMENT",
-                "QUOTA_EXCEEDED", "UNSPECIFIED_ERROR",
+                "QUOTA_EXCEEDED", "UNAVAILABLE",
             ])
         let sent = requests.withLock { $0 }
         #expect(sent.count == 7)
@@ -114,7 +113,26 @@ private struct Pusher: FunctionBundle {
             let error = await #expect(throws: MessagingError.self) { try await messaging.send(Message(token: "gone")) }
             #expect(error?.code == .unregistered && error?.message == "no")
             #expect(try await messaging.sendEach([]).isEmpty)
+            let silent = try await messaging.sendEach([Message(token: "silent"), Message(token: "many")])
+            #expect(silent.map(\.error?.code) == [.unavailable, .quotaExceeded])
+            #expect(silent.last?.error?.retryAfter == .seconds(30))
         }
+    }
+
+    /// Only a refusal means that the account is wrong.
+    @Test(arguments: [503, 429]) func anUnavailableTokenServiceIsToldApart(status: Int) async throws {
+        let messaging = try Messaging(account: try Self.account())
+        try await withFetch { _ in
+            .text("", status: status)
+        } run: { () async throws in
+            let error = await #expect(throws: MessagingError.self) { try await messaging.send(Message(token: "a")) }
+            #expect(error?.code == .unavailable)
+        }
+    }
+
+    @Test func theKeyIsNotPrinted() throws {
+        let messaging = try Messaging(account: try Self.account())
+        #expect(!"\(messaging)".contains("PRIVATE KEY") && "\(messaging)".contains("push@shop.example"))
     }
 
     @Test func withoutAnAccessTokenNothingIsSent() async throws {

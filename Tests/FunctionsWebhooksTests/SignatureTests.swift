@@ -9,6 +9,7 @@ private struct Hooks: FunctionBundle {
     static let key = defineSecret("KEY")
     private static let schemes: [(String, WebhookScheme)] = [
         ("stripe", .stripe), ("github", .github), ("slack", .slack), ("shopify", .shopify), ("standard", .standard),
+        ("own", .hmacSHA256(header: "X-Signature", prefix: "v1:", encoding: .base64)),
     ]
 
     var functions: [Function] {
@@ -22,7 +23,7 @@ private struct Hooks: FunctionBundle {
 }
 
 @Suite struct SignatureTests {
-    private static let schemes = ["stripe", "github", "slack", "shopify", "standard"]
+    private static let schemes = ["stripe", "github", "slack", "shopify", "standard", "own"]
     private static let timed = ["stripe", "slack", "standard"]
     private static let body = #"{"id":"évt_1"}"#
 
@@ -59,6 +60,7 @@ private struct Hooks: FunctionBundle {
                 "X-Slack-Signature": "v0=\(hexadecimal(code("v0:\(seconds):\(body)")))",
                 "X-Slack-Request-Timestamp": "\(seconds)",
             ]
+        case "own": return ["X-Signature": "v1:" + Base64.encode(code(body))]
         case "shopify": return ["X-Shopify-Hmac-SHA256": Base64.encode(code(body))]
         default:
             return [

@@ -14,7 +14,7 @@ enum TestRules {
         rules_version = '\(version)';
         service cloud.firestore {
           match /databases/{database}/documents {
-            \(blocks)
+              \(blocks)
           }
         }
         """

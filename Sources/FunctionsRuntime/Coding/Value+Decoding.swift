@@ -68,13 +68,14 @@ extension Value {
 }
 
 extension JSONValue {
-    /// The value as plain JSON: times in RFC 3339, bytes in base64, references as paths, geo points as objects.
+    /// The value as plain JSON: times in RFC 3339, bytes in base64, references as paths, geo points as objects. NaN and
+    /// infinity are null, as in JavaScript's JSON.
     init(_ value: DocumentModel.Value) {
         switch value {
         case .null: self = .null
         case .boolean(let value): self = .bool(value)
         case .integer(let value): self = .integer(value)
-        case .double(let value): self = .double(value)
+        case .double(let value): self = value.isFinite ? .double(value) : .null
         case .timestamp(let value): self = .string(value.rfc3339)
         case .string(let value): self = .string(value)
         case .bytes(let value): self = .string(Base64.encode(value))

@@ -1,13 +1,30 @@
 import DocumentModel
-@testable import FirestoreAPI
+import Foundation
+import SecurityRules
 import Testing
 
-/// Cases that `firestore.rules` decides in the same way.
-struct ClientAccessTests {
-    private static let database = DatabaseID(project: "demo-shop")
+/// Who may do what in the sample shop.
+struct ShopRulesTests {
+    private static let rules = Result {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appending(path: "firestore.rules"), encoding: .utf8)
+        return ClientRules(.rules(try Ruleset(text)))
+    }
 
-    private static func access(_ uid: String?) -> ClientAccess {
-        ClientAccess(database: database, client: uid.map { ClientIdentity(uid: $0) })
+    private static func isAllowed(_ uid: String?, _ access: Access) throws -> Bool {
+        let policy = try rules.get().policy(
+            of: uid.map { ClientIdentity(uid: $0) }, in: DatabaseID(project: "demo-shop"))
+        let view = AccessView(
+            time: Timestamp(seconds: 1_795_000_000, nanoseconds: 0), document: { _ in nil }, documentAfter: { _ in nil }
+        )
+        do {
+            try policy.check(access, in: view)
+            return true
+        } catch let error as DocumentError {
+            #expect(error == DocumentError(.permissionDenied, "Missing or insufficient permissions."))
+            return false
+        }
     }
 
     private static func document(_ path: String, _ fields: [String: Value] = [:]) throws -> Document {
@@ -22,16 +39,6 @@ struct ClientAccessTests {
         return .reference(name)
     }
 
-    private static func isAllowed(_ body: () throws -> Void) throws -> Bool {
-        do {
-            try body()
-            return true
-        } catch let error as DocumentError {
-            #expect(error == DocumentError(.permissionDenied, "Missing or insufficient permissions."))
-            return false
-        }
-    }
-
     @Test(arguments: [
         ("users/ada", "ada", true), ("users/ada", "bob", false), ("users/ada", nil, false),
         ("users/e\u{301}", "\u{e9}", false),
@@ -42,7 +49,7 @@ struct ClientAccessTests {
         ("other/ada", "ada", false),
     ])
     func gets(path: String, uid: String?, allowed: Bool) throws {
-        #expect(try Self.isAllowed { try Self.access(uid).get(try DocumentPath(path)) } == allowed)
+        #expect(try Self.isAllowed(uid, .get(DocumentPath(path), nil)) == allowed)
     }
 
     @Test(
@@ -57,7 +64,7 @@ struct ClientAccessTests {
     func lists(parent: String?, collection: String, group: Bool, uid: String?, allowed: Bool) throws {
         let query = Query(
             parent: try parent.map { try DocumentPath($0) }, collectionID: collection, allDescendants: group)
-        #expect(try Self.isAllowed { try Self.access(uid).list(query) } == allowed)
+        #expect(try Self.isAllowed(uid, .list(query)) == allowed)
     }
 
     @Test(
@@ -75,8 +82,8 @@ struct ClientAccessTests {
         ] as [(String, [String: Value], Bool)])
     func creates(path: String, fields: [String: Value], allowed: Bool) throws {
         let document = try Self.document(path, fields)
-        #expect(try Self.isAllowed { try Self.access("ada").create(document) } == allowed)
-        #expect(try !Self.isAllowed { try Self.access(nil).create(document) })
+        #expect(try Self.isAllowed("ada", .create(document)) == allowed)
+        #expect(try !Self.isAllowed(nil, .create(document)))
     }
 
     @Test(
@@ -90,7 +97,7 @@ struct ClientAccessTests {
         ] as [(String, [String: Value], [String: Value], Bool)])
     func updates(path: String, old: [String: Value], new: [String: Value], allowed: Bool) throws {
         let (old, new) = (try Self.document(path, old), try Self.document(path, new))
-        #expect(try Self.isAllowed { try Self.access("ada").update(from: old, to: new) } == allowed)
+        #expect(try Self.isAllowed("ada", .update(from: old, to: new)) == allowed)
     }
 
     @Test(
@@ -102,6 +109,6 @@ struct ClientAccessTests {
         ] as [(String, [String: Value]?, Bool)])
     func deletes(path: String, fields: [String: Value]?, allowed: Bool) throws {
         let document = try fields.map { try Self.document(path, $0) }
-        #expect(try Self.isAllowed { try Self.access("ada").delete(try DocumentPath(path), document) } == allowed)
+        #expect(try Self.isAllowed("ada", .delete(DocumentPath(path), document)) == allowed)
     }
 }

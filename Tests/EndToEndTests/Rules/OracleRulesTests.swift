@@ -1,0 +1,121 @@
+import DocumentModel
+import FirestoreJSON
+import Foundation
+import RulesTesting
+import SecurityRules
+import StrictJSON
+import TestSupport
+import Testing
+
+/// The tables of conditions and queries, asked of the official emulator as well.
+@Suite(
+    .enabled(
+        if: OfficialEmulator.isInstalled,
+        "the official emulator is not installed: apt-get install google-cloud-cli-firestore-emulator, and Java"))
+struct OracleRulesTests {
+    private static let project = "demo-rules"
+    private static let documents = "/v1/projects/\(project)/databases/(default)/documents"
+
+    private static func file(_ blocks: String) -> String {
+        """
+        rules_version = '2';
+        service cloud.firestore {
+          match /databases/{database}/documents {
+        \(blocks)
+          }
+        }
+        """
+    }
+
+    /// - Returns: Whether the rules are accepted.
+    private func upload(_ text: String, to emulator: OfficialEmulator) async throws -> Bool {
+        let body = try JSONEncoder().encode(["rules": ["files": [["name": "firestore.rules", "content": text]]]])
+        return try await emulator.client.send(
+            "PUT", "/emulator/v1/projects/\(Self.project):securityRules",
+            headers: ["Content-Type": "application/json"], String(decoding: body, as: UTF8.self)
+        ).status == 200
+    }
+
+    /// An unsigned token, which the emulator takes.
+    private static func authorization(_ claims: String) -> String {
+        func part(_ text: String) -> String {
+            Data(text.utf8).base64EncodedString().replacing("=", with: "").replacing("+", with: "-")
+                .replacing("/", with: "_")
+        }
+        let now = Int(Date().timeIntervalSince1970)
+        let all = """
+            {"iss":"https://securetoken.google.com/\(project)","aud":"\(project)","sub":"ada","user_id":"ada",\
+            "iat":\(now - 10),"exp":\(now + 3600),"auth_time":\(now - 10),\
+            "firebase":{"identities":{},"sign_in_provider":"password"}\(claims.isEmpty ? "" : ",")\(claims)}
+            """
+        return "Bearer \(part(#"{"alg":"none","typ":"JWT"}"#)).\(part(all))."
+    }
+
+    @Test(.endsHangs) func conditionsHoldAsOnTheEmulator() async throws {
+        let emulator = try await OfficialEmulator()
+        var differences: [String] = []
+        let claims = String(ExpressionTable.claims.dropFirst().dropLast())
+        let headers = ["Authorization": Self.authorization(claims)]
+        func ask(_ rows: [(condition: String, holds: Bool?)]) async throws {
+            let blocks = rows.enumerated().map { "match /t\($0)/{id} { allow get: if \($1.condition); }" }
+            guard try await upload(Self.file(blocks.joined(separator: "\n")), to: emulator) else {
+                if rows.count == 1 {
+                    if rows[0].holds != nil { differences.append("\(rows[0].condition): not accepted") }
+                } else {
+                    // One of them isn't accepted.
+                    try await ask(Array(rows[..<(rows.count / 2)]))
+                    try await ask(Array(rows[(rows.count / 2)...]))
+                }
+                return
+            }
+            for (index, row) in rows.enumerated() {
+                let status = try await emulator.client.send(
+                    "GET", "\(Self.documents)/t\(index)/x", headers: headers
+                ).status
+                if (status != 403 && status != 500) != row.holds {
+                    differences.append(
+                        "\(row.condition): \(status) instead of \(row.holds.map { "\($0)" } ?? "refused")")
+                }
+            }
+        }
+        do {
+            try await ask(ExpressionTable.rows)
+            #expect(differences == [])
+        } catch {
+            try await emulator.stop()
+            throw error
+        }
+        try await emulator.stop()
+    }
+
+    @Test(.endsHangs) func queriesAreAllowedAsOnTheEmulator() async throws {
+        let emulator = try await OfficialEmulator()
+        var differences: [String] = []
+        do {
+            _ = try await emulator.client.send(
+                "PATCH", "\(Self.documents)/zz/yy", headers: ["Authorization": "Bearer owner"],
+                #"{"fields":{"a":{"integerValue":"1"}}}"#)
+            for row in QueryTable.rows {
+                let rules = Self.file("match \(row.match) { allow list: if \(row.condition); }")
+                guard try await upload(rules, to: emulator) else {
+                    differences.append("\(row.condition): not accepted")
+                    continue
+                }
+                let query = row.query.replacing("projects/demo-x/", with: "projects/\(Self.project)/")
+                let status = try await emulator.client.send(
+                    "POST", "\(Self.documents)\(row.parent):runQuery",
+                    headers: ["Authorization": Self.authorization(""), "Content-Type": "application/json"],
+                    #"{"structuredQuery":\#(query)}"#
+                ).status
+                if (status == 200) != (row.officialAnswer ?? row.isAllowed) {
+                    differences.append("\(row.match) \(row.condition) \(row.query): \(status)")
+                }
+            }
+            #expect(differences == [])
+        } catch {
+            try await emulator.stop()
+            throw error
+        }
+        try await emulator.stop()
+    }
+}

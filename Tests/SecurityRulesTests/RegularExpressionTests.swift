@@ -1,0 +1,52 @@
+import Testing
+
+@testable import SecurityRules
+
+@Suite struct RegularExpressionTests {
+    @Test(arguments: [
+        ("a.c", "abc", true), ("a.c", "a\nc", false), ("(?s)a.c", "a\nc", true), ("a|b|", "", true),
+        ("a*", "aaaa", true),
+        ("(ab)+", "abab", true), ("(ab)+", "aba", false), ("[^a-c]", "d", true), ("[^a-c]", "b", false),
+        ("[]a]", "]", true),
+        ("[a-]", "-", true), ("[\\d_]+", "12_", true), ("\\bab\\b", "ab", true), ("a{2,3}", "aaaa", false),
+        ("a{2,3}", "aaa", true), ("a{,3}", "a{,3}", true), ("(?i)É", "é", true), ("(?i:a)b", "Ab", true),
+        ("(?i:a)b", "AB", false), ("\\p{Lu}\\p{Ll}", "Ab", true), ("\\PL", "1", true), ("[[:^digit:]]", "a", true),
+        ("\\Qa.b\\E", "a.b", true), ("\\x{1F600}", "😀", true), ("(?m)^a$\\n^b$", "a\nb", true), ("^$", "", true),
+        ("a+?b", "aab", true), ("(?U)a+b", "aab", true), ("\\101", "A", true), ("x*y*z*", "xyz", true),
+    ])
+    func textsMatch(pattern: String, text: String, matches: Bool) throws {
+        #expect(try RegularExpression(pattern).matches(text) == matches)
+    }
+
+    @Test(arguments: [
+        "(", ")", "[", "[a", "a**", "*", "+a", "(?=a)", "(?<!a)", "(a)\\1", "\\", "[b-a]", "\\p{Nope}",
+        "a{1001}",
+        "(?z)", "[[:nope:]]", "(?P<a", "((a{1000}){1000}){1000}", "((){1000}){1000}", "\\y",
+    ])
+    func aPatternThatIsNoneIsRefused(pattern: String) {
+        #expect(throws: RegularExpression.Problem.self) {
+            _ = try RegularExpression(pattern)
+        }
+    }
+
+    /// What other engines take exponential time for.
+    @Test(arguments: ["(a*)*b", "(a|aa)+$", "(a|a)*b", "(.*)*x", "((a+)+)+b"])
+    func matchingIsLinear(pattern: String) throws {
+        let text = String(repeating: "a", count: 20_000)
+        _ = try RegularExpression(pattern).matches(text)
+    }
+
+    @Test func aTooLongTextIsRefused() throws {
+        let expression = try RegularExpression("(a{1000}){4}")
+        #expect(throws: RegularExpression.TooCostly.self) {
+            try expression.matches(String(repeating: "a", count: 100_000))
+        }
+        let short = try RegularExpression("b")
+        #expect(try short.matches(String(repeating: "a", count: 100_000)) == false)
+    }
+
+    @Test func nestedGroupsEnd() {
+        let pattern = String(repeating: "(", count: 10_000)
+        #expect(throws: RegularExpression.Problem.self) { _ = try RegularExpression(pattern) }
+    }
+}

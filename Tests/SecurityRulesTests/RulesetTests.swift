@@ -1,0 +1,267 @@
+import DocumentModel
+import Testing
+
+@testable import SecurityRules
+
+/// Files, paths, functions and limits.
+@Suite struct RulesetTests {
+    private func diagnostics(_ text: String) -> [String] {
+        do { return try Ruleset(text).warnings.map(\.description) } catch {
+            return (error as? InvalidRules)?.diagnostics.map(\.description) ?? []
+        }
+    }
+
+    private func isAllowed(_ blocks: String, _ path: String, version: Int = 2) throws -> Bool {
+        let rules = try Ruleset(TestRules.file(blocks, version: version))
+        return try rules.decide(TestRules.get(path), TestRules.documents()).isAllowed
+    }
+
+    // MARK: Errors
+
+    @Test(arguments: [
+        ("", "1:1: error: the file is empty; it needs 'service cloud.firestore { … }'"),
+        ("rules_version = '3';", "1:17: error: expected '1' or '2', found a string"),
+        (TestRules.file("match /a/{b} { allow read if true; }"), "4:33: error: expected ':' before 'if', found 'if'"),
+        (
+            TestRules.file("match /a/{b} { allow read: if ; }"),
+            "4:37: error: expected a condition after 'if', found ';'"
+        ),
+        (TestRules.file("match /a/{b} { allow read: if a = 1; }"), "4:39: error: expected ';', found '='"),
+        (
+            TestRules.file("match /a/{b} { allow reed; }"),
+            "4:28: error: 'reed' can't be allowed; write read, get, list, write, create, update or delete"
+        ),
+        (TestRules.file("match /a/{b { allow read; }"), "4:19: error: expected '}', found '{'"),
+        (
+            TestRules.file("match a/{b} { allow read; }"),
+            "4:13: error: expected the path to match, such as /users/{user}, found 'a'"
+        ),
+        (TestRules.file("match /a/{b} { }"), "4:22: error: the 'match' block is empty"),
+        (TestRules.file("match /a/{b}/{b} { allow read; }"), "4:21: error: the path captures 'b' twice"),
+        (TestRules.file("match /a/{b=**}/{c=**} { allow read; }"), "4:7: error: a path can have one '**'"),
+        (
+            TestRules.file("function f() { } match /a/{b} { allow read: if f(); }"),
+            "4:22: error: expected 'let' or 'return', found '}'"
+        ),
+        (
+            TestRules.file(
+                "function f() { return g(); } function g() { return f(); } match /a/{b} { allow read: if f(); }"),
+            "4:16: error: a function can't call itself: f → g → f"
+        ),
+        (TestRules.file("match /a/{b} { allow read: if 'x; }"), "4:37: error: this string has no end; close it with '"),
+        (
+            TestRules.file("match /a/{b} { allow read: if 'a'.matches('('); }"),
+            "4:49: error: the regular expression is invalid: '(' has no ')'"
+        ),
+        (
+            TestRules.file("match /a/{b} { allow read: if 1 is integer; }"),
+            "4:42: error: 'integer' is not a type; write bool, bytes, duration, float, int, latlng, list, map, number, path, string or timestamp"
+        ),
+    ])
+    func anErrorIsReportedAtItsPlace(text: String, error: String) {
+        #expect(diagnostics(text).contains(error), "\(diagnostics(text))")
+    }
+
+    @Test func allErrorsAreReported() {
+        let text = TestRules.file("match /a/{b} { allow reed; allow read: if ; allow write: if 1 is x; }")
+        #expect(diagnostics(text).filter { $0.contains("error") }.count == 3)
+    }
+
+    @Test(arguments: [
+        ("match /a/{b} { allow read; }", "4:22: warning: everybody may read these documents"),
+        ("match /a/{b} { allow read: if false; }", "4:22: warning: this never allows anything"),
+        (
+            "match /a/{b} { allow read; allow get: if b == 'x'; }",
+            "4:34: warning: an 'allow' before allows this already"
+        ),
+        ("function f(x) { return true; } match /a/{b} { allow get: if f(1); }", "4:18: warning: 'x' isn't used"),
+        (
+            "function f() { return true; } match /a/{b} { allow get: if b == ''; }",
+            "4:16: warning: the function 'f' isn't used"
+        ),
+        ("match /a/{b} { allow get: if c == 1; }", "4:36: warning: nothing declares 'c'; this has no value"),
+        ("match /a/{b} { allow get: if g(); }", "4:36: warning: there is no function 'g'; this has no value"),
+    ])
+    func whatIsDoubtfulIsReported(blocks: String, warning: String) {
+        #expect(diagnostics(TestRules.file(blocks)).contains(warning), "\(diagnostics(TestRules.file(blocks)))")
+    }
+
+    @Test func aPathThatNoDocumentHasIsReported() {
+        let text = "rules_version = '2'; service cloud.firestore { match /users/{u} { allow get: if u == 'a'; } }"
+        #expect(diagnostics(text).contains { $0.contains("no document has this path") })
+    }
+
+    // MARK: Paths
+
+    @Test(arguments: [
+        ("match /a/{b} { allow get; }", "a/x", true), ("match /a/{b} { allow get; }", "a/x/c/y", false),
+        ("match /a/x { allow get; }", "a/x", true), ("match /a/x { allow get; }", "a/y", false),
+        ("match /a/{b} { match /c/{d} { allow get: if b == 'x' && d == 'y'; } }", "a/x/c/y", true),
+        ("match /a/{b=**} { allow get: if b == /x/c/y; }", "a/x/c/y", true),
+        ("match /{p=**}/c/{d} { allow get: if p == /a/x && d == 'y'; }", "a/x/c/y", true),
+        ("match /{p=**}/c/{d} { allow get; }", "c/y", true), ("match /{p=**}/c/{d} { allow get; }", "c/y/e/z", false),
+        ("match /{p=**} { match /{q=**} { allow get; } }", "a/x", true),
+        ("match /a/{b} { allow list, write; }", "a/x", false), ("match /a/{b} { allow read; }", "a/x", true),
+    ])
+    func pathsFit(blocks: String, path: String, allowed: Bool) throws {
+        #expect(try isAllowed(blocks, path) == allowed)
+    }
+
+    @Test func inVersion1AGlobNeedsASegment() throws {
+        #expect(try !isAllowed("match /a/x/{b=**} { allow get; }", "a/x", version: 1))
+        #expect(try isAllowed("match /a/x/{b=**} { allow get; }", "a/x", version: 2))
+        #expect(throws: InvalidRules.self) { try isAllowed("match /{p=**}/c/{d} { allow get; }", "c/y", version: 1) }
+    }
+
+    /// Globs within each other fit in very many ways.
+    @Test func manyGlobsEnd() throws {
+        var blocks = "allow get: if false;"
+        for index in 0..<9 { blocks = "match /{g\(index)=**} { \(blocks) }" }
+        let path = Array(repeating: "a", count: 60).joined(separator: "/")
+        #expect(try !isAllowed(blocks, path))
+    }
+
+    // MARK: Functions
+
+    @Test(arguments: [
+        // Parameters and lets are evaluated when they are used.
+        ("function f(a) { return true; }", "f(1 / 0)", true),
+        ("function f() { let x = 1 / 0; return true || x == 1; }", "f()", true),
+        ("function f() { let x = 1; let y = x + 1; return y == 2; }", "f()", true),
+        ("function f() { let y = x; let x = 1; return y == 1; }", "f()", false),
+        ("function f(a) { return true; }", "f()", false), ("function f(id) { return id == 5; }", "f(5)", true),
+        // A function sees the names around it, not those of its caller.
+        ("function f() { return id == 'x'; }", "f()", false),
+        ("function f(q) { return g(); } function g() { return q == 1; }", "f(1)", false),
+        // A function of the file hides one of the language.
+        ("function get(x) { return x == 3; }", "get(3)", true),
+        ("function f(a, b) { return g(b, a); } function g(a, b) { return a == 2 && b == 1; }", "f(1, 2)", true),
+        ("function f(a) { let b = a; return b == a && g(b); } function g(c) { return c == 'x'; }", "f(id)", true),
+    ])
+    func functionsAreCalled(functions: String, condition: String, allowed: Bool) throws {
+        #expect(try isAllowed("\(functions) match /t/{id} { allow get: if \(condition); }", "t/x") == allowed)
+    }
+
+    // MARK: Limits
+
+    @Test(arguments: [(19, true), (20, true), (21, false)])
+    func callsAreNestedTwentyDeep(depth: Int, isValid: Bool) {
+        let functions = (0..<depth).map { "function f\($0)() { return f\($0 + 1)(); }" }.joined(separator: " ")
+        let text = TestRules.file(
+            "\(functions) function f\(depth)() { return true; } match /t/{id} { allow get: if f0(); }")
+        #expect(((try? Ruleset(text)) != nil) == isValid)
+    }
+
+    @Test func limitsHaveTheirMessages() {
+        func error(_ blocks: String, _ part: String) {
+            let all = diagnostics(TestRules.file(blocks))
+            #expect(all.contains { $0.contains("error") && $0.contains(part) }, "\(all)")
+        }
+        error(
+            "function f(a,b,c,d,e,f,g,h) { return true; } match /t/{id} { allow get: if f(); }",
+            "more than 7 parameters")
+        let lets = (0...10).map { "let a\($0) = 1;" }.joined()
+        error("function f() { \(lets) return true; } match /t/{id} { allow get: if f(); }", "more than 10 'let's")
+        var nested = "allow get;"
+        for index in 0...10 { nested = "match /a/{b\(index)} { \(nested) }" }
+        error(nested, "nested more than 10 deep")
+        error("match /\((0...20).map { "{c\($0)}" }.joined(separator: "/")) { allow get; }", "more than 20 names")
+        error("match /\(String(repeating: "a/", count: 100))a { allow get; }", "more than 100 segments")
+        error("match /a/{b} { allow get: if \(String(repeating: "(", count: 70))true; }", "nested more than 64 deep")
+        #expect(diagnostics(String(repeating: " ", count: 262_145)).contains { $0.contains("262144 are allowed") })
+    }
+
+    @Test func aDecisionEvaluatesAThousandExpressions() throws {
+        // Each call evaluates some more than twice as many as the next.
+        let functions = (0..<9).map { "function f\($0)() { return f\($0 + 1)() && f\($0 + 1)(); }" }.joined(
+            separator: " ")
+        let text =
+            "\(functions) function f9() { return true; } match /t/{id} { allow get: if f0(); allow get: if true; }"
+        let rules = try Ruleset(TestRules.file(text))
+        let decision = try rules.decide(TestRules.get("t/x"), TestRules.documents())
+        #expect(decision.refusals.first?.reason?.contains("more than 1000 expressions") == true)
+    }
+
+    @Test func tenDocumentsAreRead() throws {
+        func count(_ count: Int, same: Bool = false) throws -> Bool {
+            let reads = (0..<count).map { "!exists(/databases/$(database)/documents/z/n\(same ? 0 : $0))" }
+            return try isAllowed("match /t/{id} { allow get: if \(reads.joined(separator: " && ")); }", "t/x")
+        }
+        #expect(try count(10))
+        #expect(try !count(11))
+        #expect(try count(20, same: true))
+    }
+
+    @Test func theWorstSourceIsReadOrRefused() {
+        for part in [
+            "(", "[", "!", "a||", "{'a':", "f(", "/a", "a.", "1+", "match /a/{b} {", "if ", "'", "/*", "\u{1F600}",
+        ] {
+            _ = diagnostics(
+                "rules_version='2'; service cloud.firestore { match /a/{b} { allow get: if "
+                    + String(repeating: part, count: 50_000 / part.utf8.count))
+        }
+    }
+
+    // MARK: Documents
+
+    @Test func documentsAreRead() throws {
+        let other = try TestRules.document("z/y", ["a": .integer(1), "when": .timestamp(TestRules.time)])
+        let rules = try Ruleset(
+            TestRules.file(
+                """
+                match /t/{id} {
+                  allow get: if get(/databases/$(database)/documents/z/$(id)).data.a == resource.data.a
+                    && get(/databases/$(database)/documents/z/y).data.when == request.time && resource.id == 'y';
+                }
+                """))
+        let document = try TestRules.document("t/y", ["a": .integer(1)])
+        #expect(
+            try rules.decide(TestRules.get("t/y", TestRules.user(), document), TestRules.documents([other])).isAllowed)
+        #expect(try !rules.decide(TestRules.get("t/y", TestRules.user(), document), TestRules.documents()).isAllowed)
+    }
+
+    /// A write is decided on the document as it would be, and `getAfter` sees the whole batch.
+    @Test func writesSeeBothStates() throws {
+        let rules = try Ruleset(
+            TestRules.file(
+                """
+                match /t/{id} {
+                  allow create: if request.resource.data.n == 1 && !('resource' in request.auth);
+                  allow update: if request.resource.data.diff(resource.data).affectedKeys().hasOnly(['n'])
+                    && getAfter(/databases/$(database)/documents/t/z).data.n == 2
+                    && !exists(/databases/$(database)/documents/t/z);
+                  allow delete: if resource.data.n > 1;
+                }
+                """))
+        let (old, new) = (
+            try TestRules.document("t/x", ["n": .integer(1), "k": .null]),
+            try TestRules.document("t/x", ["n": .integer(2), "k": .null])
+        )
+        let after = try TestRules.document("t/z", ["n": .integer(2)])
+        let documents = RulesDocuments(before: { _ in nil }, after: { $0 == after.path ? after : nil })
+        func isAllowed(_ method: RulesMethods, _ old: Document?, _ new: Document?) throws -> Bool {
+            let request = RulesRequest(
+                method, database: "(default)", path: ["t", "x"], auth: TestRules.user(), time: TestRules.time,
+                resource: old, written: new)
+            return try rules.decide(request, documents).isAllowed
+        }
+        #expect(try isAllowed(.create, nil, old))
+        #expect(try !isAllowed(.create, nil, new))
+        #expect(try isAllowed(.update, old, new))
+        #expect(try !isAllowed(.update, old, try TestRules.document("t/x", ["n": .integer(2)])))
+        #expect(try isAllowed(.delete, new, nil))
+        #expect(try !isAllowed(.delete, old, nil))
+        #expect(try !isAllowed(.delete, nil, nil))
+    }
+
+    @Test func refusalsAreExplained() throws {
+        let rules = try Ruleset(
+            TestRules.file("match /t/{id} { allow get: if id == 'y'; allow get: if resource.data.a == 1; }"))
+        let decision = try rules.decide(TestRules.get("t/x"), TestRules.documents(), isTraced: true)
+        #expect(decision.explanation == "4:23: false; 4:48: 4:62: null has no member 'data'")
+        #expect(
+            decision.trace.map { "\($0.position) \($0.expression) = \($0.value)" }.prefix(3) == [
+                "4:37 id = 'x'", "4:43 'y' = 'y'", "4:37 id == 'y' = false",
+            ])
+    }
+}

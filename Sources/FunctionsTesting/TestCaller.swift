@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 import WorkerProtocol
 
-/// A signed-in user for a test, or nobody.
+/// A caller for a test: a signed-in user, or an unauthenticated caller.
 public struct TestCaller: Sendable {
     /// Nil for a caller who isn't signed in.
     public var uid: String?

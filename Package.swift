@@ -242,7 +242,8 @@ let package = Package(
         .target(
             name: "ControlAPI",
             dependencies: [
-                "StrictJSON", "DocumentModel", "FunctionManifest", "WorkerProtocol", "StorageEngine", "SQLiteStorage",
+                "StrictJSON", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "StorageEngine",
+                "SQLiteStorage",
                 "CommitPipeline", "DocumentStore", "DataDirectory", "HostProcess", "Sharing", "GoogleREST",
                 "FirestoreJSON", "Workers", "Gateway", "ControlProtocol", "EventDispatch", "EventsAPI",
                 "HostConfiguration", "Deployments",
@@ -417,7 +418,8 @@ let package = Package(
         .executableTarget(
             name: "functions-bench",
             dependencies: [
-                "DocumentModel", "FunctionManifest", "StorageEngine", "SQLiteStorage", "CommitPipeline",
+                "DocumentModel", "SecurityRules", "FunctionManifest", "StorageEngine", "SQLiteStorage",
+                "CommitPipeline",
                 "DocumentStore", "ControlProtocol", "EventDispatch", "HostConfiguration", "Deployments",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),

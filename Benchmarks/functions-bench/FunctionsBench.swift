@@ -71,7 +71,8 @@ struct RunCommand: AsyncParsableCommand {
         CallableBenchmark.self, HTTPBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self,
         PurchaseBenchmark.self,
         EventBenchmark.self, ReleaseBenchmark.self, LimitsBenchmark.self,
-        DocumentBenchmark.self, QueryBenchmark.self, StoreBenchmark.self, GroupCommitBenchmark.self,
+        DocumentBenchmark.self, RulesBenchmark.self, QueryBenchmark.self, StoreBenchmark.self,
+        GroupCommitBenchmark.self,
         ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self, EditBenchmark.self,
     ]
 

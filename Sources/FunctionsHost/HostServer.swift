@@ -12,7 +12,6 @@ import Gateway
 package import HostConfiguration
 package import HostProcess
 import IdentityProvider
-import SecurityRules
 import TokenVerification
 import Workers
 import Hummingbird
@@ -222,10 +221,11 @@ package final class HostServer: Sendable {
 
     private func firestoreServer(_ readiness: Readiness) -> any Service {
         let verifier = parts.serving.verifiers.idToken
+        let identities = ClientIdentities()
         let principals = PrincipalReader(isDevelopment: configuration.mode == .development) { token in
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token):
-                return ClientIdentity(uid: token.subject, claims: Array(token.claims.readableBytesView))
+                return identities.identity(of: token)
             case .invalid(let rejection): throw rejection
             case .needsKeys, .unavailable:
                 throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
@@ -271,7 +271,9 @@ package final class HostServer: Sendable {
             parts.store, database: parts.database, now: Timestamp.wallClock, isRunning: events.isInFlight)
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
-            MetricsTopic(text: metricsText), SchedulesTopic(runner: schedules), ReleasesTopic(deployments: deployments),
+            MetricsTopic(text: metricsText),
+            RulesTopic(parts.store, database: parts.database, rules: parts.rules), SchedulesTopic(runner: schedules),
+            ReleasesTopic(deployments: deployments),
             FunctionsTopic(
                 .init(
                     project: configuration.project, served: served, loops: parts.serving.invocationLoops,

@@ -1,4 +1,6 @@
 import ArgumentParser
+import ControlAPI
+import ControlProtocol
 import Foundation
 import HostConfiguration
 import HostProcess
@@ -8,7 +10,8 @@ import StrictJSON
 /// `functions-host rules`
 struct RulesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rules", abstract: "Checks security rules.", subcommands: [RulesCheckCommand.self])
+        commandName: "rules", abstract: "Checks security rules, and explains what they decide.",
+        subcommands: [RulesCheckCommand.self, RulesExplainCommand.self])
 }
 
 /// `functions-host rules check [FILE]`
@@ -78,5 +81,83 @@ struct RulesCheckCommand: ParsableCommand {
                 }),
         ]
         return "\(value)"
+    }
+}
+
+/// `functions-host rules explain OPERATION PATH`
+struct RulesExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Shows what the rules decide on an operation, and why, with the host's documents.",
+        discussion: """
+            Nothing is read or written for the client. Exit codes: 0 the operation is allowed, 1 it is refused, 3 no host is \
+            running, 64 invalid arguments.
+            """)
+
+    @OptionGroup var options: HostOptions
+
+    @Option(name: .customLong("as"), help: "The user's id. Without it, the client is unauthenticated.")
+    var uid: String?
+
+    @Option(help: "Further claims of the user's token, as a JSON object.")
+    var claims: String?
+
+    @Option(help: "The document to be written, as a JSON object of its fields.")
+    var written: String?
+
+    @Option(help: "For list: a query as Firestore's REST API has it, a StructuredQuery.")
+    var query: String?
+
+    @Option(help: "A file of rules, instead of the host's.")
+    var rules: String?
+
+    @Argument(help: "get, list, write or delete.")
+    var operation: String
+
+    @Argument(help: "The path of the document, or for list of the collection: users/ada.")
+    var path: String
+
+    func validate() throws {
+        guard claims == nil || uid != nil else { throw ValidationError("--claims needs --as: they are the user's") }
+    }
+
+    func run() async throws {
+        var isAllowed = false
+        try await options.run { host, report in
+            var request = ControlRequest("rules", "explain")
+            request.add("method", operation)
+            request.add("path", path)
+            request.add("uid", uid)
+            request.add("claims", claims)
+            request.add("written", written)
+            request.add("query", query)
+            if let rules {
+                guard let data = FileManager.default.contents(atPath: rules),
+                    let text = String(validating: data, as: UTF8.self)
+                else { throw HostError("\(rules) can't be read as text in UTF-8") }
+                request.add("rules", text)
+            }
+            let answer = try await host.ask(request, as: RulesReport.self)
+            report.answer(Self.lines(answer), answer)
+            isAllowed = answer.isAllowed
+        }
+        if !isAllowed { throw ExitCode(1) }
+    }
+
+    private static func lines(_ report: RulesReport) -> [String] {
+        var lines: [String] = []
+        if let allow = report.allow {
+            lines.append("allowed by \(allow.line):\(allow.column)")
+        } else {
+            lines.append(report.refusals.isEmpty ? "refused: no rule matches" : "refused")
+        }
+        for statement in report.refusals {
+            lines.append("  \(statement.line):\(statement.column): \(statement.reason ?? "false")")
+        }
+        for value in report.values {
+            let expression = value.expression.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            lines.append("    \(value.line):\(value.column)  \(expression) = \(value.value)")
+        }
+        return lines
     }
 }

@@ -5,10 +5,10 @@ import NIOCore
 struct Documents: Sendable {
     static let root = "projects/\(HostProcess.project)/databases/(default)/documents"
 
-    /// Authorized as admin, which both accept in development.
     let requests: Requests
 
-    init(port: Int) { requests = Requests(port: port, token: "owner") }
+    /// - Parameter token: admin's by default, which both accept in development.
+    init(port: Int, token: String = "owner") { requests = Requests(port: port, token: token) }
 
     /// A write that sets a document; the fields are in REST's format.
     static func set(_ path: String, _ fields: String) -> String {

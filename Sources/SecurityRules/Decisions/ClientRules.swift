@@ -33,6 +33,8 @@ package final class ClientRules: Sendable {
         self.onRefusal = onRefusal
     }
 
+    package var current: State { state.withLock { $0 } }
+
     package func replace(_ state: State) { self.state.withLock { $0 = state } }
 
     /// What decides one operation of a client: one request, with all documents that it reads or writes.
@@ -69,7 +71,7 @@ private final class RulesPolicy: AccessPolicy {
         case .open: return
         case .closed: throw Self.denied
         case .rules(let ruleset):
-            let request = request(access, at: view.time)
+            let request = RulesRequest(access, auth: auth, in: database, at: view.time)
             let documents = RulesDocuments(
                 before: { [self] path in
                     try count("", path)
@@ -103,26 +105,6 @@ private final class RulesPolicy: AccessPolicy {
                 .permissionDenied,
                 "Missing or insufficient permissions. The rules read more than \(RulesLimits.documentsOfBatch) documents for "
                     + "one request.")
-        }
-    }
-
-    private func request(_ access: Access, at time: Timestamp) -> RulesRequest {
-        func make(_ method: RulesMethods, _ path: [Substring], _ old: Document? = nil, _ new: Document? = nil)
-            -> RulesRequest
-        {
-            RulesRequest(
-                method, database: database, path: path.map(String.init), auth: auth, time: time, resource: old,
-                written: new)
-        }
-        switch access {
-        case .get(let path, let document): return make(.get, path.segments, document)
-        case .create(let document): return make(.create, document.path.segments, nil, document)
-        case .update(let old, let new): return make(.update, new.path.segments, old, new)
-        case .delete(let path, let document): return make(.delete, path.segments, document)
-        case .list(let query):
-            var request = make(.list, (query.parent?.segments ?? []) + [Substring(query.collectionID)])
-            request.query = query
-            return request
         }
     }
 }

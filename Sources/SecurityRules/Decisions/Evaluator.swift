@@ -122,9 +122,17 @@ struct Evaluator {
             default:
                 let value = simple(instruction, place)
                 stack.append(value)
-                trace?.append((place, value))
+                if trace != nil, !Self.isObvious(instruction.operation) { trace?.append((place, value)) }
             }
             place += 1
+        }
+    }
+
+    /// Whether a value needs no line in an explanation.
+    private static func isObvious(_ operation: Instruction.Operation) -> Bool {
+        switch operation {
+        case .constant, .request, .resource: true
+        default: false
         }
     }
 

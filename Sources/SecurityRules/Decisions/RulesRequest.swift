@@ -31,6 +31,23 @@ package struct RulesRequest: Sendable {
         self.query = query
     }
 
+    init(_ access: Access, auth: RuleValue, in database: String, at time: Timestamp) {
+        func make(_ method: RulesMethods, _ path: [Substring], _ old: Document? = nil, _ new: Document? = nil) -> Self {
+            Self(
+                method, database: database, path: path.map(String.init), auth: auth, time: time, resource: old,
+                written: new)
+        }
+        switch access {
+        case .get(let path, let document): self = make(.get, path.segments, document)
+        case .create(let document): self = make(.create, document.path.segments, nil, document)
+        case .update(let old, let new): self = make(.update, new.path.segments, old, new)
+        case .delete(let path, let document): self = make(.delete, path.segments, document)
+        case .list(let query):
+            self = make(.list, (query.parent?.segments ?? []) + [Substring(query.collectionID)])
+            self.query = query
+        }
+    }
+
     /// `request.auth` of a signed-in user.
     package static func auth(_ client: ClientIdentity?) -> RuleValue {
         guard let client else { return .null }

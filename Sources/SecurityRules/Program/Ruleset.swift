@@ -20,6 +20,9 @@ package struct Ruleset: Sendable {
         self = try parser.linked()
     }
 
+    /// Where an `allow` of a decision stands.
+    package func position(ofAllow allow: Int) -> SourcePosition { source.position(of: allows[allow].range.start) }
+
     init(
         version: Int, warnings: [Diagnostic], source: SourceText, program: Program, matches: [MatchBlock], roots: [Int],
         allows: [AllowStatement]

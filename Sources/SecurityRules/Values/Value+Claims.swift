@@ -1,5 +1,5 @@
 package import DocumentModel
-import StrictJSON
+package import StrictJSON
 
 extension ClientIdentity {
     /// The user of a verified token.
@@ -13,6 +13,13 @@ extension ClientIdentity {
 }
 
 extension Value {
+    /// The fields of a JSON object, for an explanation: numbers without a point are integers.
+    package static func fields(json: [UInt8]) throws(JSONProblem) -> [String: Value] {
+        let node = try JSONNode(parsing: json)
+        guard case .map(let fields) = Value(node) else { throw JSONProblem(offset: 0, message: "expected an object") }
+        return fields
+    }
+
     fileprivate init(_ node: JSONNode) {
         switch node.kind {
         case .null: self = .null

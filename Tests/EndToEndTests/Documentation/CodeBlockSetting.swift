@@ -23,6 +23,7 @@ enum CodeBlockSetting {
         var order: Order { fatalError() }
         var item: Item { fatalError() }
         var products: [Item] { fatalError() }
+        struct HelloFunctions: FunctionBundle { @FunctionsBuilder var functions: [Function] { onCall("a") { (request: CallableRequest<Int>) in 1 } } }
         struct User: Codable, Sendable { var name: String }
         struct Item: Codable, Sendable { var id = ""; var name: String; var price: Int }
         struct Order: Codable, Sendable { var id = ""; var price = 0; var total = 0; var documentID = "" }

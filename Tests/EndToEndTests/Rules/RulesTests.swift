@@ -146,4 +146,40 @@ struct RulesTests {
         #expect(process.terminationStatus == code)
         #expect(text.contains(line), "\(text)")
     }
+
+    /// With the host's documents, and without performing anything.
+    @Test func theCommandExplainsADecision() async throws {
+        try await Self.serving(Self.file("resource.data.owner == request.auth.uid || request.auth.token.admin")) {
+            host in
+            _ = try await host.firestore.send(
+                "PATCH", "\(Self.documents)/notes/1", headers: ["Authorization": "Bearer owner"],
+                #"{"fields":{"owner":{"stringValue":"ada"}}}"#)
+            func explain(_ arguments: String...) throws -> (code: Int32, text: String) {
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
+                process.arguments = ["rules", "explain", "--config", host.directory.configuration] + arguments
+                let output = Pipe()
+                process.standardOutput = output
+                try process.run()
+                let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+                process.waitUntilExit()
+                return (process.terminationStatus, text)
+            }
+            let own = try explain("get", "notes/1", "--as", "ada")
+            #expect(own.code == 0)
+            #expect(own.text.hasPrefix("allowed by 5:7\n"), "\(own.text)")
+            #expect(own.text.contains("5:29  resource.data.owner = 'ada'"))
+            let other = try explain("delete", "notes/1", "--as", "bob")
+            #expect(other.code == 1)
+            #expect(other.text.contains("5:72: there is no member 'admin'"), "\(other.text)")
+            #expect(
+                try explain("write", "notes/1", "--as", "eve", "--claims", #"{"admin":true}"#, "--written", "{}").code
+                    == 0)
+            #expect(try explain("list", "notes").code == 1)
+            // Nothing was written.
+            let note = try await host.firestore.send(
+                "GET", "\(Self.documents)/notes/1", headers: ["Authorization": "Bearer owner"])
+            #expect(note.text.contains("ada"))
+        }
+    }
 }

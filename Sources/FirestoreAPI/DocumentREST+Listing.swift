@@ -30,15 +30,16 @@ extension DocumentREST {
         if let token = parameters["pageToken"], !token.isEmpty {
             request.start = Query.Cursor(values: try RESTPageToken.values(token), before: false)
         }
-        // Reads one document more than the page holds, to find out whether there is another page.
-        request.limit = size + 1
+        // Reads one document more than the page holds, to find out whether there is another page. Rules decide on the limit
+        // that a client asks for: after a full page it may find that the next one is empty.
+        request.limit = principal == .admin ? size + 1 : size
         let found = try await service.query(request, try parameters.consistency(), as: principal).documents
         let page = found.prefix(size)
         guard !page.isEmpty else { return StreamedAnswer(.emptyObject) }
         var (text, end) = (JSONWriter(), JSONWriter())
         text.raw("{\"documents\":[")
         end.raw("]")
-        if found.count > size, let last = page.last {
+        if found.count > size || principal != .admin && found.count == size, let last = page.last {
             end.raw(",\"nextPageToken\":")
             end.string(
                 RESTPageToken.text(

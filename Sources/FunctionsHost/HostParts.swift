@@ -21,6 +21,7 @@ package struct HostParts: Sendable {
     package let store: DocumentStore
     /// What clients may do with documents.
     let rules: ClientRules
+    let loadedRules: String?
     /// Nil in production, which accepts only Google's tokens.
     let signIn: LocalSignIn?
     package let serving: ServingParts
@@ -29,6 +30,7 @@ package struct HostParts: Sendable {
         _ configuration: HostConfiguration, isEphemeral: Bool, console: LogWriter?, archive: LogArchive?, logger: Logger
     ) throws {
         let indexes = try configuration.indexes.map { path throws(ConfigurationError) in try IndexFile.load(path) }
+        loadedRules = configuration.rules.flatMap { RulesFile.stamp(of: $0) }
         rules = try ClientRules(
             file: configuration.rules, isDevelopment: configuration.mode == .development, logger: logger)
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)

@@ -142,7 +142,7 @@ package final class HostServer: Sendable {
         var services: [any Service] = parts.serving.keyCaches
         if let webhook { services.append(webhook) }
         if configuration.mode == .development, let file = configuration.rules {
-            services.append(RulesWatch(file: file, rules: parts.rules, logger: logger))
+            services.append(RulesWatch(file: file, rules: parts.rules, loaded: parts.loadedRules, logger: logger))
         }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         if servesEventsAPI { services.append(eventServer(readiness)) }

@@ -24,7 +24,7 @@ package enum RulesFile {
     }
 
     /// What tells that a file has changed; nil if there is none.
-    fileprivate static func stamp(of path: String) -> String? {
+    static func stamp(of path: String) -> String? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
             let time = attributes[.modificationDate] as? Date
         else { return nil }
@@ -62,12 +62,14 @@ extension ClientRules {
 struct RulesWatch: Service {
     let file: String
     let rules: ClientRules
+    /// The file's stamp before it was loaded.
+    let loaded: String?
     let logger: Logger
 
     private static let interval = Duration.milliseconds(500)
 
     func run() async throws {
-        var known = RulesFile.stamp(of: file)
+        var known = loaded
         for await _ in AsyncTimer(interval: Self.interval).cancelOnGracefulShutdown() {
             let stamp = RulesFile.stamp(of: file)
             guard stamp != known else { continue }

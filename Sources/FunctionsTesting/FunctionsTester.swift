@@ -103,17 +103,21 @@ public final class FunctionsTester: Sendable {
     ///
     /// The message of a refusal says which `allow` was tried and why it didn't hold, with its line and column.
     public func firestore(as caller: TestCaller) -> Firestore {
-        let client = caller.uid.map { uid in
-            // Claims that aren't possible fail where the caller calls a function.
-            let claims = (try? caller.identity(project: project, at: now))?.map { Array($0.claims.readableBytesView) }
-            return ClientIdentity(uid: uid, claims: claims ?? [])
+        let client: ClientIdentity?
+        do {
+            client = try caller.identity(project: project, at: now).map {
+                ClientIdentity(uid: $0.id, claims: Array($0.claims.readableBytesView))
+            }
+        } catch {
+            return Firestore(transport: transport(OperationContext(policy: ImpossibleCaller(reason: "\(error)"))))
         }
         let auth = client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated)
         guard let rules else { return Firestore(transport: transport(OperationContext(auth: auth))) }
         let owner = UInt64(truncatingIfNeeded: caller.uid.hashValue) | 1 << 63
         return Firestore(
             transport: transport(
-                OperationContext(owner: owner, policy: rules.policy(of: client, in: database), auth: auth)))
+                OperationContext(
+                    owner: owner, policy: rules.policy(of: client, in: database, boundsDocuments: false), auth: auth)))
     }
 
     private static func ruleset(_ file: String) throws -> Ruleset {

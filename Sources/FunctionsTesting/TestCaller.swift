@@ -80,3 +80,10 @@ final class TestTokens: Sendable {
     /// - Returns: Whether it was consumed before.
     func consume(_ token: String) -> Bool { used.withLock { !$0.insert(token).inserted } }
 }
+
+/// Refuses every operation of a caller that no token could be for.
+struct ImpossibleCaller: AccessPolicy {
+    let reason: String
+
+    func check(_ access: Access, in view: AccessView) throws { throw DocumentError(.invalidArgument, reason) }
+}

@@ -38,8 +38,15 @@ package final class ClientRules: Sendable {
     package func replace(_ state: State) { self.state.withLock { $0 = state } }
 
     /// What decides one operation of a client: one request, with all documents that it reads or writes.
-    package func policy(of client: ClientIdentity?, in database: DatabaseID) -> any AccessPolicy {
-        RulesPolicy(state.withLock { $0 }, client, database.database, explains: explains, onRefusal)
+    ///
+    /// - Parameter boundsDocuments: whether the documents are counted that rules read for all parts together. Not for a policy
+    ///   that decides several operations.
+    package func policy(
+        of client: ClientIdentity?, in database: DatabaseID, boundsDocuments: Bool = true
+    ) -> any AccessPolicy {
+        RulesPolicy(
+            state.withLock { $0 }, client, database.database, explains: explains, boundsDocuments: boundsDocuments,
+            onRefusal)
     }
 }
 
@@ -52,16 +59,18 @@ private final class RulesPolicy: AccessPolicy {
     private let explains: Bool
     private let onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
     /// The documents that rules have read for the operation.
-    private let read = Mutex<Set<String>>([])
+    private let read = Mutex<(before: Set<DocumentPath>, after: Set<DocumentPath>)>(([], []))
+    private let boundsDocuments: Bool
 
     init(
         _ state: ClientRules.State, _ client: ClientIdentity?, _ database: String, explains: Bool,
-        _ onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
+        boundsDocuments: Bool, _ onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
     ) {
         self.state = state
         self.client = client
         self.database = database
         self.explains = explains
+        self.boundsDocuments = boundsDocuments
         self.onRefusal = onRefusal
         auth = if case .rules = state { RulesRequest.auth(client) } else { .null }
     }
@@ -74,12 +83,12 @@ private final class RulesPolicy: AccessPolicy {
             let request = RulesRequest(access, auth: auth, in: database, at: view.time)
             let documents = RulesDocuments(
                 before: { [self] path in
-                    try count("", path)
+                    try count(path, isAfter: false)
                     return try view.document(path)
                 },
                 after: { [self] path in
                     // Another state of the document, and another read.
-                    try count("after:", path)
+                    try count(path, isAfter: true)
                     return try view.documentAfter(path)
                 })
             let decision = try ruleset.decide(request, documents)
@@ -95,10 +104,11 @@ private final class RulesPolicy: AccessPolicy {
 
     private static let denied = DocumentError(.permissionDenied, "Missing or insufficient permissions.")
 
-    private func count(_ kind: String, _ path: DocumentPath) throws {
+    private func count(_ path: DocumentPath, isAfter: Bool) throws {
+        guard boundsDocuments else { return }
         let isTooMuch = read.withLock { read in
-            read.insert(kind + path.string)
-            return read.count > RulesLimits.documentsOfBatch
+            if isAfter { read.after.insert(path) } else { read.before.insert(path) }
+            return read.before.count + read.after.count > RulesLimits.documentsOfBatch
         }
         guard !isTooMuch else {
             throw DocumentError(

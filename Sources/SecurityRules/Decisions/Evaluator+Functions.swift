@@ -53,10 +53,10 @@ extension Evaluator {
         case (.int, .float(let number)):
             return number.isNaN ? .int(0) : .int(Self.clamped(number))
         case (.int, .string(let text)):
-            return Int64(text).map { .int($0) } ?? error("'\(text)' is not an integer", place)
+            return Int64(text).map { .int($0) } ?? error("'\(text.prefix(100))' is not an integer", place)
         case (.float, .int(let number)): return .float(Double(number))
         case (.float, .string(let text)):
-            return Self.float(text).map { .float($0) } ?? error("'\(text)' is not a number", place)
+            return Self.float(text).map { .float($0) } ?? error("'\(text.prefix(100))' is not a number", place)
         case (.bool, .string("true")): return .bool(true)
         case (.bool, .string("false")): return .bool(false)
         default: break
@@ -125,7 +125,7 @@ extension Evaluator {
                 "s": 1_000_000_000, "ms": 1_000_000, "ns": 1,
             ]
             guard let length = units[unit] else {
-                return error("'\(unit)' is not a unit of time; write w, d, h, m, s, ms or ns", place)
+                return error("'\(unit.prefix(100))' is not a unit of time; write w, d, h, m, s, ms or ns", place)
             }
             return duration(Int128(count) * length, place)
         case (.durationTime, 4):

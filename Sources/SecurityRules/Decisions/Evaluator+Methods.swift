@@ -13,10 +13,10 @@ extension Evaluator {
             case .string(let text): string(text, name, arguments, place)
             case .bytes(let bytes): Self.bytes(bytes, name, arguments)
             case .list, .storedList: list(value.elements ?? [], name, arguments, place)
-            case .map, .storedMap: map(value.members ?? [:], name, arguments)
-            case .request: map(requestMembers, name, arguments)
-            case .set(let elements): Self.set(elements, name, arguments)
-            case .mapDiff(let diff): Self.mapDiff(diff, name, arguments)
+            case .map, .storedMap: map(value.members ?? [:], name, arguments, place)
+            case .request: map(requestMembers, name, arguments, place)
+            case .set(let elements): set(elements, name, arguments, place)
+            case .mapDiff(let diff): mapDiff(diff, name, arguments, place)
             case .timestamp(let time): Self.timestamp(time, name, arguments)
             case .duration(let duration): Self.duration(duration, name, arguments)
             case .latlng(let point): Self.latlng(point, name, arguments)
@@ -47,10 +47,11 @@ extension Evaluator {
             let wanted = arguments[0].elements ?? []
             return wanted.contains { facts.hasElement($0, in: path) } ? .bool(true) : .unknown(.other)
         case (.field(let path), "hasAll", 1):
-            guard let wanted = arguments[0].elements else { return .unknown(.other) }
+            // Of no elements nothing is known: the field may be missing.
+            guard let wanted = arguments[0].elements, !wanted.isEmpty else { return .unknown(.other) }
             return wanted.allSatisfy { facts.hasElement($0, in: path) } ? .bool(true) : .unknown(.other)
         case (.keys(let path), "hasAll", 1):
-            guard let wanted = arguments[0].elements else { return .unknown(.other) }
+            guard let wanted = arguments[0].elements, !wanted.isEmpty || path.isEmpty else { return .unknown(.other) }
             let exist = wanted.allSatisfy {
                 if case .string(let name) = $0 { facts.exists(path + [name]) } else { false }
             }
@@ -112,12 +113,14 @@ extension Evaluator {
         }
         do {
             switch name {
-            case "matches": return .bool(try expression.matches(text))
-            case "split": return .list(try expression.split(text).map { .string($0) })
+            case "matches": return .bool(try expression.matches(text, &work))
+            case "split": return .list(try expression.split(text, &work).map { .string($0) })
             default:
                 guard case .string(let replacement) = arguments[1] else { return nil }
-                return try expression.replace(text, replacement).map { .string($0) }
-                    ?? error("'\(replacement)' names a group that the expression doesn't have", place)
+                return try expression.replace(text, replacement, maxBytes: RulesLimits.madeText, &work).map {
+                    .string($0)
+                }
+                    ?? error("'\(replacement.prefix(100))' names a group that the expression doesn't have", place)
             }
         } catch {
             return self.error("the text is too long for this regular expression", place)
@@ -125,11 +128,8 @@ extension Evaluator {
     }
 
     private func compiled(_ pattern: String) throws(RegularExpression.Problem) -> RegularExpression {
-        for (constant, expression) in program.patterns {
-            if case .string(let known) = program.constants[Int(constant)], TextBytes.equal(known, pattern) {
-                return expression
-            }
-        }
+        // Texts that are equal as Swift's strings match the same way only if their bytes are equal.
+        if let known = program.patterns[PatternText(text: pattern)] { return known }
         return try RegularExpression(pattern)
     }
 
@@ -155,9 +155,10 @@ extension Evaluator {
     ) -> RuleValue? {
         switch (name, arguments.count) {
         case ("size", 0): return .int(Int64(elements.count))
-        case ("toSet", 0): return .set(of: elements)
+        case ("toSet", 0): return searching(elements.count, elements.count, place) ?? .set(of: elements)
         case ("join", 1):
             guard case .string(let separator) = arguments[0] else { return nil }
+            if let error = spend(elements.count, place) { return error }
             var texts: [String] = []
             for element in elements {
                 guard let text = Self.text(element) else {
@@ -165,10 +166,16 @@ extension Evaluator {
                 }
                 texts.append(text)
             }
-            return .string(texts.joined(separator: separator))
+            let bytes = texts.reduce(0) { $0 + $1.utf8.count + separator.utf8.count }
+            return text(bytes, place) { texts.joined(separator: separator) }
         default: break
         }
         guard arguments.count == 1, let others = arguments[0].elements else { return nil }
+        let isJoined = name == "concat"
+        if let error = searching(elements.count, isJoined ? 1 : others.count, place) { return error }
+        if isJoined, elements.count + others.count > RulesLimits.madeValues * 100 {
+            return error("the list is too long", place)
+        }
         switch name {
         case "hasAll": return .bool(others.allSatisfy { RuleValue.contains(elements, $0) })
         case "hasAny": return .bool(others.contains { RuleValue.contains(elements, $0) })
@@ -179,7 +186,17 @@ extension Evaluator {
         }
     }
 
-    private static func set(_ elements: [RuleValue], _ name: String, _ arguments: [RuleValue]) -> RuleValue? {
+    /// Pays for looking for each of some values among others.
+    ///
+    /// - Returns: an error if there are too many.
+    private mutating func searching(_ count: Int, _ others: Int, _ place: Int) -> RuleValue? {
+        let (cost, isTooLarge) = count.multipliedReportingOverflow(by: others)
+        return spend(isTooLarge ? .max : cost, place)
+    }
+
+    private mutating func set(
+        _ elements: [RuleValue], _ name: String, _ arguments: [RuleValue], _ place: Int
+    ) -> RuleValue? {
         if arguments.isEmpty { return name == "size" ? .int(Int64(elements.count)) : nil }
         guard arguments.count == 1 else { return nil }
         var isSet = false
@@ -190,6 +207,8 @@ extension Evaluator {
             guard let all = arguments[0].elements else { return nil }
             others = all
         }
+        let cost = name == "union" ? elements.count + others.count : elements.count
+        if let error = searching(cost, name == "union" ? cost : others.count, place) { return error }
         func has(_ all: [RuleValue], _ value: RuleValue) -> Bool { RuleValue.contains(all, value, RuleValue.similar) }
         switch name {
         case "hasAll": return .bool(others.allSatisfy { has(elements, $0) })
@@ -203,8 +222,9 @@ extension Evaluator {
     }
 
     private mutating func map(
-        _ members: [String: RuleValue], _ name: String, _ arguments: [RuleValue]
+        _ members: [String: RuleValue], _ name: String, _ arguments: [RuleValue], _ place: Int
     ) -> RuleValue? {
+        if let error = spend(members.count, place) { return error }
         switch (name, arguments.count) {
         case ("size", 0): return .int(Int64(members.count))
         case ("keys", 0): return .list(members.keys.sorted().map { .string($0) })
@@ -225,8 +245,13 @@ extension Evaluator {
     }
 
     /// The keys of `a.diff(b)`: those that are in `a` alone are added.
-    private static func mapDiff(_ diff: MapDiff, _ name: String, _ arguments: [RuleValue]) -> RuleValue? {
+    private mutating func mapDiff(
+        _ diff: MapDiff, _ name: String, _ arguments: [RuleValue], _ place: Int
+    ) -> RuleValue? {
         guard arguments.isEmpty else { return nil }
+        var left = work
+        let isPayable = RuleValue.mapDiff(diff).count(into: &left, depth: RulesLimits.nesting + 20)
+        if let error = spend(isPayable ? work - left : .max, place) { return error }
         func isSimilar(_ before: RuleValue?, _ after: RuleValue?) -> Bool? {
             guard let before, let after else { return nil }
             return RuleValue.similar(before, after)

@@ -37,6 +37,7 @@ extension Evaluator {
         if case .error = right { return right }
         if case .unknown(let unknown) = left { return compare(unknown, operation, right) }
         if case .unknown(let unknown) = right { return compare(unknown, Self.mirrored(operation), left) }
+        if let error = compare(left, right, place) { return error }
         switch operation {
         case .equal: return .bool(RuleValue.equal(left, right))
         case .notEqual: return .bool(!RuleValue.equal(left, right))
@@ -49,6 +50,20 @@ extension Evaluator {
             default: return .bool(order == .greater || order == .equal)
             }
         default: return arithmetic(operation, left, right, place)
+        }
+    }
+
+    /// Pays for comparing two values.
+    ///
+    /// - Returns: an error if they are too large.
+    private mutating func compare(_ left: RuleValue, _ right: RuleValue, _ place: Int) -> RuleValue? {
+        switch (left, right) {
+        case (.string, .string), (.bytes, .bytes), (.list, _), (.storedList, _), (.map, _), (.storedMap, _), (.set, _),
+            (.mapDiff, _):
+            var left_ = work
+            let isPayable = left.count(into: &left_, depth: RulesLimits.nesting + 20)
+            return spend(isPayable ? work - left_ : .max, place)
+        default: return nil
         }
     }
 
@@ -102,7 +117,8 @@ extension Evaluator {
         case (.float(let a), .float(let b)): return floats(operation, a, b)
         case (.int(let a), .float(let b)): return floats(operation, Double(a), b)
         case (.float(let a), .int(let b)): return floats(operation, a, Double(b))
-        case (.string(let a), .string(let b)) where operation == .add: return .string(a + b)
+        case (.string(let a), .string(let b)) where operation == .add:
+            return text(a.utf8.count + b.utf8.count, place) { a + b }
         case (.duration(let a), .duration(let b)) where operation == .add: return duration(a.total + b.total, place)
         case (.duration(let a), .duration(let b)) where operation == .subtract:
             return duration(a.total - b.total, place)
@@ -115,6 +131,14 @@ extension Evaluator {
             return duration(a.totalNanoseconds - b.totalNanoseconds, place)
         default: return impossible(operation, left, right, place)
         }
+    }
+
+    /// A text that is made, unless it is too long.
+    mutating func text(_ bytes: Int, _ place: Int, _ make: () -> String) -> RuleValue {
+        guard bytes <= RulesLimits.madeText else {
+            return error("the text would have more than \(RulesLimits.madeText) bytes", place)
+        }
+        return spend(bytes / 64, place) ?? .string(make())
     }
 
     mutating func duration(_ nanoseconds: Int128, _ place: Int) -> RuleValue {
@@ -160,11 +184,19 @@ extension Evaluator {
         if case .error = container { return container }
         if case .unknown(let unknown) = container { return contains(unknown, value) }
         if case .unknown(.field(let path)) = value, let elements = container.elements {
-            // The query excludes each element, or the field isn't known.
-            let isExcluded = elements.allSatisfy { facts?.compare(path, .equal, $0) == false }
+            // The query excludes each element, or the field isn't known. It may be missing unless the query names it.
+            let isExcluded =
+                (facts?.exists(path) ?? false) && elements.allSatisfy { facts?.compare(path, .equal, $0) == false }
             return isExcluded ? .bool(false) : .unknown(.other)
         }
         if case .unknown = value { return .unknown(.other) }
+        switch container {
+        case .list(let elements), .set(let elements):
+            if let error = spend(elements.count, place) { return error }
+        case .storedList(let elements):
+            if let error = spend(elements.count, place) { return error }
+        default: break
+        }
         switch container {
         case .list(let elements): return .bool(RuleValue.contains(elements, value))
         case .storedList(let elements):
@@ -196,7 +228,7 @@ extension Evaluator {
         switch value {
         case .error: return value
         case .unknown(.resource): return .bool(type == "map")
-        case .unknown(.keys): return .bool(type == "list")
+        case .unknown(.keys(let path)): return path.isEmpty ? .bool(type == "list") : .unknown(.other)
         case .unknown(.path): return .bool(type == "path")
         case .unknown(.field(let path)):
             guard let known = facts?.type(of: path) else { return .unknown(.other) }

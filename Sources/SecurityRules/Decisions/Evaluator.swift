@@ -21,7 +21,10 @@ struct Evaluator {
     let request: RulesRequest
     let documents: RulesDocuments
     /// What is known of the documents of a query.
-    var facts: QueryFacts?
+    var facts: QueryFacts? {
+        // Each alternative of a query is a decision of its own.
+        didSet { evaluated = 0 }
+    }
     var captures: [RuleValue] = []
     /// The reasons of `RuleValue.error`, with the instructions.
     private(set) var errors: [(reason: String, instruction: Int)] = []
@@ -32,8 +35,10 @@ struct Evaluator {
     private var locals: [Local] = []
     private var frames: [Frame] = []
     private var evaluated = 0
-    private var read: [String: Document?] = [:]
-    private var readAfter: [String: Document?] = [:]
+    /// What comparing, searching and matching may still cost.
+    var work = RulesLimits.work
+    private var read: [DocumentPath: Document?] = [:]
+    private var readAfter: [DocumentPath: Document?] = [:]
     private var reads: Int { read.count + readAfter.count }
     /// Set by the code of `get`, if the store failed.
     private(set) var failure: (any Error)?
@@ -111,7 +116,8 @@ struct Evaluator {
                     place = Int(instruction.a)
                     continue
                 case .error, .unknown:
-                    stack.append(condition)
+                    // The condition isn't the result.
+                    stack.append(Self.failed([condition]) ?? condition)
                     place = Int(instruction.b)
                     continue
                 default:
@@ -194,6 +200,9 @@ struct Evaluator {
         let values = Array(stack.suffix(count))
         stack.removeLast(count)
         if let failed = Self.failed(values) { return failed }
+        if instruction.operation != .path, !isSmall(values) {
+            return error("the value has more than \(RulesLimits.madeValues) elements, or is nested too deep", place)
+        }
         switch instruction.operation {
         case .list: return .list(values)
         case .map:
@@ -214,6 +223,24 @@ struct Evaluator {
             }
             return .path(segments)
         }
+    }
+
+    /// Takes the cost of some work from what is left.
+    ///
+    /// - Returns: an error if less is left.
+    mutating func spend(_ cost: Int, _ place: Int) -> RuleValue? {
+        guard cost <= work else {
+            work = 0
+            return error("the values are too large: comparing or searching them takes too long", place)
+        }
+        work -= cost
+        return nil
+    }
+
+    /// Whether a list or map of the values can be made: names may stand for the same value many times.
+    private func isSmall(_ values: [RuleValue]) -> Bool {
+        var left = RulesLimits.madeValues
+        return values.allSatisfy { $0.count(into: &left, depth: RulesLimits.nesting) }
     }
 
     /// The first error, or else what isn't known.
@@ -357,7 +384,7 @@ struct Evaluator {
         }
         let isAfter = function == .getAfter || function == .existsAfter
         let document: Document?
-        if let known = isAfter ? readAfter[path.string] : read[path.string] {
+        if let known = isAfter ? readAfter[path] : read[path] {
             document = known
         } else {
             guard reads < RulesLimits.documents else {
@@ -369,7 +396,7 @@ struct Evaluator {
                 failure = error
                 return self.error("the document can't be read", place)
             }
-            if isAfter { readAfter[path.string] = .some(document) } else { read[path.string] = .some(document) }
+            if isAfter { readAfter[path] = .some(document) } else { read[path] = .some(document) }
         }
         if function == .exists || function == .existsAfter { return .bool(document != nil) }
         guard let document else { return error("there is no document \(path)", place) }

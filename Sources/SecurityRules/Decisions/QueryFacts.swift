@@ -125,7 +125,7 @@ struct QueryFacts: Sendable {
         default: break
         }
         for filter in filters where filter.path == path {
-            guard let order = RuleValue.order(RuleValue(filter.value), value), order != .unordered else { continue }
+            guard let order = Self.order(RuleValue(filter.value), value), order != .unordered else { continue }
             let (isBelow, includes): (Bool, Bool)
             switch filter.operation {
             case .lessThan: (isBelow, includes) = (true, false)
@@ -148,6 +148,17 @@ struct QueryFacts: Sendable {
         return nil
     }
 
+    /// The order of two values, if the store and the language have the same: strings are ordered by UTF-8 there, and large
+    /// integers and floats exactly.
+    private static func order(_ a: RuleValue, _ b: RuleValue) -> Ordering? {
+        switch (a, b) {
+        case (.string(let a), .string(let b)) where (a + b).utf16.contains { $0 >= 0xD800 }: nil
+        case (.int(let number), .float), (.float, .int(let number)):
+            number.magnitude < 1 << 53 ? RuleValue.order(a, b) : nil
+        default: RuleValue.order(a, b)
+        }
+    }
+
     private func excludes(_ path: [String], _ value: RuleValue) -> Bool {
         // All fields together are a map.
         guard !path.isEmpty else { return !value.isMap }
@@ -157,9 +168,9 @@ struct QueryFacts: Sendable {
             case .notEqual: if RuleValue.equal(known, value) { return true }
             case .arrayContains: if value.elements == nil { return true }
             case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-                guard let order = RuleValue.order(known, value) else {
+                guard let order = Self.order(known, value) else {
                     // A range has values of one type.
-                    if known.type != value.type { return true }
+                    if RuleValue.order(known, value) == nil, known.type != value.type { return true }
                     continue
                 }
                 let isBelow = filter.operation == .lessThan || filter.operation == .lessThanOrEqual

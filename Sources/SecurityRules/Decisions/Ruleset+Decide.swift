@@ -93,7 +93,9 @@ extension Ruleset {
     ) -> RulesDecision {
         RulesDecision(
             allow: allow,
-            refusals: refusals.map { .init(position: source.position(of: $0.offset), reason: $0.reason) },
+            // Of an allowed request they are shown in explanations only.
+            refusals: allow == nil || evaluator.trace != nil
+                ? refusals.map { .init(position: source.position(of: $0.offset), reason: $0.reason) } : [],
             trace: (evaluator.trace ?? []).map { place, value in
                 let range = program.ranges[place]
                 let shown: String =
@@ -121,9 +123,12 @@ extension Ruleset {
                 case (.single, .known(let known)?): next.append((way.end + 1, way.captures + [.string(known)]))
                 case (.single, .one?): next.append((way.end + 1, way.captures + [.unknown(.other)]))
                 case (.glob, _):
-                    let least = version == 1 ? 1 : 0
-                    for count in least...max(least, path.count - way.end) where way.end + count <= path.count {
-                        next.append((way.end + count, way.captures + [Self.captured(path[way.end..<way.end + count])]))
+                    // In version 1 at least one segment; what may stand for none doesn't count.
+                    var missing = version == 1 ? 1 : 0
+                    for end in way.end...path.count {
+                        if end > way.end, missing > 0 { if case .any = path[end - 1] {} else { missing -= 1 } }
+                        guard missing == 0 else { continue }
+                        next.append((end, way.captures + [Self.captured(path[way.end..<end])]))
                     }
                 default: break
                 }

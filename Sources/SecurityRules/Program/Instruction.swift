@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// A step of a compiled expression. Expressions are in postfix order: operands come first and leave their values on a stack,
 /// so that neither compiling nor evaluating recurses as deep as they are nested.
 struct Instruction {
@@ -41,13 +43,16 @@ struct Program {
     /// Names of members, methods and types.
     var names: [String] = []
     var functions: [CompiledFunction] = []
-    var patterns: [Int32: RegularExpression] = [:]
+    var patterns: [PatternText: RegularExpression] = [:]
 }
 
-/// What a parameter or a `let` stands for. It is evaluated when it is first used, and once.
-struct Binding {
-    /// Where its code begins.
-    var code: Int32
+/// The text of a regular expression, compared by its bytes.
+struct PatternText: Hashable {
+    var text: String
+
+    static func == (a: PatternText, b: PatternText) -> Bool { TextBytes.equal(a.text, b.text) }
+
+    func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
 }
 
 struct CompiledFunction {

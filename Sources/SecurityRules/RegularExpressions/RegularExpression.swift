@@ -38,8 +38,6 @@ package struct RegularExpression: Sendable {
 
     /// RE2 bounds its memory; this bound is of the same order.
     static let maxSteps = 5000
-    /// Steps of one match: some milliseconds.
-    static let maxWork = 20_000_000
 
     /// - Throws: ``Problem`` with what is wrong.
     package init(_ pattern: String) throws(Problem) {
@@ -105,23 +103,30 @@ package struct RegularExpression: Sendable {
     // MARK: Matching
 
     /// Whether the whole text matches.
-    func matches(_ text: String) throws(TooCostly) -> Bool {
+    ///
+    /// - Parameter work: what may be spent: one for each way that is followed by a character.
+    func matches(_ text: String, _ work: inout Int) throws(TooCostly) -> Bool {
         let scalars = Array(text.unicodeScalars)
-        return try match(scalars, from: 0, isAnchored: true, needsEnd: true) != nil
+        return try match(scalars, from: 0, isWhole: true, &work) != nil
     }
 
     /// Finds the first match at or after a place: the bounds of the match and its groups, -1 where a group has none.
     func match(
-        _ text: [UnicodeScalar], from start: Int, isAnchored: Bool = false, needsEnd: Bool = false
+        _ text: [UnicodeScalar], from start: Int, isWhole: Bool = false, _ work: inout Int
     ) throws(TooCostly) -> [Int]? {
-        guard code.count <= Self.maxWork / max(1, text.count - start + 1) else { throw TooCostly() }
         var current = Threads(capacity: code.count)
         var next = Threads(capacity: code.count)
         var found: [Int]?
-        let none = [Int](repeating: -1, count: 2 * (groups + 1))
+        // Groups cost an allocation for each way; whether a text matches needs none.
+        let none = isWhole ? [] : [Int](repeating: -1, count: 2 * (groups + 1))
         for place in start...text.count {
-            if found == nil, !isAnchored || place == start { add(0, none, place, text, &current) }
-            if current.isEmpty, found != nil || isAnchored { break }
+            if found == nil, !isWhole || place == start { add(0, none, place, text, &current) }
+            if current.isEmpty, found != nil || isWhole { break }
+            work -= (isWhole ? 1 : 8) * (current.visited.count + 1)
+            guard work >= 0 else {
+                work = 0
+                throw TooCostly()
+            }
             let scalar = place < text.count ? text[place] : nil
             next.removeAll()
             for (index, step) in current.order.enumerated() {
@@ -130,7 +135,7 @@ package struct RegularExpression: Sendable {
                     if let scalar, scalars.contains(scalar) {
                         add(step + 1, current.saved[index], place + 1, text, &next)
                     }
-                case .match where !needsEnd || place == text.count:
+                case .match where !isWhole || place == text.count:
                     found = current.saved[index]
                     // What follows is less preferred.
                     next.stopsHere = true
@@ -163,7 +168,7 @@ package struct RegularExpression: Sendable {
             return true
         }
 
-        private var visited: [Int] = []
+        private(set) var visited: [Int] = []
 
         mutating func removeAll() {
             for step in visited { isKnown[step] = false }
@@ -185,7 +190,7 @@ package struct RegularExpression: Sendable {
                 pending.append((first, saved))
             case .save(let slot):
                 var saved = saved
-                saved[slot] = place
+                if !saved.isEmpty { saved[slot] = place }
                 pending.append((step + 1, saved))
             case .assertion(let assertion):
                 if holds(assertion, place, text) { pending.append((step + 1, saved)) }
@@ -213,13 +218,17 @@ package struct RegularExpression: Sendable {
     /// Replaces all matches. In the replacement, `$1` is what the first group has matched and `$0` the match.
     ///
     /// - Returns: nil if the replacement names a group that the expression doesn't have.
-    func replace(_ text: String, _ replacement: String) throws(TooCostly) -> String? {
+    func replace(
+        _ text: String, _ replacement: String, maxBytes: Int, _ work: inout Int
+    ) throws(TooCostly) -> String? {
         let scalars = Array(text.unicodeScalars)
         var result = String.UnicodeScalarView()
         var end = 0
-        for match in try all(scalars) {
+        for match in try all(scalars, &work) {
             result.append(contentsOf: scalars[end..<match[0]])
             guard expand(replacement, match, scalars, &result) else { return nil }
+            work -= replacement.utf8.count
+            guard work >= 0, result.count <= maxBytes / 4 else { throw TooCostly() }
             end = match[1]
         }
         result.append(contentsOf: scalars[end...])
@@ -250,11 +259,11 @@ package struct RegularExpression: Sendable {
     }
 
     /// What stands between the matches, without empty texts at the end; at least one text.
-    func split(_ text: String) throws(TooCostly) -> [String] {
+    func split(_ text: String, _ work: inout Int) throws(TooCostly) -> [String] {
         let scalars = Array(text.unicodeScalars)
         var parts: [String] = []
         var end = 0
-        for match in try all(scalars) {
+        for match in try all(scalars, &work) {
             parts.append(String(String.UnicodeScalarView(scalars[end..<match[0]])))
             end = match[1]
         }
@@ -263,15 +272,11 @@ package struct RegularExpression: Sendable {
         return parts
     }
 
-    private func all(_ text: [UnicodeScalar]) throws(TooCostly) -> [[Int]] {
+    private func all(_ text: [UnicodeScalar], _ work: inout Int) throws(TooCostly) -> [[Int]] {
         var matches: [[Int]] = []
         var place = 0
-        var work = 0
-        while place <= text.count, let match = try match(text, from: place) {
+        while place <= text.count, let match = try match(text, from: place, &work) {
             matches.append(match)
-            // Each match starts over, but what was read isn't read again except for the way to the match's end.
-            work += (match[1] - place + 1) * code.count
-            guard work <= Self.maxWork else { throw TooCostly() }
             place = match[1] > match[0] ? match[1] : match[1] + 1
         }
         return matches

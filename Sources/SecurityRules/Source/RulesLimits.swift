@@ -18,6 +18,15 @@ enum RulesLimits {
     /// Documents that they read for all operations of a batch, a transaction or a read of several documents.
     static let documentsOfBatch = 20
 
+    /// Elements and members, at all depths, of a list or map that an expression makes.
+    static let madeValues = 10_000
+    /// Bytes of a text that an expression makes.
+    static let madeText = 2_097_152
+    /// What comparing, searching and matching may cost in one decision: some tenths of a second.
+    static let work = 5_000_000
+    /// Steps of all regular expressions of a file.
+    static let patternSteps = 100_000
+
     /// Parentheses, operators and calls within each other.
     static let nesting = 64
     /// Ways in which the blocks of a file may fit one path; several `**` within each other can fit in many.

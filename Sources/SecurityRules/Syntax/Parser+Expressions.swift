@@ -112,8 +112,9 @@ extension Parser {
             if take(.dot) {
                 guard let name = requireName("a name after '.'") else { return }
                 if token.symbol == .leftParenthesis {
+                    let first = program.instructions.count
                     guard let count = parseValues(until: .rightParenthesis) else { return }
-                    checkPattern(method: name, count, start)
+                    if count > 0 { checkPattern(method: name, first) }
                     emit(.method, self.name(name), Int32(count), from: start)
                 } else {
                     emit(.member, self.name(name), from: start)
@@ -321,20 +322,30 @@ extension Parser {
         return program.instructions.count - 1
     }
 
-    func lastConstant() -> (index: Int32, value: RuleValue)? {
-        guard let last = program.instructions.last, last.operation == .constant else { return nil }
-        return (last.a, program.constants[Int(last.a)])
+    /// Whether a constant is an argument of its own, and not the beginning of an expression.
+    private func isWhole(_ instruction: Int) -> Bool {
+        guard instruction + 1 < program.instructions.count else { return true }
+        // The code of a larger expression begins where its first operand does.
+        let start = program.ranges[instruction].start
+        return !program.ranges[(instruction + 1)...].contains { $0.start == start }
     }
 
     /// A pattern that stands in the file is compiled once, and its mistakes are reported.
-    private mutating func checkPattern(method: String, _ arguments: Int, _ start: Int) {
-        let instruction = program.instructions.count - arguments
-        guard ["matches", "split", "replace"].contains(method), arguments > 0, instruction >= 0,
-            case let code = program.instructions[instruction], code.operation == .constant,
-            case .string(let pattern) = program.constants[Int(code.a)], program.patterns[code.a] == nil
+    ///
+    /// - Parameter instruction: where the code of the first argument begins.
+    private mutating func checkPattern(method: String, _ instruction: Int) {
+        guard ["matches", "split", "replace"].contains(method), case let code = program.instructions[instruction],
+            code.operation == .constant, case .string(let pattern) = program.constants[Int(code.a)],
+            isWhole(instruction), program.patterns[PatternText(text: pattern)] == nil
         else { return }
         do {
-            program.patterns[code.a] = try RegularExpression(pattern)
+            let expression = try RegularExpression(pattern)
+            patternSteps += expression.code.count
+            guard patternSteps <= RulesLimits.patternSteps else {
+                return error(
+                    program.ranges[instruction].start, "the regular expressions of this file are too large together")
+            }
+            program.patterns[PatternText(text: pattern)] = expression
         } catch let problem {
             error(program.ranges[instruction].start, "the regular expression is invalid: \(problem.message)")
         }

@@ -75,12 +75,12 @@ extension Parser {
                 if next < callees[function].count {
                     stack[stack.count - 1].next += 1
                     let callee = callees[function][next]
-                    if isOpen[callee] {
+                    if isOpen[callee], lexer.diagnostics.errors < RulesLimits.nesting {
                         let start = stack.firstIndex { $0.function == callee } ?? 0
                         let names = (stack[start...].map(\.function) + [callee]).map { program.functions[$0].name }
                         error(
                             functionOffsets[callee], "a function can't call itself: \(names.joined(separator: " → "))")
-                    } else if depths[callee] == nil {
+                    } else if depths[callee] == nil, !isOpen[callee] {
                         isOpen[callee] = true
                         stack.append((callee, 0))
                     }

@@ -24,6 +24,8 @@ struct Parser {
     var roots: [Int] = []
     var allows: [AllowStatement] = []
     private var services = 0
+    /// Steps of the regular expressions so far.
+    var patternSteps = 0
 
     init(_ source: SourceText) {
         self.source = source
@@ -193,7 +195,10 @@ struct Parser {
         var inner = Scope(parent: scope, captures: scopes[scope].captures, captureOffsets: scopes[scope].captureOffsets)
         let known = inner.captures.count
         if token.symbol != .slash { expected("the path to match, such as /users/{user}") }
-        while token.symbol == .slash, !isLost { parseSegment(&block, &inner, known: known) }
+        while token.symbol == .slash, !isLost {
+            parseSegment(&block, &inner, known: known)
+            if inner.captures.count > RulesLimits.captures || block.segments.count > RulesLimits.pathSegments { break }
+        }
         block.range.end = lastEnd
         checkSegments(block, start)
         if depth > RulesLimits.matchDepth {
@@ -201,6 +206,9 @@ struct Parser {
         }
         if inner.captures.count > RulesLimits.captures {
             error(start, "the paths around here capture more than \(RulesLimits.captures) names")
+            isLost = true
+        } else if block.segments.count > RulesLimits.pathSegments {
+            isLost = true
         }
         let index = matches.count
         matches.append(block)
@@ -334,13 +342,15 @@ struct Parser {
         }
         var lets = 0
         while token.name == "let" {
-            parseLet(index)
             lets += 1
+            guard lets <= RulesLimits.letBindings else {
+                error(offset, "the function '\(name)' has more than \(RulesLimits.letBindings) 'let's")
+                isLost = true
+                break
+            }
+            parseLet(index)
         }
-        if lets > RulesLimits.letBindings {
-            error(offset, "the function '\(name)' has more than \(RulesLimits.letBindings) 'let's")
-        }
-        if !take(name: "return") { expected(lets == 0 ? "'let' or 'return'" : "'return'") }
+        if !isLost, !take(name: "return") { expected(lets == 0 ? "'let' or 'return'" : "'return'") }
         program.functions[index].code = Int32(program.instructions.count)
         if !isLost { parseExpression() }
         emit(.end, from: lastEnd)
@@ -363,10 +373,12 @@ struct Parser {
             let place = token.range.start
             guard let parameter = requireName("a parameter's name") else { return }
             declare(parameter, place)
+            guard context.locals.count <= RulesLimits.arguments else {
+                error(offset, "the function '\(name)' has more than \(RulesLimits.arguments) parameters")
+                isLost = true
+                return
+            }
         } while take(.comma)
-        if context.locals.count > RulesLimits.arguments {
-            error(offset, "the function '\(name)' has more than \(RulesLimits.arguments) parameters")
-        }
         require(.rightParenthesis)
     }
 

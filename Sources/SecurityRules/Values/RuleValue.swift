@@ -97,6 +97,31 @@ extension RuleValue {
         }
     }
 
+    /// Subtracts the number of values at all depths.
+    ///
+    /// - Returns: false if there are more than are left, or they are nested deeper.
+    func count(into left: inout Int, depth: Int) -> Bool {
+        left -= 1
+        guard left >= 0, depth > 0 else { return false }
+        switch self {
+        case .list(let elements), .set(let elements):
+            for element in elements where !element.count(into: &left, depth: depth - 1) { return false }
+        case .map(let members):
+            for member in members.values where !member.count(into: &left, depth: depth - 1) { return false }
+        case .mapDiff(let diff):
+            return RuleValue.map(diff.before).count(into: &left, depth: depth - 1)
+                && RuleValue.map(diff.after).count(into: &left, depth: depth - 1)
+        case .storedList(let values):
+            for value in values where !RuleValue(value).count(into: &left, depth: depth - 1) { return false }
+        case .storedMap(let fields):
+            for value in fields.values where !RuleValue(value).count(into: &left, depth: depth - 1) { return false }
+        case .string(let text): left -= text.utf8.count / 64
+        case .bytes(let bytes): left -= bytes.count / 64
+        default: break
+        }
+        return left >= 0
+    }
+
     var isMap: Bool {
         switch self {
         case .map, .storedMap: true

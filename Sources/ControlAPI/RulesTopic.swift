@@ -6,7 +6,7 @@ package import Hummingbird
 package import SecurityRules
 import StrictJSON
 
-/// The command `rules explain` on the running host.
+/// The commands `rules explain` and `rules coverage` on the running host.
 package struct RulesTopic: ControlTopic {
     private let store: DocumentStore
     private let database: DatabaseID
@@ -20,6 +20,14 @@ package struct RulesTopic: ControlTopic {
 
     package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
         routes.answer("rules/explain") { try await explain($0) }
+        routes.answer("rules/coverage") { _ in
+            guard let coverage = rules.coverage else { throw DocumentError.invalidArgument("the host has no rules") }
+            return RulesCoverageReport(
+                statements: coverage.statements.map {
+                    .init(
+                        line: $0.position.line, column: $0.position.column, allowed: $0.allowed, refused: $0.refused)
+                })
+        }
     }
 
     private func explain(_ parameters: ControlParameters) async throws -> RulesReport {

@@ -1,3 +1,24 @@
+/// The result of `rules coverage`: how often each `allow` has decided, in the order of the file.
+package struct RulesCoverageReport: Codable, Hashable, Sendable {
+    package struct Statement: Codable, Hashable, Sendable {
+        package var line: Int
+        package var column: Int
+        package var allowed: Int
+        package var refused: Int
+
+        package init(line: Int, column: Int, allowed: Int, refused: Int) {
+            self.line = line
+            self.column = column
+            self.allowed = allowed
+            self.refused = refused
+        }
+    }
+
+    package var statements: [Statement]
+
+    package init(statements: [Statement]) { self.statements = statements }
+}
+
 /// The result of `rules explain`.
 package struct RulesReport: Codable, Hashable, Sendable {
     package struct Statement: Codable, Hashable, Sendable {

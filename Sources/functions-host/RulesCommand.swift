@@ -11,7 +11,7 @@ import StrictJSON
 struct RulesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules", abstract: "Checks security rules, and explains what they decide.",
-        subcommands: [RulesCheckCommand.self, RulesExplainCommand.self])
+        subcommands: [RulesCheckCommand.self, RulesExplainCommand.self, RulesCoverageCommand.self])
 }
 
 /// `functions-host rules check [FILE]`
@@ -159,5 +159,37 @@ struct RulesExplainCommand: AsyncParsableCommand {
             lines.append("    \(value.line):\(value.column)  \(expression) = \(value.value)")
         }
         return lines
+    }
+}
+
+/// `functions-host rules coverage`
+struct RulesCoverageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coverage",
+        abstract: "Shows how often each allow statement has decided since the rules were loaded.",
+        discussion: """
+            Run your tests against the host first. Exit codes: 0 every statement has allowed and refused something, 1 one \
+            hasn't, 3 no host is running.
+            """)
+
+    @OptionGroup var options: HostOptions
+
+    func run() async throws {
+        var isComplete = false
+        try await options.run { host, report in
+            let answer = try await host.ask(ControlRequest("rules", "coverage"), as: RulesCoverageReport.self)
+            report.answer(answer.statements.map(Self.line), answer)
+            isComplete = answer.statements.allSatisfy { $0.allowed > 0 && $0.refused > 0 }
+        }
+        if !isComplete { throw ExitCode(1) }
+    }
+
+    private static func line(_ statement: RulesCoverageReport.Statement) -> String {
+        var line = "\(statement.line):\(statement.column)  allowed \(statement.allowed), refused \(statement.refused)"
+        if statement.allowed == 0 {
+            line += statement.refused == 0 ? "  never decided anything" : "  never allowed anything"
+        }
+        if statement.allowed > 0, statement.refused == 0 { line += "  never refused anything" }
+        return line
     }
 }

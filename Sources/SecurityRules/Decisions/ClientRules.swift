@@ -20,7 +20,19 @@ package final class ClientRules: Sendable {
         package let decision: RulesDecision
     }
 
-    private let state: Mutex<State>
+    /// The rules, how often they have decided, and how often they were replaced before.
+    private struct Current {
+        var state: State
+        var generation = 0
+        var coverage: RulesCoverage?
+
+        init(_ state: State) {
+            self.state = state
+            if case .rules(let ruleset) = state { coverage = RulesCoverage(ruleset) }
+        }
+    }
+
+    private let kept: Mutex<Current>
     private let explains: Bool
     private let onRefusal: (@Sendable (Refusal) -> Void)?
 
@@ -28,14 +40,30 @@ package final class ClientRules: Sendable {
     ///   - explains: whether a refusal's error says why; it then reveals values of documents.
     ///   - onRefusal: called for each operation that rules refuse, on the store's threads: it must not block.
     package init(_ state: State, explains: Bool = false, onRefusal: (@Sendable (Refusal) -> Void)? = nil) {
-        self.state = Mutex(state)
+        kept = Mutex(Current(state))
         self.explains = explains
         self.onRefusal = onRefusal
     }
 
-    package var current: State { state.withLock { $0 } }
+    package var current: State { kept.withLock { $0.state } }
 
-    package func replace(_ state: State) { self.state.withLock { $0 = state } }
+    /// How often each `allow` of the current rules has decided; nil if there are no rules.
+    package var coverage: RulesCoverage? { kept.withLock { $0.coverage } }
+
+    package func replace(_ state: State) {
+        kept.withLock { kept in
+            let generation = kept.generation + 1
+            kept = Current(state)
+            kept.generation = generation
+        }
+    }
+
+    /// Counts a decision, unless the rules were replaced since.
+    fileprivate func count(_ decision: RulesDecision, of generation: Int) {
+        kept.withLock { kept in
+            if kept.generation == generation { kept.coverage?.add(decision) }
+        }
+    }
 
     /// What decides one operation of a client: one request, with all documents that it reads or writes.
     ///
@@ -44,14 +72,17 @@ package final class ClientRules: Sendable {
     package func policy(
         of client: ClientIdentity?, in database: DatabaseID, boundsDocuments: Bool = true
     ) -> any AccessPolicy {
-        RulesPolicy(
-            state.withLock { $0 }, client, database.database, explains: explains, boundsDocuments: boundsDocuments,
+        let (state, generation) = kept.withLock { ($0.state, $0.generation) }
+        return RulesPolicy(
+            self, state, generation, client, database.database, explains: explains, boundsDocuments: boundsDocuments,
             onRefusal)
     }
 }
 
 /// Decides the parts of one operation.
 private final class RulesPolicy: AccessPolicy {
+    private let rules: ClientRules
+    private let generation: Int
     private let state: ClientRules.State
     private let client: ClientIdentity?
     private let auth: RuleValue
@@ -63,10 +94,13 @@ private final class RulesPolicy: AccessPolicy {
     private let boundsDocuments: Bool
 
     init(
-        _ state: ClientRules.State, _ client: ClientIdentity?, _ database: String, explains: Bool,
+        _ rules: ClientRules, _ state: ClientRules.State, _ generation: Int, _ client: ClientIdentity?,
+        _ database: String, explains: Bool,
         boundsDocuments: Bool, _ onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
     ) {
+        self.rules = rules
         self.state = state
+        self.generation = generation
         self.client = client
         self.database = database
         self.explains = explains
@@ -92,6 +126,7 @@ private final class RulesPolicy: AccessPolicy {
                     return try view.documentAfter(path)
                 })
             let decision = try ruleset.decide(request, documents)
+            rules.count(decision, of: generation)
             guard !decision.isAllowed else { return }
             onRefusal?(
                 ClientRules.Refusal(

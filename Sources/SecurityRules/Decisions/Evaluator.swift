@@ -19,7 +19,6 @@ struct Evaluator {
 
     let program: Program
     let request: RulesRequest
-    let documents: RulesDocuments
     /// What is known of the documents of a query.
     var facts: QueryFacts? {
         // Each alternative of a query is a decision of its own.
@@ -37,16 +36,12 @@ struct Evaluator {
     private var evaluated = 0
     /// What comparing, searching and matching may still cost.
     var work = RulesLimits.work
-    private var read: [DocumentPath: Document?] = [:]
-    private var readAfter: [DocumentPath: Document?] = [:]
-    private var reads: Int { read.count + readAfter.count }
-    /// Set by the code of `get`, if the store failed.
-    private(set) var failure: (any Error)?
+    var reads: RulesReads
 
     init(_ program: Program, _ request: RulesRequest, _ documents: RulesDocuments) {
         self.program = program
         self.request = request
-        self.documents = documents
+        reads = RulesReads(documents)
         stack.reserveCapacity(16)
     }
 
@@ -365,41 +360,5 @@ struct Evaluator {
         }
         if case .string(let text) = value { return .string(Self.text(text, first, end)) }
         return .list(Array((value.elements ?? [])[first..<end]))
-    }
-
-    // MARK: Documents
-
-    /// `get`, `exists` and the like.
-    mutating func document(_ function: Builtins.Function, _ argument: RuleValue, _ place: Int) -> RuleValue {
-        guard case .path(let segments) = argument else {
-            return error("\(function.rawValue)(\(argument.type)) isn't possible; give it a path", place)
-        }
-        guard segments.count > 3, segments[0] == "databases", segments[1] == request.database,
-            segments[2] == "documents", let path = try? DocumentPath(segments.dropFirst(3).joined(separator: "/")),
-            path.segments.count == segments.count - 3
-        else {
-            return error(
-                "/\(segments.joined(separator: "/")) isn't a document's path; it begins with /databases/$(database)/documents",
-                place)
-        }
-        let isAfter = function == .getAfter || function == .existsAfter
-        let document: Document?
-        if let known = isAfter ? readAfter[path] : read[path] {
-            document = known
-        } else {
-            guard reads < RulesLimits.documents else {
-                return error("more than \(RulesLimits.documents) documents were read, the limit of one request", place)
-            }
-            do {
-                document = try isAfter ? documents.after(path) : documents.before(path)
-            } catch {
-                failure = error
-                return self.error("the document can't be read", place)
-            }
-            if isAfter { readAfter[path] = .some(document) } else { read[path] = .some(document) }
-        }
-        if function == .exists || function == .existsAfter { return .bool(document != nil) }
-        guard let document else { return error("there is no document \(path)", place) }
-        return RulesRequest.resource(document, in: request.database)
     }
 }

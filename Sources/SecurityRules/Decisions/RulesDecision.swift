@@ -2,7 +2,9 @@
 package struct RulesDecision: Sendable {
     /// The `allow` that allowed it; nil if none did.
     package let allow: Int?
-    /// Why each `allow` that was tried didn't.
+    /// The `allow` statements that were tried and didn't.
+    let refusing: [Int]
+    /// Why each of them didn't.
     package let refusals: [Refusal]
     /// The values of all expressions that were evaluated, if they were asked for.
     package let trace: [TracedValue]

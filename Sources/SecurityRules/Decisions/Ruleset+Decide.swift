@@ -25,7 +25,7 @@ extension Ruleset {
             guard decision.isAllowed else { return decision }
             last = decision
         }
-        return last ?? RulesDecision(allow: nil, refusals: [], trace: [])
+        return last ?? RulesDecision(allow: nil, refusing: [], refusals: [], trace: [])
     }
 
     /// A segment of the path of a document, or what isn't known of it.
@@ -49,6 +49,7 @@ extension Ruleset {
 
     private func decide(_ evaluator: inout Evaluator, _ path: [PathPart]) throws -> RulesDecision {
         var refusals: [(offset: Int, reason: String?)] = []
+        var refusing: [Int] = []
         var attempts = 0
         var pending = roots.reversed().map { (block: $0, place: 0, captures: [RuleValue]()) }
         while let (index, place, captures) = pending.popLast() {
@@ -66,15 +67,16 @@ extension Ruleset {
                         evaluator.captures = captures
                         let errors = evaluator.errors.count
                         let value = statement.condition.map { evaluator.value(of: $0) } ?? .bool(true)
-                        if case .bool(true) = value { return decision(allow, refusals, evaluator) }
+                        if case .bool(true) = value { return decision(allow, refusals, refusing, evaluator) }
+                        refusing.append(allow)
                         refusals.append((statement.range.start, reason(of: value, evaluator, since: errors)))
                     }
                 }
                 for child in block.children.reversed() { pending.append((child, end, captures)) }
             }
         }
-        if let failure = evaluator.failure { throw failure }
-        return decision(nil, refusals, evaluator)
+        if let failure = evaluator.reads.failure { throw failure }
+        return decision(nil, refusals, refusing, evaluator)
     }
 
     private func reason(of value: RuleValue, _ evaluator: Evaluator, since errors: Int) -> String? {
@@ -89,10 +91,10 @@ extension Ruleset {
     }
 
     private func decision(
-        _ allow: Int?, _ refusals: [(offset: Int, reason: String?)], _ evaluator: Evaluator
+        _ allow: Int?, _ refusals: [(offset: Int, reason: String?)], _ refusing: [Int], _ evaluator: Evaluator
     ) -> RulesDecision {
         RulesDecision(
-            allow: allow,
+            allow: allow, refusing: refusing,
             // Of an allowed request they are shown in explanations only.
             refusals: allow == nil || evaluator.trace != nil
                 ? refusals.map { .init(position: source.position(of: $0.offset), reason: $0.reason) } : [],

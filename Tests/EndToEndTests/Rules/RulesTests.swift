@@ -155,9 +155,12 @@ struct RulesTests {
                 "PATCH", "\(Self.documents)/notes/1", headers: ["Authorization": "Bearer owner"],
                 #"{"fields":{"owner":{"stringValue":"ada"}}}"#)
             func explain(_ arguments: String...) throws -> (code: Int32, text: String) {
+                try run(["explain"] + arguments)
+            }
+            func run(_ arguments: [String]) throws -> (code: Int32, text: String) {
                 let process = Process()
                 process.executableURL = URL(fileURLWithPath: BuiltProducts.host)
-                process.arguments = ["rules", "explain", "--config", host.directory.configuration] + arguments
+                process.arguments = ["rules"] + arguments + ["--config", host.directory.configuration]
                 let output = Pipe()
                 process.standardOutput = output
                 try process.run()
@@ -176,6 +179,11 @@ struct RulesTests {
                 try explain("write", "notes/1", "--as", "eve", "--claims", #"{"admin":true}"#, "--written", "{}").code
                     == 0)
             #expect(try explain("list", "notes").code == 1)
+            // Explanations aren't decisions.
+            #expect(try run(["coverage"]).text == "5:7  allowed 0, refused 0  never decided anything\n")
+            #expect(try await Self.read(host, "notes/1", as: nil) == 403)
+            let coverage = try run(["coverage"])
+            #expect(coverage.text == "5:7  allowed 0, refused 1  never allowed anything\n" && coverage.code == 1)
             // Nothing was written.
             let note = try await host.firestore.send(
                 "GET", "\(Self.documents)/notes/1", headers: ["Authorization": "Bearer owner"])

@@ -1,0 +1,22 @@
+/// How often each `allow` has decided.
+package struct RulesCoverage: Sendable {
+    /// The outcomes of the conditions of one `allow`.
+    package struct Statement: Sendable {
+        package let position: SourcePosition
+        package fileprivate(set) var allowed = 0
+        /// False, an error, or not known.
+        package fileprivate(set) var refused = 0
+    }
+
+    /// In the order of the file.
+    package private(set) var statements: [Statement]
+
+    init(_ ruleset: Ruleset) {
+        statements = ruleset.allows.indices.map { Statement(position: ruleset.position(ofAllow: $0)) }
+    }
+
+    mutating func add(_ decision: RulesDecision) {
+        if let allow = decision.allow { statements[allow].allowed += 1 }
+        for allow in decision.refusing { statements[allow].refused += 1 }
+    }
+}

@@ -88,6 +88,52 @@ struct OracleRulesTests {
         try await emulator.stop()
     }
 
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let rounds = environment["SOAK_SECONDS"].flatMap { Int($0) } ?? 5
+
+    /// `SOAK_SECONDS` is the number of rounds, `SOAK_SEED` repeats one.
+    @Test(.endsHangs(afterWorking: rounds)) func randomConditionsHoldAsOnTheEmulator() async throws {
+        let emulator = try await OfficialEmulator()
+        var seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
+        print("the rules' seed is \(seed)")
+        let headers = ["Authorization": Self.authorization(String(ExpressionTable.claims.dropFirst().dropLast()))]
+        let client = ClientIdentity(uid: "ada", claims: Array(ExpressionTable.claims.utf8))
+        var differences: [String] = []
+        var asked = 0
+        do {
+            for _ in 0..<Self.rounds {
+                var random = RandomConditions(seed: seed)
+                seed &+= 1
+                // Those that the emulator refuses to compile, for a regular expression, would refuse all.
+                let conditions = (0..<60).map { _ in random.condition() }.filter { !$0.contains("matches") }
+                let blocks = conditions.enumerated().map { "match /t\($0)/{id} { allow get: if \($1); }" }
+                let text = Self.file(blocks.joined(separator: "\n"))
+                guard try await upload(text, to: emulator) else { continue }
+                asked += conditions.count
+                let rules = ClientRules(.rules(try Ruleset(text)), explains: true)
+                let policy = rules.policy(of: client, in: DatabaseID(project: Self.project), boundsDocuments: false)
+                let view = AccessView(time: .wallClock(), document: { _ in nil }, documentAfter: { _ in nil })
+                for (index, condition) in conditions.enumerated() {
+                    let answer = try await emulator.client.send(
+                        "GET", "\(Self.documents)/t\(index)/x", headers: headers)
+                    var reason = "allowed"
+                    do { try policy.check(.get(DocumentPath("t\(index)/x"), nil), in: view) } catch {
+                        reason = (error as? DocumentError)?.message ?? "\(error)"
+                    }
+                    // An error of the emulator's own says nothing.
+                    guard answer.status != 500, (answer.status != 403) != (reason == "allowed") else { continue }
+                    differences.append("\(condition): \(answer.text.prefix(200)), and ours: \(reason)")
+                }
+            }
+            #expect(differences == [])
+            #expect(asked > 10 * Self.rounds, "most rounds weren't accepted")
+        } catch {
+            try await emulator.stop()
+            throw error
+        }
+        try await emulator.stop()
+    }
+
     @Test(.endsHangs) func queriesAreAllowedAsOnTheEmulator() async throws {
         let emulator = try await OfficialEmulator()
         var differences: [String] = []

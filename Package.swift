@@ -453,10 +453,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
-        .target(name: "RulesTesting", path: "Tests/RulesTesting", swiftSettings: settings),
+        .target(
+            name: "RulesTesting", dependencies: ["TestSupport"], path: "Tests/RulesTesting", swiftSettings: settings),
         .testTarget(
             name: "SecurityRulesTests",
-            dependencies: ["StrictJSON", "DocumentModel", "SecurityRules", "FirestoreJSON", "RulesTesting"],
+            dependencies: [
+                "StrictJSON", "DocumentModel", "SecurityRules", "FirestoreJSON", "RulesTesting", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "StorageEngineTests",

@@ -1,17 +1,12 @@
+import TestSupport
+
 /// Conditions of all kinds, most of them with a mistake of types somewhere.
 package struct RandomConditions {
-    private var state: UInt64
+    private var random: SeededGenerator
 
-    package init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    private mutating func next(_ count: Int) -> Int {
-        // Steele, Lea and Flood, "Fast splittable pseudorandom number generators".
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return Int((mixed ^ mixed >> 31) % UInt64(count))
-    }
+    private mutating func next(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
 
     private mutating func pick(_ all: [String]) -> String { all[next(all.count)] }
 

@@ -65,11 +65,10 @@ extension Ruleset {
                     for allow in block.allows where allows[allow].methods.contains(evaluator.request.method) {
                         let statement = allows[allow]
                         evaluator.captures = captures
-                        let errors = evaluator.errors.count
                         let value = statement.condition.map { evaluator.value(of: $0) } ?? .bool(true)
                         if case .bool(true) = value { return decision(allow, refusals, refusing, evaluator) }
                         refusing.append(allow)
-                        refusals.append((statement.range.start, reason(of: value, evaluator, since: errors)))
+                        refusals.append((statement.range.start, reason(of: value, evaluator)))
                     }
                 }
                 for child in block.children.reversed() { pending.append((child, end, captures)) }
@@ -79,7 +78,7 @@ extension Ruleset {
         return decision(nil, refusals, refusing, evaluator)
     }
 
-    private func reason(of value: RuleValue, _ evaluator: Evaluator, since errors: Int) -> String? {
+    private func reason(of value: RuleValue, _ evaluator: Evaluator) -> String? {
         switch value {
         case .bool: nil
         case .unknown: "it isn't known for every document that the query could return"
@@ -137,7 +136,6 @@ extension Ruleset {
             }
             ways = next
         }
-        // The longest path first, as the first `allow` that holds decides anyway.
         return ways
     }
 

@@ -410,7 +410,7 @@ let package = Package(
             name: "StoreTorture",
             dependencies: [
                 "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "CommitPipeline",
-                "DocumentStore", "TestSupport",
+                "DocumentStore", "SecurityRules", "TestSupport",
             ],
             path: "Tests/StoreTorture",
             swiftSettings: settings),
@@ -713,7 +713,7 @@ let package = Package(
             name: "StoreTortureTests",
             dependencies: [
                 "DocumentModel", "WorkerProtocol", "StorageEngine", "SQLiteStorage", "CommitPipeline",
-                "DocumentStore", "TestSupport", "StoreTorture",
+                "DocumentStore", "SecurityRules", "TestSupport", "StoreTorture",
             ],
             swiftSettings: settings),
         .testTarget(name: "TestSupportTests", dependencies: ["DocumentModel", "TestSupport"], swiftSettings: settings),

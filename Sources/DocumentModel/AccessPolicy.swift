@@ -2,7 +2,9 @@
 package protocol AccessPolicy: Sendable {
     /// Called on the store's threads, so it must neither block nor take long.
     ///
+    /// - Parameter view: the same for all parts of one operation.
     /// - Throws: `DocumentError(.permissionDenied)` to refuse; the client gets the error as it is.
+    ///   ``DecisionTooCostly`` if deciding takes more than the view lets it spend.
     func check(_ access: Access, in view: AccessView) throws
 }
 
@@ -15,29 +17,53 @@ package enum Access: Hashable, Sendable {
     case delete(DocumentPath, Document?)
 }
 
-/// The rest of the store as a policy sees it while it decides.
-package struct AccessView {
-    /// The request's time; of a write, the time its commit gets.
+/// The store as a policy sees it while it decides on one operation, and what it has cost so far.
+package final class AccessView {
+    /// The time that server timestamps of the operation have.
     package let time: Timestamp
+    /// What deciding may still cost, in units that policies and the store agree on: about 50 ns each. Nil where only the
+    /// policy's own bounds apply.
+    package private(set) var costLeft: Int?
     private let before: (DocumentPath) throws(DocumentError) -> Document?
     private let after: (DocumentPath) throws(DocumentError) -> Document?
+    private var readBefore: Set<DocumentPath> = []
+    private var readAfter: Set<DocumentPath> = []
 
     package init(
-        time: Timestamp, document: @escaping (DocumentPath) throws(DocumentError) -> Document?,
+        time: Timestamp, maxCost: Int? = nil,
+        document: @escaping (DocumentPath) throws(DocumentError) -> Document?,
         documentAfter: @escaping (DocumentPath) throws(DocumentError) -> Document?
     ) {
         self.time = time
-        self.before = document
-        self.after = documentAfter
+        costLeft = maxCost
+        before = document
+        after = documentAfter
     }
 
-    /// A document as it is before the request.
+    /// How many documents were read for the operation; before it and after it are two.
+    package var documentCount: Int { readBefore.count + readAfter.count }
+
+    /// A document as it is before the operation.
     package func document(_ path: DocumentPath) throws(DocumentError) -> Document? {
-        try before(path)
+        readBefore.insert(path)
+        return try before(path)
     }
 
-    /// A document as it will be if all the commit's writes are let through.
+    /// A document as it will be if all of the operation's writes are allowed.
     package func documentAfter(_ path: DocumentPath) throws(DocumentError) -> Document? {
-        try after(path)
+        readAfter.insert(path)
+        return try after(path)
     }
+
+    /// - Throws: if less is left.
+    package func spend(_ cost: Int) throws(DecisionTooCostly) {
+        guard let left = costLeft else { return }
+        costLeft = max(left - cost, 0)
+        guard cost <= left else { throw DecisionTooCostly() }
+    }
+}
+
+/// Deciding takes more than it may where it was tried.
+package struct DecisionTooCostly: Error {
+    package init() {}
 }

@@ -116,8 +116,7 @@ public final class FunctionsTester: Sendable {
         let owner = UInt64(truncatingIfNeeded: caller.uid.hashValue) | 1 << 63
         return Firestore(
             transport: transport(
-                OperationContext(
-                    owner: owner, policy: rules.policy(of: client, in: database, boundsDocuments: false), auth: auth)))
+                OperationContext(owner: owner, policy: rules.policy(of: client, in: database), auth: auth)))
     }
 
     private static func ruleset(_ file: String) throws -> Ruleset {

@@ -76,9 +76,10 @@ package enum BlockingWork {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let thread = Thread {
+                    // Before its start, a thread on Linux doesn't keep a name.
+                    Thread.current.name = name
                     continuation.resume(with: Swift.Result { try body(cancellation) })
                 }
-                thread.name = name
                 // Decoding nested values needs a deep stack.
                 thread.stackSize = 2 << 20
                 thread.start()

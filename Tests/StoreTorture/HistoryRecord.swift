@@ -4,11 +4,15 @@ package import WorkerProtocol
 /// What one transaction read and wrote, as it stands in the store: written by the very commit that it tells of.
 package struct HistoryRecord: Sendable {
     package static let collection = "log"
+    /// The time of the request, in records of commits under rules.
+    package static let requestTime = FieldPath(segments: ["at"])
 
     /// The newest commit that was acknowledged when the transaction began: its own is later.
     package var after: Timestamp
     package var reads: [Read]
     package var writes: [Write]
+    /// Of a commit under rules; read from its document.
+    package private(set) var requestTime: Timestamp?
 
     package struct Read: Sendable {
         package var request: DocumentRequest
@@ -38,6 +42,7 @@ package struct HistoryRecord: Sendable {
 
     /// - Throws: `DecodingFailure` if this program didn't write the document.
     package init(_ document: Document) throws {
+        if case .timestamp(let time) = document.fields["at"] { requestTime = time }
         guard case .bytes(let bytes) = document.fields["body"] else {
             throw DecodingFailure("\(document.path) isn't a record")
         }

@@ -1,6 +1,6 @@
 package import DocumentModel
 package import DocumentStore
-import Synchronization
+package import Synchronization
 import TestSupport
 
 /// Many clients of one store. Each commit records what it read and wrote.
@@ -13,6 +13,8 @@ package final class Workload: Sendable {
     private let seed: UInt64
     /// The newest commit that was acknowledged.
     private let newest = Mutex(Timestamp(microseconds: 0))
+    /// How many commits the rules refused, or a conflict.
+    package let refusals = Atomic(0)
     private let acknowledged: @Sendable (DocumentPath, Timestamp) -> Void
 
     /// - Parameter acknowledged: receives each commit that was answered, by the name of its record.
@@ -51,13 +53,17 @@ package final class Workload: Sendable {
         }
     }
 
+    private func recordID(_ client: Int, _ number: Int) -> String { "\(name)-\(client)-\(number)" }
+
     private var after: Timestamp { newest.withLock { $0 } }
 
     private func step(_ client: Int, _ number: inout Int, _ random: inout SeededGenerator) async throws {
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<24, using: &random) {
         case 0: try await blind(client, &number, &random)
         case 1, 2: try await readOnly(client, &number, &random)
         case 3: try await crash(client, &random)
+        case 4: try await blindlyTurn(client, &number)
+        case 5, 6, 7: try await underRules(client, &number, &random)
         default: try await transaction(random.pick(WorkloadKind.allCases), client, &number, &random)
         }
     }
@@ -107,6 +113,41 @@ package final class Workload: Sendable {
         try await commit([write], &attempt, client: client, &number)
     }
 
+    /// Turns the gate of the clients under rules, in a transaction of its own.
+    private func blindlyTurn(_ client: Int, _ number: inout Int) async throws {
+        let context = OperationContext(owner: UInt64(client))
+        let start = after
+        guard case .began(let id, _) = try await store.begin(in: context) else { return }
+        var attempt = WorkloadAttempt(
+            store: store, context: context, transaction: id, isReadOnly: false, record: HistoryRecord(after: start))
+        do throws(DocumentError) {
+            try await commit(Gates.turn(try await attempt.get(Gates.gate)), &attempt, client: client, &number)
+        } catch {
+            guard error.code == .aborted else { throw WorkloadFailure(error) }
+        }
+    }
+
+    /// Writes under rules, in a transaction or without. The rules refuse what comes too late.
+    private func underRules(_ client: Int, _ number: inout Int, _ random: inout SeededGenerator) async throws {
+        let context = Gates.context(client)
+        let start = after
+        var transaction: TransactionID?
+        if random.once(in: 3), case .began(let id, _) = try await store.begin(in: context) { transaction = id }
+        var attempt = WorkloadAttempt(
+            store: store, context: context, transaction: transaction, isReadOnly: false,
+            record: HistoryRecord(after: start))
+        do throws(DocumentError) {
+            let gate = try await attempt.get(Gates.gate)
+            // Without a transaction, what it has read may be old by then.
+            if transaction == nil { attempt.record.reads = [] }
+            let writes = Gates.writes(gate, record: recordID(client, number + 1), &random)
+            try await commit(writes, &attempt, client: client, &number)
+        } catch {
+            guard error.code == .aborted || error.code == .permissionDenied else { throw WorkloadFailure(error) }
+            refusals.add(1, ordering: .relaxed)
+        }
+    }
+
     /// Several reads of one state, which a commit of their own records.
     private func readOnly(_ client: Int, _ number: inout Int, _ random: inout SeededGenerator) async throws {
         let context = OperationContext(owner: UInt64(client))
@@ -144,8 +185,11 @@ package final class Workload: Sendable {
     ) async throws(DocumentError) {
         attempt.record.writes = writes
         number += 1
-        let path = Bookings.path("\(HistoryRecord.collection)/\(name)-\(client)-\(number)")
-        let record = Write(path: path, operation: .set(attempt.record.fields), precondition: .exists(false))
+        let path = Bookings.path("\(HistoryRecord.collection)/\(recordID(client, number))")
+        var record = Write(path: path, operation: .set(attempt.record.fields), precondition: .exists(false))
+        if attempt.context.policy != nil {
+            record.transforms = [FieldTransform(HistoryRecord.requestTime, .serverTimestamp)]
+        }
         let result = try await store.commit(
             writes + [record], transaction: attempt.transaction, in: attempt.context
         ).result

@@ -15,6 +15,8 @@ package struct ThreadGroups: Sendable {
         latch.enter()
         let work = Work(body)
         let thread = Thread {
+            // Before its start, a thread on Linux doesn't keep a name.
+            Thread.current.name = name
             if isBackground {
                 functions_begin_long_work()
                 Self.yieldToOthers()
@@ -23,7 +25,6 @@ package struct ThreadGroups: Sendable {
             work.take()?()
             latch.leave()
         }
-        thread.name = name
         #if !os(Linux)
             if isBackground { thread.qualityOfService = .utility }
         #endif

@@ -89,6 +89,15 @@ struct CommitCost {
         }
     }
 
+    /// Refuses a client's commit whose changes cost too much.
+    static func check(
+        _ changes: [DocumentChange], _ catalog: IndexCatalog, _ configuration: StoreConfiguration
+    ) throws(DocumentError) {
+        // A document by itself has its own limits.
+        guard changes.count > 1 else { return }
+        try check(CommitCost(changes, catalog).total, configuration.maxClientCommitCost)
+    }
+
     /// Refuses a client's commit that costs too much.
     static func check(_ cost: Int, _ limit: Int) throws(DocumentError) {
         guard cost > limit else { return }

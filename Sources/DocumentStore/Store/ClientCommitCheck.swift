@@ -3,74 +3,58 @@ import DocumentModel
 import StorageEngine
 import Synchronization
 
-/// Decides on a client's large commit before it reaches the one writer: a commit that costs too much, or that the policy
-/// refuses, costs the writer nothing.
-///
-/// The writer decides again, on the state that it changes.
+/// Decides on a client's commit before it reaches the one writer: one that costs too much, or that the policy refuses,
+/// costs the writer nothing, and for any other the writer only looks whether the decision still holds.
 struct ClientCommitCheck: DocumentRead {
     enum Decision: Sendable {
-        case leftToWriter
+        /// Nil leaves it to the writer.
+        case decided(CommitDecision?)
         /// The commit has ended, and its transaction with it.
         case refused(DocumentError)
     }
 
-    let store: DocumentStore
-    let writes: [Write]
-    let transaction: TransactionID?
-    let context: OperationContext
+    let commit: WriteCommit
+    let caller: ReadCaller?
     /// Called with a failure if nothing was decided.
     let completion: DocumentStore.Completion<Decision>
 
-    var readTime: Timestamp? { nil }
-    var caller: ReadCaller? { context.clientCommit }
-
-    /// Up to these, writes cost the writer too little to be looked at twice.
-    private static let maxUncheckedSteps = 10
-    private static let maxUncheckedBytes = 64 * 1024
-    /// The transform of an array handles all of its elements.
-    private static let stepsPerArray = 5
-    /// A field of a mask costs little beside its document.
-    private static let pathsPerStep = 10
-
-    /// Whether writes are so many, or so large, that they are checked first.
-    static func isNeeded(_ writes: [Write], _ context: OperationContext) -> Bool {
-        guard context.policy != nil else { return false }
-        var (steps, bytes) = (0, 0)
-        for write in writes {
-            steps += 1 + write.maskPaths / pathsPerStep
-            steps += write.transforms.reduce(0) { $0 + ($1.isOfArray ? stepsPerArray : 1) }
-            bytes += DocumentLimits.size(of: write)
-            if steps > maxUncheckedSteps || bytes > maxUncheckedBytes { return true }
-        }
-        return false
+    init(_ commit: WriteCommit, completion: @escaping DocumentStore.Completion<Decision>) {
+        self.commit = commit
+        self.completion = completion
+        caller = commit.context.caller(of: commit.writes)
     }
+
+    var store: DocumentStore { commit.store }
+    var context: OperationContext { commit.context }
+    var readTime: Timestamp? { nil }
 
     func answer(from view: DocumentView, version: Int64) throws -> Decision? {
         do {
-            try check(view)
-            return .leftToWriter
+            return .decided(try decide(view, version))
         } catch let error as DocumentError where !error.isOfCheckItself {
             // A conflict is its error rather than this one, which may follow from it.
-            if let transaction, !isCurrent(transaction) { return .leftToWriter }
+            if let transaction = commit.transaction, !isCurrent(transaction) { return .decided(nil) }
             return .refused(error)
         }
     }
 
     func complete(_ result: Result<Decision, DocumentError>) { completion(result) }
 
-    private func check(_ view: DocumentView) throws {
+    private func decide(_ view: DocumentView, _ version: Int64) throws -> CommitDecision {
         let configuration = store.configuration
         // A single mask has a bound of its own.
-        let paths = writes.count > 1 ? writes.reduce(0) { $0 + $1.maskPaths } : 0
-        try CommitCost.check(writes.count + paths, configuration.maxClientCommitCost)
+        let paths = commit.writes.count > 1 ? commit.writes.reduce(0) { $0 + $1.maskPaths } : 0
+        try CommitCost.check(commit.writes.count + paths, configuration.maxClientCommitCost)
         let documents = StoredDocuments(
             view.storage, maxBytes: configuration.maxCommitReadBytes, meter: store.parts.commitMeter(context))
-        let computation = try WriteComputation(
-            writes, at: store.now(), policy: context.policy, catalog: view.catalog,
-            repeated: RepeatedWork(configuration, isClient: true), read: documents.document)
-        // A document by itself has its own limits.
-        guard computation.changes.count > 1 else { return }
-        try CommitCost.check(CommitCost(computation.changes, view.catalog).total, configuration.maxClientCommitCost)
+        let time = store.parts.requestTime(after: version)
+        let outcome = try WriteComputation(
+            commit.writes, at: time, policy: context.policy, catalog: view.catalog,
+            repeated: RepeatedWork(configuration, isClient: true), read: documents.document
+        ).outcome
+        try CommitCost.check(outcome.changes, view.catalog, configuration)
+        return CommitDecision(
+            outcome, documents, at: version, time, isHeld: documents.bytes <= CommitDecision.maxHeldBytes)
     }
 
     private func isCurrent(_ transaction: TransactionID) -> Bool {
@@ -78,48 +62,72 @@ struct ClientCommitCheck: DocumentRead {
     }
 }
 
-/// Decides on a client's large batch of independent writes before it reaches the one writer, as ``ClientCommitCheck``
-/// does: only writes that would be applied reach it.
+/// Decides on a client's batch of independent writes before it reaches the one writer, as ``ClientCommitCheck`` does:
+/// only writes that would be applied reach it.
 struct ClientBatchCheck: DocumentRead {
     let store: DocumentStore
     let writes: [Write]
     let context: OperationContext
-    /// Called with the refused writes, by their number.
-    let completion: DocumentStore.Completion<[Int: DocumentError]>
+    let caller: ReadCaller?
+    /// Called with what was decided, by the writes' numbers; what isn't there is left to the writer.
+    let completion: DocumentStore.Completion<[Int: Result<CommitDecision, DocumentError>]>
+
+    init(
+        store: DocumentStore, writes: [Write], context: OperationContext,
+        completion: @escaping DocumentStore.Completion<[Int: Result<CommitDecision, DocumentError>]>
+    ) {
+        self.store = store
+        self.writes = writes
+        self.context = context
+        self.completion = completion
+        caller = context.caller(of: writes)
+    }
 
     var readTime: Timestamp? { nil }
-    var caller: ReadCaller? { context.clientCommit }
 
-    func answer(from view: DocumentView, version: Int64) throws -> [Int: DocumentError]? {
+    func answer(
+        from view: DocumentView, version: Int64
+    ) throws -> [Int: Result<CommitDecision, DocumentError>]? {
         try DocumentLimits.check(batch: writes)
         let meter = store.parts.commitMeter(context)
-        var refusals: [Int: DocumentError] = [:]
+        let time = store.parts.requestTime(after: version)
+        var decisions: [Int: Result<CommitDecision, DocumentError>] = [:]
         // What the policy sees of the writes before.
         var after: [DocumentPath: Document?] = [:]
-        var (cost, bytes) = (0, 0)
+        var (cost, bytes, heldBytes) = (0, 0, 0)
         var refusalOfAll: DocumentError?
         for (number, write) in writes.enumerated() {
             if let refusalOfAll {
-                refusals[number] = refusalOfAll
+                decisions[number] = .failure(refusalOfAll)
                 continue
             }
             do {
                 let documents = StoredDocuments(
                     view.storage, maxBytes: store.configuration.maxCommitReadBytes, meter: meter)
-                let computation = try WriteComputation(
-                    [write], at: store.now(), policy: context.policy, catalog: view.catalog,
+                // Whether a write before it is applied is seen by the writer alone.
+                var dependsOnBatch = false
+                let outcome = try WriteComputation(
+                    [write], at: time, policy: context.policy, catalog: view.catalog,
                     repeated: RepeatedWork(store.configuration, isClient: true)
                 ) { path in
-                    if let known = after[path] { return known }
+                    if let known = after[path] {
+                        dependsOnBatch = true
+                        return known
+                    }
                     return try documents.document(path)
-                }
-                for change in computation.changes {
+                }.outcome
+                for change in outcome.changes {
                     after[change.path] = .some(change.after)
                     bytes += change.storedBytes
                 }
-                cost += CommitCost(computation.changes, view.catalog).total + write.maskPaths
+                cost += CommitCost(outcome.changes, view.catalog).total + write.maskPaths
+                heldBytes += documents.bytes
+                if !dependsOnBatch {
+                    let isHeld = heldBytes <= CommitDecision.maxHeldBytes
+                    decisions[number] = .success(CommitDecision(outcome, documents, at: version, time, isHeld: isHeld))
+                }
             } catch let error as DocumentError where !error.isOfCheckItself {
-                refusals[number] = error
+                decisions[number] = .failure(error)
                 if meter.isExceeded { refusalOfAll = error }
                 continue
             }
@@ -130,14 +138,55 @@ struct ClientBatchCheck: DocumentRead {
                 refusalOfAll = error
             }
         }
-        return refusals
+        return decisions
     }
 
-    func complete(_ result: Result<[Int: DocumentError], DocumentError>) { completion(result) }
+    func complete(_ result: Result<[Int: Result<CommitDecision, DocumentError>], DocumentError>) {
+        completion(result)
+    }
+}
+
+extension CommitDecision {
+    /// The stored bytes that the decisions on one request may hold.
+    fileprivate static let maxHeldBytes = 256 * 1024
+
+    fileprivate init(
+        _ outcome: WriteOutcome, _ documents: StoredDocuments, at version: Int64, _ time: Timestamp, isHeld: Bool
+    ) {
+        self.init(
+            version: version, time: time, reads: Set(documents.stored.keys),
+            computed: isHeld ? ComputedCommit(outcome: outcome, stored: documents.stored) : nil)
+    }
+}
+
+extension DocumentParts {
+    /// The time of a request that is decided on a state: later than all that it contains.
+    fileprivate func requestTime(after version: Int64) -> Timestamp {
+        max(now().truncatedToMicroseconds, Timestamp(microseconds: version + 1))
+    }
 }
 
 extension OperationContext {
-    fileprivate var clientCommit: ReadCaller { .clientCommit(owner ?? 0) }
+    /// Up to these, writes cost too little to wait for the client's other checks.
+    private static let maxShortSteps = 10
+    private static let maxShortBytes = 64 * 1024
+    /// The transform of an array handles all of its elements.
+    private static let stepsPerArray = 5
+    /// A field of a mask costs little beside its document.
+    private static let pathsPerStep = 10
+
+    /// Whose turn the decision on a client's writes waits for.
+    func caller(of writes: [Write]) -> ReadCaller {
+        let owner = owner ?? 0
+        var (steps, bytes) = (0, 0)
+        for write in writes {
+            steps += 1 + write.maskPaths / Self.pathsPerStep
+            steps += write.transforms.reduce(0) { $0 + ($1.isOfArray ? Self.stepsPerArray : 1) }
+            bytes += DocumentLimits.size(of: write)
+            if steps > Self.maxShortSteps || bytes > Self.maxShortBytes { return .clientCommit(owner) }
+        }
+        return .clientGet(owner)
+    }
 }
 
 extension Write {

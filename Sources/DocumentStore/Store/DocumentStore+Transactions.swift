@@ -40,19 +40,26 @@ extension DocumentStore {
         let commit = WriteCommit(
             store: self, writes: writes, transaction: transaction, completing: completing, effects: effects,
             context: context, completion: completion)
-        guard ClientCommitCheck.isNeeded(writes, context) else { return submit(commit) }
+        if context.policy == nil { submit(commit) } else { decide(commit) }
+    }
+
+    /// Decides on a client's commit, and then commits.
+    func decide(_ commit: WriteCommit) {
         submit(
-            ClientCommitCheck(store: self, writes: writes, transaction: transaction, context: context) {
-                [self] checked in
+            ClientCommitCheck(commit) { [self] checked in
+                var commit = commit
+                commit.decisions += 1
                 switch checked {
-                case .success(.leftToWriter): submit(commit)
+                case .success(.decided(let decision)):
+                    commit.decision = decision
+                    submit(commit)
                 case .success(.refused(let error)):
                     // As where the writer refuses it.
-                    if let transaction {
-                        parts.transactions.withLock { $0.drop(transaction, owner: context.owner) }
+                    if let transaction = commit.transaction {
+                        parts.transactions.withLock { $0.drop(transaction, owner: commit.context.owner) }
                     }
-                    completion(.failure(error))
-                case .failure(let error): completion(.failure(error))
+                    commit.completion(.failure(error))
+                case .failure(let error): commit.completion(.failure(error))
                 }
             })
     }
@@ -62,17 +69,20 @@ extension DocumentStore {
         completion: @escaping Completion<[Result<WriteResult, DocumentError>]>
     ) {
         let batch = BatchWrite(store: self, writes: writes, context: context, completion: completion)
-        guard ClientCommitCheck.isNeeded(writes, context) else { return submit(batch) }
+        guard context.policy != nil else { return submit(batch) }
         submit(
             ClientBatchCheck(store: self, writes: writes, context: context) { [self] checked in
                 var batch = batch
                 do throws(DocumentError) {
-                    batch.refusals = try checked.get()
+                    batch.decisions = try checked.get()
                 } catch {
                     return completion(.failure(error))
                 }
-                if batch.refusals.count < writes.count { return submit(batch) }
-                completion(.success(writes.indices.compactMap { batch.refusals[$0].map { .failure($0) } }))
+                let refusals = writes.indices.compactMap { number -> DocumentError? in
+                    if case .failure(let error)? = batch.decisions[number] { error } else { nil }
+                }
+                if refusals.count < writes.count { return submit(batch) }
+                completion(.success(refusals.map { .failure($0) }))
             })
     }
 

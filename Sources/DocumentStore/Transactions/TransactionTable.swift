@@ -171,6 +171,11 @@ struct TransactionTable: Sendable {
         return conflict(of: transaction) == nil
     }
 
+    /// Whether nothing has changed that a decision depends on.
+    func isCurrent(_ decision: CommitDecision) -> Bool {
+        decision.version >= changes.floor && changes.changed(among: decision.reads, after: decision.version) == nil
+    }
+
     /// Records a prefetch, which is current at a version.
     mutating func prefetched(_ id: TransactionID, _ reads: ReadSet, version: Int64) {
         guard let transaction = open[id] else { return }

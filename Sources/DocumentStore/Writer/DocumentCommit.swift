@@ -7,22 +7,31 @@ import Synchronization
 final class DocumentCommit: CommitPart {
     private let writes: [Write]
     private let id: TransactionID?
+    private let decision: CommitDecision?
     private let writer: DocumentWriter
     private let parts: DocumentParts
     private var transaction: OpenTransaction?
-    private var prepared: (computation: WriteComputation, documents: StoredDocuments)?
+    private var prepared: ComputedCommit?
+    /// Whether it was refused because what it was decided on has changed, and deciding again would keep the writer.
+    private(set) var isUndecided = false
 
+    /// What the policy's decisions on a commit may cost the writer: about 1 ms.
+    private static let maxDecisionCost = 20_000
+
+    /// - Parameter decision: for a client's commit; nil leaves the decision to the writer.
     init(
-        _ writes: [Write], _ transaction: TransactionID?, _ writer: DocumentWriter, _ parts: DocumentParts
+        _ writes: [Write], _ transaction: TransactionID?, decision: CommitDecision? = nil, _ writer: DocumentWriter,
+        _ parts: DocumentParts
     ) {
         self.writes = writes
         id = transaction
+        self.decision = decision
         self.writer = writer
         self.parts = parts
     }
 
     /// What the commit costs; 0 if it was refused.
-    var cost: Int { prepared.map { CommitCost($0.computation.changes, writer.catalog).total } ?? 0 }
+    var cost: Int { prepared.map { CommitCost($0.outcome.changes, writer.catalog).total } ?? 0 }
 
     /// The answer to the caller.
     func answer(to outcome: CommitOutcome) -> Result<CommitAnswer, DocumentError> {
@@ -32,7 +41,7 @@ final class DocumentCommit: CommitPart {
                 .committed(
                     CommitResult(
                         commitTime: Timestamp(microseconds: version),
-                        writeResults: prepared?.computation.results ?? [])))
+                        writeResults: prepared?.outcome.results ?? [])))
         case .completedBefore(.answer(let answer)): .success(.completed(answer))
         case .completedBefore(.otherData): .success(.keyReused)
         case .refused(let error): .failure(error)
@@ -55,21 +64,38 @@ final class DocumentCommit: CommitPart {
             if let conflict = parts.transactions.withLock({ $0.conflict(of: transaction) }) { throw conflict }
         }
         try checkPaths(in: commit)
-        let documents = StoredDocuments(batch.storage, maxBytes: parts.configuration.maxCommitReadBytes)
-        let isClient = commit.context.policy != nil
-        let computation = try WriteComputation(
-            writes, at: Timestamp(microseconds: version), policy: commit.context.policy, catalog: writer.catalog,
-            repeated: RepeatedWork(parts.configuration, isClient: isClient), read: documents.document)
-        // A document by itself has its own limits.
-        if isClient, computation.changes.count > 1 {
-            try CommitCost.check(
-                CommitCost(computation.changes, writer.catalog).total, parts.configuration.maxClientCommitCost)
+        let time = Timestamp(microseconds: version)
+        var computed: ComputedCommit
+        if let decision, decision.time <= time, parts.transactions.withLock({ $0.isCurrent(decision) }) {
+            computed = try decision.computed ?? compute(at: decision.time, policy: nil, in: commit, batch)
+            computed.outcome.move(from: decision.time, to: time)
+        } else {
+            computed = try compute(at: time, policy: commit.context.policy, in: commit, batch)
         }
-        if let transaction, writer.turns.blocks(computation.changes, of: transaction) {
+        if let transaction, writer.turns.blocks(computed.outcome.changes, of: transaction) {
             throw DocumentError(
                 .aborted, "another transaction has its turn on the same documents; try the transaction again")
         }
-        prepared = (computation, documents)
+        prepared = computed
+    }
+
+    private func compute(
+        at time: Timestamp, policy: (any AccessPolicy)?, in commit: Commit, _ batch: CommitBatch
+    ) throws -> ComputedCommit {
+        let documents = StoredDocuments(batch.storage, maxBytes: parts.configuration.maxCommitReadBytes)
+        let isClient = commit.context.policy != nil
+        let computation: WriteComputation
+        do {
+            computation = try WriteComputation(
+                writes, at: time, policy: policy, maxDecisionCost: Self.maxDecisionCost, catalog: writer.catalog,
+                repeated: RepeatedWork(parts.configuration, isClient: isClient), read: documents.document)
+        } catch is DecisionTooCostly {
+            isUndecided = true
+            throw DocumentError(
+                .aborted, "documents that the decision on the write depends on were changed meanwhile; retry")
+        }
+        if isClient { try CommitCost.check(computation.outcome.changes, writer.catalog, parts.configuration) }
+        return ComputedCommit(outcome: computation.outcome, stored: documents.stored)
     }
 
     /// Refuses a commit in which two parts write the same document. Each part starts from the stored document, so the
@@ -86,11 +112,11 @@ final class DocumentCommit: CommitPart {
     }
 
     func apply(version: Int64, in batch: CommitBatch, to storage: any StorageWriter) throws {
-        guard let (computation, documents) = prepared else { return }
+        guard let prepared else { return }
         var applied: [RecentChanges.Entry] = []
-        for change in computation.changes {
+        for change in prepared.outcome.changes {
             // Encoded once, for both the table and the log.
-            let (key, before) = documents.stored(change.path)
+            let (key, before) = prepared.stored[change.path] ?? (DocumentKeys.key(of: change.path), nil)
             let after = change.after.map(StoredDocument.encode)
             if let after { try storage.put(.documents, key, after) } else { try storage.delete(.documents, key) }
             try storage.updateEntries(
@@ -101,12 +127,12 @@ final class DocumentCommit: CommitPart {
                     change, version: version, storedBytes: (before?.count ?? 0) + (after?.count ?? 0)))
         }
         // Writes that change nothing still have a commit time of their own.
-        if !computation.results.isEmpty { batch.versions.claim(version) }
+        if !prepared.outcome.results.isEmpty { batch.versions.claim(version) }
         if !applied.isEmpty { writer.note(applied, in: batch) }
     }
 
     func events(by routes: EventRoutes) -> [CausedEvent] {
-        guard let changes = prepared?.computation.changes, !changes.isEmpty,
+        guard let changes = prepared?.outcome.changes, !changes.isEmpty,
             let triggers: DocumentTriggers = routes.triggers(of: DocumentWriter.self)
         else { return [] }
         return triggers.events(of: changes)
@@ -121,4 +147,10 @@ final class DocumentCommit: CommitPart {
         let time = parts.elapsed()
         parts.transactions.withLock { $0.issueTicket(for: transaction, at: time) }
     }
+}
+
+/// A commit's changes, and the stored bytes of the documents before, which the change log gets.
+struct ComputedCommit: Sendable {
+    var outcome: WriteOutcome
+    let stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)]
 }

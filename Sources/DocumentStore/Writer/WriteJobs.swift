@@ -10,11 +10,25 @@ struct WriteCommit: CommitJob {
     let completing: [UInt8]?
     let effects: [Effect]
     let context: OperationContext
+    /// For a client's commit.
+    var decision: CommitDecision?
+    /// How often it was decided.
+    var decisions = 0
     let completion: DocumentStore.Completion<CommitAnswer>
 
+    /// How often a commit is decided whose decision would keep the writer.
+    private static let maxDecisions = 5
+
     func run(in batch: CommitBatch) throws {
-        let part = DocumentCommit(writes, transaction, store.writer, store.parts)
+        let part = DocumentCommit(writes, transaction, decision: decision, store.writer, store.parts)
         let outcome = try batch.run(Commit([part], answer: completing, effects: effects, in: context))
+        // An undecided transaction has ended.
+        if part.isUndecided, transaction == nil, decisions < Self.maxDecisions {
+            // Only then can a reader see what has changed.
+            return batch.whenDurable { error in
+                if let error { fail(error) } else { store.decide(self) }
+            }
+        }
         let answer = part.answer(to: outcome)
         batch.whenDurable { [completion] in completion($0.map { .failure($0) } ?? answer) }
     }
@@ -26,8 +40,8 @@ struct WriteCommit: CommitJob {
 struct BatchWrite: CommitJob {
     let store: DocumentStore
     let writes: [Write]
-    /// The writes that were refused before, by their number.
-    var refusals: [Int: DocumentError] = [:]
+    /// What was decided on a client's writes before, by their number.
+    var decisions: [Int: Result<CommitDecision, DocumentError>] = [:]
     let context: OperationContext
     let completion: DocumentStore.Completion<[Result<WriteResult, DocumentError>]>
 
@@ -41,11 +55,9 @@ struct BatchWrite: CommitJob {
         let start = batch.bytes
         var cost = 0
         for (number, write) in writes.enumerated() {
-            if let refusal = refusals[number] {
-                results.append(.failure(refusal))
-                continue
-            }
+            let decision: CommitDecision?
             do throws(DocumentError) {
+                decision = try decisions[number]?.get()
                 try CommitCost.check(cost, store.configuration.maxClientCommitCost)
             } catch {
                 results.append(.failure(error))
@@ -55,7 +67,7 @@ struct BatchWrite: CommitJob {
                 results.append(.failure(Self.batchIsFull))
                 continue
             }
-            let part = DocumentCommit([write], nil, store.writer, store.parts)
+            let part = DocumentCommit([write], nil, decision: decision, store.writer, store.parts)
             let outcome = try batch.run(Commit([part], in: context))
             if context.policy != nil { cost += part.cost }
             do throws(DocumentError) {

@@ -6,8 +6,9 @@ final class StoredDocuments {
     private let storage: any StorageReader
     private let maxBytes: Int
     private let meter: QueryMeter?
-    private var bytes = 0
-    private var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
+    /// The total size of those that were read.
+    private(set) var bytes = 0
+    private(set) var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
 
     /// - Parameters:
     ///   - maxBytes: the limit on their total size, because all are held until the commit is stored.
@@ -25,10 +26,6 @@ final class StoredDocuments {
         if stored.updateValue((key, found), forKey: path) == nil { bytes += found?.count ?? 0 }
         guard bytes <= maxBytes else { throw DocumentError.readsTooMuch(maxBytes) }
         return try found.map { try StoredDocument.decode($0, path: path) }
-    }
-
-    func stored(_ path: DocumentPath) -> (key: [UInt8], bytes: [UInt8]?) {
-        stored[path] ?? (DocumentKeys.key(of: path), nil)
     }
 }
 

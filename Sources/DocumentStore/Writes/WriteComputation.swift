@@ -3,13 +3,11 @@ import DocumentModel
 
 /// Computes all changes of a list of writes before anything is stored.
 struct WriteComputation {
-    /// One change per document, in the order of each document's first write. Documents that the writes leave unchanged
-    /// have none.
-    private(set) var changes: [DocumentChange] = []
-    private(set) var results: [WriteResult] = []
+    private(set) var outcome = WriteOutcome()
 
     private let time: Timestamp
     private let policy: (any AccessPolicy)?
+    private let maxDecisionCost: Int?
     private let catalog: IndexCatalog
     private let read: (DocumentPath) throws -> Document?
     private var order: [DocumentPath] = []
@@ -23,17 +21,19 @@ struct WriteComputation {
     private var refusal: DocumentError?
 
     /// - Parameters:
-    ///   - time: the commit's time.
+    ///   - time: the commit's time, and that of its server timestamps.
+    ///   - maxDecisionCost: what the policy's decisions may cost; nil for the policy's own bounds.
     ///   - catalog: determines how a document's index entries are counted.
     ///   - repeated: the bound on repeated work.
     ///   - read: reads the current state of documents.
-    /// - Throws: `DocumentError` if a precondition, the policy or a limit refuses a write.
+    /// - Throws: `DocumentError` if a precondition, the policy or a limit refuses a write, ``DecisionTooCostly``.
     init(
-        _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?, catalog: IndexCatalog,
-        repeated: RepeatedWork, read: @escaping (DocumentPath) throws -> Document?
+        _ writes: [Write], at time: Timestamp, policy: (any AccessPolicy)?, maxDecisionCost: Int? = nil,
+        catalog: IndexCatalog, repeated: RepeatedWork, read: @escaping (DocumentPath) throws -> Document?
     ) throws {
         self.time = time
         self.policy = policy
+        self.maxDecisionCost = maxDecisionCost
         self.catalog = catalog
         self.repeated = repeated
         self.read = read
@@ -41,7 +41,7 @@ struct WriteComputation {
         var decisions: [Access] = []
         for write in writes {
             let (result, access) = try compute(write)
-            results.append(result)
+            outcome.results.append(result)
             if policy != nil { decisions.append(access) }
             if let exceeded = self.repeated.refusal {
                 // The commit is refused whatever the other writes are.
@@ -57,7 +57,7 @@ struct WriteComputation {
             let (old, new) = (before[path] ?? nil, after[path] ?? nil)
             // A write that changes nothing keeps the time of the last change.
             guard old?.updateTime != new?.updateTime else { continue }
-            changes.append(DocumentChange(path: path, before: old, after: new))
+            outcome.changes.append(DocumentChange(path: path, before: old, after: new))
         }
     }
 
@@ -68,7 +68,7 @@ struct WriteComputation {
             do { return try read(path) } catch { throw DocumentError(from: error) }
         }
         let view = AccessView(
-            time: time,
+            time: time, maxCost: maxDecisionCost,
             document: { [before] path throws(DocumentError) in
                 if let known = before[path] { return known }
                 return try readStored(path)

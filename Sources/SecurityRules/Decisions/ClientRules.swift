@@ -65,21 +65,14 @@ package final class ClientRules: Sendable {
         }
     }
 
-    /// What decides one operation of a client: one request, with all documents that it reads or writes.
-    ///
-    /// - Parameter boundsDocuments: whether the documents are counted that rules read for all parts together. Not for a policy
-    ///   that decides several operations.
-    package func policy(
-        of client: ClientIdentity?, in database: DatabaseID, boundsDocuments: Bool = true
-    ) -> any AccessPolicy {
+    /// What decides a client's operations, by the rules of this moment.
+    package func policy(of client: ClientIdentity?, in database: DatabaseID) -> any AccessPolicy {
         let (state, generation) = kept.withLock { ($0.state, $0.generation) }
-        return RulesPolicy(
-            self, state, generation, client, database.database, explains: explains, boundsDocuments: boundsDocuments,
-            onRefusal)
+        return RulesPolicy(self, state, generation, client, database.database, explains: explains, onRefusal)
     }
 }
 
-/// Decides the parts of one operation.
+/// Decides a client's operations.
 private final class RulesPolicy: AccessPolicy {
     private let rules: ClientRules
     private let generation: Int
@@ -89,14 +82,10 @@ private final class RulesPolicy: AccessPolicy {
     private let database: String
     private let explains: Bool
     private let onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
-    /// The documents that rules have read for the operation.
-    private let read = Mutex<(before: Set<DocumentPath>, after: Set<DocumentPath>)>(([], []))
-    private let boundsDocuments: Bool
 
     init(
         _ rules: ClientRules, _ state: ClientRules.State, _ generation: Int, _ client: ClientIdentity?,
-        _ database: String, explains: Bool,
-        boundsDocuments: Bool, _ onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
+        _ database: String, explains: Bool, _ onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
     ) {
         self.rules = rules
         self.state = state
@@ -104,7 +93,6 @@ private final class RulesPolicy: AccessPolicy {
         self.client = client
         self.database = database
         self.explains = explains
-        self.boundsDocuments = boundsDocuments
         self.onRefusal = onRefusal
         auth = if case .rules = state { RulesRequest.auth(client) } else { .null }
     }
@@ -116,16 +104,18 @@ private final class RulesPolicy: AccessPolicy {
         case .rules(let ruleset):
             let request = RulesRequest(access, auth: auth, in: database, at: view.time)
             let documents = RulesDocuments(
-                before: { [self] path in
-                    try count(path, isAfter: false)
-                    return try view.document(path)
+                before: { path in
+                    let document = try view.document(path)
+                    try Self.checkCount(view)
+                    return document
                 },
-                after: { [self] path in
-                    // Another state of the document, and another read.
-                    try count(path, isAfter: true)
-                    return try view.documentAfter(path)
+                after: { path in
+                    let document = try view.documentAfter(path)
+                    try Self.checkCount(view)
+                    return document
                 })
-            let decision = try ruleset.decide(request, documents)
+            let decision = try ruleset.decide(request, documents, maxCost: view.costLeft)
+            try view.spend(decision.cost)
             rules.count(decision, of: generation)
             guard !decision.isAllowed else { return }
             onRefusal?(
@@ -139,17 +129,10 @@ private final class RulesPolicy: AccessPolicy {
 
     private static let denied = DocumentError(.permissionDenied, "Missing or insufficient permissions.")
 
-    private func count(_ path: DocumentPath, isAfter: Bool) throws {
-        guard boundsDocuments else { return }
-        let isTooMuch = read.withLock { read in
-            if isAfter { read.after.insert(path) } else { read.before.insert(path) }
-            return read.before.count + read.after.count > RulesLimits.documentsOfBatch
-        }
-        guard !isTooMuch else {
-            throw DocumentError(
-                .permissionDenied,
-                "Missing or insufficient permissions. The rules read more than \(RulesLimits.documentsOfBatch) documents for "
-                    + "one request.")
-        }
+    private static func checkCount(_ view: AccessView) throws(DocumentError) {
+        guard view.documentCount > RulesLimits.documentsOfBatch else { return }
+        throw DocumentError(
+            .permissionDenied,
+            "\(denied.message) The rules read more than \(RulesLimits.documentsOfBatch) documents for one request.")
     }
 }

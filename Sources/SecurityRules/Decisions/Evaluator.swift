@@ -22,7 +22,7 @@ struct Evaluator {
     /// What is known of the documents of a query.
     var facts: QueryFacts? {
         // Each alternative of a query is a decision of its own.
-        didSet { evaluated = 0 }
+        didSet { (evaluatedBefore, evaluated) = (evaluatedBefore + evaluated, 0) }
     }
     var captures: [RuleValue] = []
     /// The reasons of `RuleValue.error`, with the instructions.
@@ -34,11 +34,15 @@ struct Evaluator {
     private var locals: [Local] = []
     private var frames: [Frame] = []
     private var evaluated = 0
+    private var evaluatedBefore = 0
     /// What comparing, searching and matching may still cost.
-    var work = RulesLimits.work
+    var work: Int
+    private let maxWork: Int
     var reads: RulesReads
 
-    init(_ program: Program, _ request: RulesRequest, _ documents: RulesDocuments) {
+    init(_ program: Program, _ request: RulesRequest, _ documents: RulesDocuments, maxWork: Int = RulesLimits.work) {
+        self.maxWork = maxWork
+        work = maxWork
         self.program = program
         self.request = request
         reads = RulesReads(documents)
@@ -219,6 +223,9 @@ struct Evaluator {
             return .path(segments)
         }
     }
+
+    /// What the decision has cost so far: what comparing, searching and matching did, and three for each expression.
+    var cost: Int { maxWork - work + 3 * (evaluatedBefore + evaluated) }
 
     /// Takes the cost of some work from what is left.
     ///

@@ -17,6 +17,6 @@ package struct RulesCoverage: Sendable {
 
     mutating func add(_ decision: RulesDecision) {
         if let allow = decision.allow { statements[allow].allowed += 1 }
-        for allow in decision.refusing { statements[allow].refused += 1 }
+        for case let allow? in decision.refusals.map(\.allow) { statements[allow].refused += 1 }
     }
 }

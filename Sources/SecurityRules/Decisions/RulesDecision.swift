@@ -2,18 +2,21 @@
 package struct RulesDecision: Sendable {
     /// The `allow` that allowed it; nil if none did.
     package let allow: Int?
-    /// The `allow` statements that were tried and didn't.
-    let refusing: [Int]
-    /// Why each of them didn't.
+    /// The `allow` statements that were tried and didn't, in order.
     package let refusals: [Refusal]
     /// The values of all expressions that were evaluated, if they were asked for.
     package let trace: [TracedValue]
 
+    /// What deciding has cost, in the units of `AccessView`.
+    let cost: Int
+
     package var isAllowed: Bool { allow != nil }
 
     package struct Refusal: Sendable {
+        /// Nil for a bound on the decision.
+        let allow: Int?
         package let position: SourcePosition
-        /// Nil if the condition was false.
+        /// Nil if the condition was false, and if the request was allowed and no values were asked for.
         package let reason: String?
     }
 

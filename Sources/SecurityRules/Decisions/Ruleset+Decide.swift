@@ -8,11 +8,12 @@ extension Ruleset {
     /// - Parameters:
     ///   - documents: what `get`, `exists` and the like read.
     ///   - isTraced: whether the decision has the values of all expressions.
+    ///   - maxCost: what the decision may cost; nil for the limits of rules alone. A decision that has cost more is wrong.
     /// - Throws: what `documents` has thrown, unless another `allow` allows the request.
     package func decide(
-        _ request: RulesRequest, _ documents: RulesDocuments, isTraced: Bool = false
+        _ request: RulesRequest, _ documents: RulesDocuments, isTraced: Bool = false, maxCost: Int? = nil
     ) throws -> RulesDecision {
-        var evaluator = Evaluator(program, request, documents)
+        var evaluator = Evaluator(program, request, documents, maxWork: min(maxCost ?? .max, RulesLimits.work))
         if isTraced { evaluator.trace = [] }
         guard let query = request.query else {
             let path = request.fullPath.map { PathPart.known($0) }
@@ -25,7 +26,7 @@ extension Ruleset {
             guard decision.isAllowed else { return decision }
             last = decision
         }
-        return last ?? RulesDecision(allow: nil, refusing: [], refusals: [], trace: [])
+        return last ?? RulesDecision(allow: nil, refusals: [], trace: [], cost: evaluator.cost)
     }
 
     /// A segment of the path of a document, or what isn't known of it.
@@ -48,15 +49,16 @@ extension Ruleset {
     }
 
     private func decide(_ evaluator: inout Evaluator, _ path: [PathPart]) throws -> RulesDecision {
-        var refusals: [(offset: Int, reason: String?)] = []
-        var refusing: [Int] = []
+        var tried: [(allow: Int, value: RuleValue)] = []
+        var exceeded: RulesDecision.Refusal?
         var attempts = 0
         var pending = roots.reversed().map { (block: $0, place: 0, captures: [RuleValue]()) }
         while let (index, place, captures) = pending.popLast() {
             attempts += 1
             guard attempts <= RulesLimits.matches else {
-                refusals.append(
-                    (matches[index].range.start, "more than \(RulesLimits.matches) ways fit the path, the limit"))
+                exceeded = RulesDecision.Refusal(
+                    allow: nil, position: source.position(of: matches[index].range.start),
+                    reason: "more than \(RulesLimits.matches) ways fit the path, the limit")
                 break
             }
             let block = matches[index]
@@ -66,16 +68,15 @@ extension Ruleset {
                         let statement = allows[allow]
                         evaluator.captures = captures
                         let value = statement.condition.map { evaluator.value(of: $0) } ?? .bool(true)
-                        if case .bool(true) = value { return decision(allow, refusals, refusing, evaluator) }
-                        refusing.append(allow)
-                        refusals.append((statement.range.start, reason(of: value, evaluator)))
+                        if case .bool(true) = value { return decision(allow, tried, exceeded, evaluator) }
+                        tried.append((allow, value))
                     }
                 }
                 for child in block.children.reversed() { pending.append((child, end, captures)) }
             }
         }
         if let failure = evaluator.reads.failure { throw failure }
-        return decision(nil, refusals, refusing, evaluator)
+        return decision(nil, tried, exceeded, evaluator)
     }
 
     private func reason(of value: RuleValue, _ evaluator: Evaluator) -> String? {
@@ -90,13 +91,17 @@ extension Ruleset {
     }
 
     private func decision(
-        _ allow: Int?, _ refusals: [(offset: Int, reason: String?)], _ refusing: [Int], _ evaluator: Evaluator
+        _ allow: Int?, _ tried: [(allow: Int, value: RuleValue)], _ exceeded: RulesDecision.Refusal?,
+        _ evaluator: Evaluator
     ) -> RulesDecision {
-        RulesDecision(
-            allow: allow, refusing: refusing,
-            // Of an allowed request they are shown in explanations only.
-            refusals: allow == nil || evaluator.trace != nil
-                ? refusals.map { .init(position: source.position(of: $0.offset), reason: $0.reason) } : [],
+        // Of an allowed request, reasons are shown in explanations only.
+        let hasReasons = allow == nil || evaluator.trace != nil
+        let refusals = tried.map { allow, value in
+            RulesDecision.Refusal(
+                allow: allow, position: allows[allow].position, reason: hasReasons ? reason(of: value, evaluator) : nil)
+        }
+        return RulesDecision(
+            allow: allow, refusals: refusals + [exceeded].compactMap(\.self),
             trace: (evaluator.trace ?? []).map { place, value in
                 let range = program.ranges[place]
                 let shown: String =
@@ -104,7 +109,7 @@ extension Ruleset {
                         value.description
                     }
                 return .init(position: source.position(of: range.start), expression: source.text(range), value: shown)
-            })
+            }, cost: evaluator.cost)
     }
 
     // MARK: Paths

@@ -21,7 +21,7 @@ package struct Ruleset: Sendable {
     }
 
     /// Where an `allow` of a decision stands.
-    package func position(ofAllow allow: Int) -> SourcePosition { source.position(of: allows[allow].range.start) }
+    package func position(ofAllow allow: Int) -> SourcePosition { allows[allow].position }
 
     init(
         version: Int, warnings: [Diagnostic], source: SourceText, program: Program, matches: [MatchBlock], roots: [Int],
@@ -60,6 +60,7 @@ struct AllowStatement: Sendable {
     /// Where the condition's code begins; nil if there is none and it always holds.
     var condition: Int32?
     var range: SourceRange
+    var position: SourcePosition
 }
 
 /// What clients do with documents.

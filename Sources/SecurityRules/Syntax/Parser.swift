@@ -309,7 +309,9 @@ struct Parser {
             recover()
         }
         matches[match].allows.append(allows.count)
-        allows.append(AllowStatement(methods: methods, condition: condition, range: range))
+        allows.append(
+            AllowStatement(
+                methods: methods, condition: condition, range: range, position: source.position(of: range.start)))
     }
 
     private mutating func parseCondition() -> Int32 {

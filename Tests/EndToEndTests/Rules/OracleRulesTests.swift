@@ -113,7 +113,7 @@ struct OracleRulesTests {
                 guard try await upload(text, to: emulator) else { continue }
                 asked += conditions.count
                 let rules = ClientRules(.rules(try Ruleset(text)), explains: true)
-                let policy = rules.policy(of: client, in: DatabaseID(project: Self.project), boundsDocuments: false)
+                let policy = rules.policy(of: client, in: DatabaseID(project: Self.project))
                 let view = AccessView(time: .wallClock(), document: { _ in nil }, documentAfter: { _ in nil })
                 for (index, condition) in conditions.enumerated() {
                     let answer = try await emulator.client.send(

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import SecurityRules
 import StoreTorture
 import TestSupport
 import WorkerProtocol
@@ -11,6 +12,8 @@ struct HistoryReplay: Sendable {
     private(set) var time = Timestamp(microseconds: 0)
     private(set) var commits = 0
     private(set) var reads = 0
+    /// How many of the commits were under rules.
+    private(set) var underRules = 0
 
     /// Something that came about in no order of transactions one after the other.
     struct Anomaly: Error, CustomStringConvertible {
@@ -73,10 +76,13 @@ struct HistoryReplay: Sendable {
             throw Anomaly(
                 description: "\(document.path) should have made \(expected), and the feed has \(found as Any)")
         }
+        if let requestTime = record.requestTime {
+            try checkDecisions(on: record.writes, of: document, at: requestTime, after: outcome.state)
+        }
         state = outcome.state
         time = document.updateTime
         commits += 1
-        try checkRules(after: document)
+        try checkInvariants(after: document)
     }
 
     private mutating func check(_ read: HistoryRecord.Read, of document: Document) throws {
@@ -97,8 +103,36 @@ struct HistoryReplay: Sendable {
         }
     }
 
+    /// The rules allow each write of a client on the state just before its commit.
+    private mutating func checkDecisions(
+        on writes: [Write], of record: Document, at requestTime: Timestamp, after: ModelState
+    ) throws {
+        guard requestTime <= record.updateTime else {
+            throw Anomaly(
+                description: "\(record.path) was decided at \(requestTime), and committed at \(record.updateTime)")
+        }
+        underRules += 1
+        let before = state.documents
+        var after = after.documents
+        after[record.path] = record
+        let documents = RulesDocuments(before: { before[$0] }, after: { after[$0] })
+        for path in writes.map(\.path) + [record.path] {
+            let (old, new) = (before[path], after[path])
+            let method: RulesMethods = new == nil ? .delete : old == nil ? .create : .update
+            let request = RulesRequest(
+                method, database: Gates.database.database, path: path.segments.map(String.init),
+                auth: RulesRequest.auth(Gates.user), time: requestTime, resource: old, written: new)
+            let decision = try Gates.rules.decide(request, documents)
+            guard decision.isAllowed else {
+                throw Anomaly(
+                    description: "\(record.path) committed at \(record.updateTime) what the rules refuse for \(path): "
+                        + decision.explanation)
+            }
+        }
+    }
+
     /// What the transactions keep up between them.
-    private func checkRules(after document: Document) throws {
+    private func checkInvariants(after document: Document) throws {
         var money: Int64 = 0
         var onDuty: [Int64: Int] = [:]
         var booked: Set<String> = []

@@ -25,6 +25,7 @@ import Testing
         var replay = HistoryReplay()
         var position = try await tested.store.newestPosition()
         var run = 0
+        var refusals = 0
         repeat {
             run += 1
             let name = "run\(run)"
@@ -38,6 +39,7 @@ import Testing
             try await workload.run(clients: Self.clients) {
                 ContinuousClock.now >= pause && acknowledged.withLock { $0.count } >= Self.fewest
             }
+            refusals += workload.refusals.load(ordering: .relaxed)
             let records = try await tested.store.records(of: name)
             let times = Dictionary(uniqueKeysWithValues: records.map { ($0.path, $0.updateTime) })
             #expect(acknowledged.withLock { $0 } == times)
@@ -47,7 +49,10 @@ import Testing
             try replay.compare(try await tested.store.workedOn())
             try await tested.reopen()
         } while ContinuousClock.now < end
-        print("\(replay.commits) commits with \(replay.reads) reads on \(kind) are serializable")
+        print(
+            "\(replay.commits) commits with \(replay.reads) reads on \(kind) are serializable, \(replay.underRules) of them "
+                + "under rules; \(refusals) were refused")
+        #expect(replay.underRules > 0)
         #expect(replay.reads > replay.commits / 2)
         try await tested.close()
     }

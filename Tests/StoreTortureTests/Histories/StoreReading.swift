@@ -63,7 +63,7 @@ extension DocumentStore {
     /// All that the workload works on.
     func workedOn() async throws -> [Document] {
         var documents = try await all(Query(collectionID: "bookings", allDescendants: true))
-        for collection in ["accounts", "people", "counters", "audits"] {
+        for collection in ["accounts", "people", "counters", "audits", "gates", "notes"] {
             documents += try await all(Query(collectionID: collection))
         }
         return documents

@@ -1,0 +1,21 @@
+import DocumentModel
+
+/// What a list of writes changes.
+struct WriteOutcome: Sendable {
+    /// One change per document, in the order of each document's first write. Documents that the writes leave unchanged
+    /// have none.
+    var changes: [DocumentChange] = []
+    var results: [WriteResult] = []
+
+    /// Gives the documents that it writes the time of its commit, instead of the one that it was computed for. Server
+    /// timestamps in their fields stay.
+    mutating func move(from computed: Timestamp, to committed: Timestamp) {
+        for index in changes.indices {
+            if changes[index].after?.createTime == computed { changes[index].after?.createTime = committed }
+            if changes[index].after?.updateTime == computed { changes[index].after?.updateTime = committed }
+        }
+        for index in results.indices where results[index].updateTime == computed {
+            results[index].updateTime = committed
+        }
+    }
+}

@@ -222,14 +222,16 @@ let package = Package(
         .target(
             name: "HostConfiguration",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "CommitPipeline", "DocumentStore",
+                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "CommitPipeline",
+                "DocumentStore",
                 "DataDirectory", "Workers",
             ],
             swiftSettings: settings),
         .target(
             name: "Deployments",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "FunctionManifest", "WorkerProtocol", "CommitPipeline",
+                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol",
+                "CommitPipeline",
                 "DocumentStore", "EventDelivery", "DataDirectory", "HostProcess", "Sharing", "Workers", "Gateway",
                 "ControlProtocol", "EventDispatch", "HostConfiguration",
                 .product(name: "NIOCore", package: nio),

@@ -21,8 +21,14 @@ package struct ReleasesTopic: ControlTopic {
             let release = parameters["release"].flatMap { id in parameters["checksum"].map { (id: id, checksum: $0) } }
             return try await convertingErrors {
                 try await deployments.prepare(
-                    bundle: bundle, executable: executable, source: source, user: user, as: release)
+                    bundle: bundle, executable: executable, source: source, user: user, as: release,
+                    with: RulesSource(rules: parameters["rules"], indexes: parameters["indexes"]))
             }
+        }
+        routes.answer("releases/prepare-rules") { parameters in
+            let user = try parameters.required("user")
+            let files = RulesSource(rules: parameters["rules"], indexes: parameters["indexes"])
+            return try await convertingErrors { try await deployments.prepareRules(files, user: user) }
         }
         routes.answer("releases/activate") { parameters in
             let bundle = try parameters.required("bundle")
@@ -31,9 +37,17 @@ package struct ReleasesTopic: ControlTopic {
             guard let action = ReleaseEvent.Action(rawValue: try parameters.required("action")) else {
                 throw DocumentError.invalidArgument("unknown action")
             }
+            let rules = parameters["rules"].map { (id: $0, replacing: parameters["replacing-rules"]) }
             return try await convertingErrors {
                 try await deployments.activate(
-                    bundle: bundle, release, replacing: parameters["replacing"], as: action, user: user)
+                    bundle: bundle, release, replacing: parameters["replacing"], with: rules, as: action, user: user)
+            }
+        }
+        routes.answer("releases/activate-rules") { parameters in
+            let release = try parameters.required("release")
+            let user = try parameters.required("user")
+            return try await convertingErrors {
+                try await deployments.activateRules(release, replacing: parameters["replacing"], user: user)
             }
         }
         routes.answer("releases/discard") { parameters in

@@ -12,10 +12,12 @@ package struct DeploymentPlan: Codable, Equatable, Sendable {
     /// The number of functions that all bundles together would have.
     package var functions: Int
     package var difference: ReleaseDifference
+    /// Nil if the rules and indexes stay.
+    package var rules: RulesPlan?
 
     package init(
         bundle: String, release: String, checksum: String, size: Int, current: String? = nil, served: String? = nil,
-        functions: Int, difference: ReleaseDifference
+        functions: Int, difference: ReleaseDifference, rules: RulesPlan? = nil
     ) {
         self.bundle = bundle
         self.release = release
@@ -25,6 +27,7 @@ package struct DeploymentPlan: Codable, Equatable, Sendable {
         self.served = served
         self.functions = functions
         self.difference = difference
+        self.rules = rules
     }
 
     package var isServedAlready: Bool { served == release }
@@ -33,6 +36,44 @@ package struct DeploymentPlan: Codable, Equatable, Sendable {
     package var replacementText: String {
         guard let served else { return ", its first" }
         return served == current ? ", replaces \(served)" : ", replaces the local build"
+    }
+}
+
+/// What a deployment would change in the security rules and the indexes.
+package struct RulesPlan: Codable, Equatable, Sendable {
+    /// A line of the rules that is added or removed.
+    package struct Line: Codable, Equatable, Sendable {
+        /// Counted from 1, in the new rules if the line is added and in the old ones if it is removed.
+        package var number: Int
+        package var isAdded: Bool
+        package var text: String
+
+        package init(number: Int, isAdded: Bool, text: String) {
+            self.number = number
+            self.isAdded = isAdded
+            self.text = text
+        }
+    }
+
+    package var release: String
+    /// The deployed release; nil if there is none.
+    package var current: String?
+    package var lines: [Line]
+    package var addedIndexes: [String]
+    package var removedIndexes: [String]
+    /// What is doubtful in the rules, each with its place.
+    package var warnings: [String]
+
+    package init(
+        release: String, current: String?, lines: [Line], addedIndexes: [String], removedIndexes: [String],
+        warnings: [String]
+    ) {
+        self.release = release
+        self.current = current
+        self.lines = lines
+        self.addedIndexes = addedIndexes
+        self.removedIndexes = removedIndexes
+        self.warnings = warnings
     }
 }
 

@@ -18,26 +18,29 @@ package actor DeploymentService: Service {
         package var releases: ReleaseStore
         package var copies: LocalCopies
         package var served: ReleaseSwitch
+        package var rules: RulesSwitch
         package var store: DocumentStore
         package var now: @Sendable () -> Timestamp
         package var logger: Logger
 
         package init(
             configuration: HostConfiguration, locator: BundleLocator, releases: ReleaseStore, copies: LocalCopies,
-            served: ReleaseSwitch, store: DocumentStore, now: @escaping @Sendable () -> Timestamp, logger: Logger
+            served: ReleaseSwitch, rules: RulesSwitch, store: DocumentStore, now: @escaping @Sendable () -> Timestamp,
+            logger: Logger
         ) {
             self.configuration = configuration
             self.locator = locator
             self.releases = releases
             self.copies = copies
             self.served = served
+            self.rules = rules
             self.store = store
             self.now = now
             self.logger = logger
         }
     }
 
-    private let parts: Parts
+    let parts: Parts
     private let maker: ServedFunctionsMaker
     /// Held by the operation in progress.
     private let turn = AsyncSemaphore(1)
@@ -67,9 +70,11 @@ package actor DeploymentService: Service {
     ///   - executable: the bundle's executable.
     ///   - release: the id and checksum of a release that is promoted from another data directory; nil for a new
     ///     release.
+    ///   - files: the rules and indexes that are deployed with it.
     /// - Returns: what activating the release would change.
     package func prepare(
-        bundle: String, executable: String, source: String, user: String, as release: (id: String, checksum: String)?
+        bundle: String, executable: String, source: String, user: String, as release: (id: String, checksum: String)?,
+        with files: RulesSource?
     ) async throws -> DeploymentPlan {
         try await exclusively {
             guard ConfigurationReader.isName(bundle) else {
@@ -77,6 +82,11 @@ package actor DeploymentService: Service {
                     "\"\(bundle)\" is not a bundle name; use letters, digits, _ and -, and begin with a letter"
                 )
             }
+            guard bundle != HostConfiguration.rulesName else {
+                throw ReleaseError("\"\(bundle)\" stands for the security rules; give the bundle another name")
+            }
+            // Checked before the executable is copied and inspected.
+            let rules = try await rulesPlan(of: files, user)
             let environment = WorkerLaunch.environment(parts.configuration, function: nil, release: bundle)
             let time = parts.now().rfc3339
             let record = try await parts.releases.add(
@@ -88,40 +98,71 @@ package actor DeploymentService: Service {
             if let release, release.checksum != record.checksum {
                 throw ReleaseError("the executable is not that of the release \(release.id): the checksums differ")
             }
-            return try await plan(for: record)
+            return try await plan(for: record, with: rules)
         }
+    }
+
+    /// Copies rules and indexes into the data directory as a release. What is served doesn't change.
+    ///
+    /// - Returns: what activating the release would change; nil if it is deployed already.
+    package func prepareRules(_ files: RulesSource, user: String) async throws -> RulesPlan? {
+        try await exclusively { try await rulesPlan(of: files, user) }
     }
 
     /// Switches to a release that was prepared, or that was served before.
     ///
-    /// - Parameter before: the deployed release that the operator's decision was based on; nil if none was deployed.
+    /// - Parameters:
+    ///   - before: the deployed release that the operator's decision was based on; nil if none was deployed.
+    ///   - rules: the release of rules to switch to at the same time, and the one that the decision was based on.
     package func activate(
-        bundle: String, _ id: String, replacing before: String?, as action: ReleaseEvent.Action, user: String
+        bundle: String, _ id: String, replacing before: String?, with rules: (id: String, replacing: String?)?,
+        as action: ReleaseEvent.Action, user: String
     ) async throws -> ReleaseEvent {
         try await exclusively {
-            let index = try parts.releases.index()
-            guard index.current[bundle] == before else {
-                throw ReleaseError(
-                    "the bundle \(bundle) meanwhile serves \(index.current[bundle] ?? "no release"); "
-                        + "review what would change and retry")
-            }
-            return try await replace(bundle, with: try await parts.releases.verified(bundle, id), index, action, user)
+            var index = try parts.releases.index()
+            try index.check(bundle, isAt: before)
+            let release = try await parts.releases.verified(bundle, id)
+            var change: RulesChange?
+            if let rules { change = try await switchingRules(to: rules.id, from: rules.replacing, &index, user) }
+            return try await replace(bundle, with: release, change, index, action, user)
         }
     }
 
-    /// Switches back to a release that was served before.
+    /// Switches to rules and indexes that were prepared, or served before.
+    ///
+    /// - Parameter before: as for bundles.
+    package func activateRules(_ id: String, replacing before: String?, user: String) async throws -> ReleaseEvent {
+        try await exclusively {
+            var index = try parts.releases.index()
+            let rules = try await switchingRules(to: id, from: before, &index, user)
+            return try replaceRules(rules, index, .deploy, user)
+        }
+    }
+
+    /// Switches back to a release that was served before, and to the rules that it was served with.
     ///
     /// - Parameter id: the release; nil for the one before the current one.
     package func rollback(bundle: String?, to id: String?, user: String) async throws -> ReleaseEvent {
         try await exclusively {
             let index = try parts.releases.index()
             let (bundle, target) = try index.rollback(of: bundle, to: id)
+            if bundle == HostConfiguration.rulesName {
+                return try replaceRules(
+                    RulesChange(
+                        rules: try parts.releases.rules(target), release: target, before: index.current[bundle]),
+                    index, .rollback, user)
+            }
+            let rules = try index.rules(undoing: bundle, backTo: target).map { change in
+                RulesChange(
+                    rules: try change.release.map { id throws(ReleaseError) in try parts.releases.rules(id) }
+                        ?? ProjectRules(), release: change.release, before: change.before)
+            }
             return try await replace(
-                bundle, with: try await parts.releases.verified(bundle, target), index, .rollback, user)
+                bundle, with: try await parts.releases.verified(bundle, target), rules, index, .rollback, user)
         }
     }
 
-    /// Deletes a release that was prepared and never served.
+    /// Deletes a release of a bundle, or of the rules, that was prepared and never served.
     package func discard(bundle: String, _ id: String) throws {
         guard turn.available > 0, try !parts.releases.index().served(of: bundle).contains(id) else { return }
         parts.releases.remove(bundle, id)
@@ -135,11 +176,17 @@ package actor DeploymentService: Service {
             guard index.current[bundle] != nil else {
                 throw ReleaseError("the bundle \(bundle) has no deployed release; \(index.summary)")
             }
+            if bundle == HostConfiguration.rulesName {
+                let files = try ProjectRules.load(
+                    rules: parts.configuration.rules, indexes: parts.configuration.indexes)
+                return try replaceRules(
+                    RulesChange(rules: files, release: nil, before: index.current[bundle]), index, .remove, user)
+            }
             var local: Release?
             if let configured = parts.configuration.bundles.first(where: { $0.name == bundle }) {
                 local = try await localRelease(configured)
             }
-            return try await replace(bundle, with: local, index, .remove, user)
+            return try await replace(bundle, with: local, nil, index, .remove, user)
         }
     }
 
@@ -188,19 +235,21 @@ package actor DeploymentService: Service {
     }
 
     private func replace(
-        _ bundle: String, with release: Release?, _ index: ReleaseIndex, _ action: ReleaseEvent.Action, _ user: String
+        _ bundle: String, with release: Release?, _ rules: RulesChange?, _ index: ReleaseIndex,
+        _ action: ReleaseEvent.Action, _ user: String
     ) async throws -> ReleaseEvent {
         let next = try await next(replacing: bundle, with: release)
         try await parts.served.probe(next)
         var changed = index
         let event = ReleaseEvent(
             action: action, bundle: bundle, release: release.flatMap { $0.isLocal ? nil : $0.id },
-            before: index.current[bundle], time: parts.now().rfc3339, user: user)
+            before: index.current[bundle], rules: rules?.event, time: parts.now().rfc3339, user: user)
         changed.note(event)
         do {
             // The index is written first: once the command succeeds, a restart serves the same release.
             try parts.releases.write(changed)
             try await parts.served.serve(next)
+            if let rules { parts.rules.serve(rules.rules, release: rules.release, in: parts.store) }
         } catch {
             parts.served.discard(next)
             try? parts.releases.write(index)
@@ -229,7 +278,7 @@ package actor DeploymentService: Service {
 
     // MARK: Reports
 
-    func plan(for record: ReleaseRecord) async throws -> DeploymentPlan {
+    private func plan(for record: ReleaseRecord, with rules: RulesPlan?) async throws -> DeploymentPlan {
         let release = try parts.releases.release(of: record.bundle, record.id)
         let next = try await next(replacing: record.bundle, with: release)
         let before = parts.served.current.release(of: record.bundle)
@@ -240,14 +289,15 @@ package actor DeploymentService: Service {
             functions: next.manifests.count,
             difference: ReleaseDifference(
                 from: before?.manifest, to: record.manifest,
-                pending: { name in counts.first { $0.function == name }?.pending ?? 0 }))
+                pending: { name in counts.first { $0.function == name }?.pending ?? 0 }),
+            rules: rules)
     }
 
     package func listing() throws -> ReleaseListing {
         let index = try parts.releases.index()
         let names = Set(parts.configuration.bundles.map(\.name)).union(index.current.keys)
-            .union(index.history.map(\.bundle))
-        let bundles = names.sorted().map { name in
+            .union(index.history.map(\.bundle)).subtracting([HostConfiguration.rulesName])
+        var bundles = names.sorted().map { name in
             let current = index.current[name]
             let served = Set(index.served(of: name))
             return ReleaseListing.Bundle(
@@ -259,6 +309,7 @@ package actor DeploymentService: Service {
                         isCurrent: $0.id == current)
                 })
         }
+        if let rules = rulesListing(index) { bundles.append(rules) }
         return ReleaseListing(bundles: bundles, history: index.history)
     }
 
@@ -266,65 +317,12 @@ package actor DeploymentService: Service {
 
     /// Runs one operation at a time. A second one fails instead of waiting, because the first one changes what the
     /// operator based it on.
-    private func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
         guard !isStopping else { throw ReleaseError.stopping }
         guard turn.tryAcquire() else {
             throw ReleaseError("another deployment is in progress; retry when it has ended")
         }
         defer { turn.release() }
         return try await body()
-    }
-}
-
-extension ReleaseIndex {
-    /// The release that a rollback switches to.
-    ///
-    /// - Throws: ``ReleaseError`` with the possible choices if there is no such release.
-    func rollback(of bundle: String?, to id: String?) throws(ReleaseError) -> (bundle: String, release: String) {
-        guard let name = bundle ?? (current.count == 1 ? current.keys.first : nil) else {
-            throw ReleaseError("name the bundle to roll back; \(summary)")
-        }
-        let served = served(of: name)
-        guard !served.isEmpty else {
-            throw ReleaseError(
-                "no release of the bundle \(name) was ever served; \(summary)")
-        }
-        if let id {
-            guard served.contains(id) else {
-                throw ReleaseError(
-                    "the release \(id) of \(name) was never served; the served ones are "
-                        + "\(served.joined(separator: ", "))")
-            }
-            guard current[name] != id else {
-                throw ReleaseError("the release \(id) of \(name) is already served")
-            }
-            return (name, id)
-        }
-        guard let target = servedSequence(of: name).dropLast().last ?? nil else {
-            throw ReleaseError("\(name) has no release before the current one")
-        }
-        return (name, target)
-    }
-
-    /// The releases that led to the current one, which is last; nil stands for a time without a release. A rollback
-    /// removes the releases after its target, so that repeated rollbacks go further back instead of alternating between
-    /// two releases.
-    private func servedSequence(of bundle: String) -> [String?] {
-        var sequence: [String?] = []
-        for event in history where event.bundle == bundle {
-            if event.action == .rollback, let position = sequence.lastIndex(of: event.release) {
-                sequence.removeSubrange((position + 1)...)
-            } else {
-                sequence.append(event.release)
-            }
-        }
-        return sequence
-    }
-
-    /// A sentence for the operator that lists the deployed bundles.
-    var summary: String {
-        current.isEmpty
-            ? "this data directory has no deployed bundle"
-            : "the deployed bundles are \(current.keys.sorted().joined(separator: ", "))"
     }
 }

@@ -19,9 +19,15 @@ package struct OfflineReleases: Sendable {
         let store = ReleaseStore(in: directory)
         var index = try store.index()
         let (bundle, target) = try index.rollback(of: bundle, to: id)
-        _ = try await store.verified(bundle, target)
+        let rules = index.rules(undoing: bundle, backTo: target)
+        if bundle == HostConfiguration.rulesName {
+            _ = try store.rules(target)
+        } else {
+            _ = try await store.verified(bundle, target)
+            if let id = rules?.release { _ = try store.rules(id) }
+        }
         let event = ReleaseEvent(
-            action: .rollback, bundle: bundle, release: target, before: index.current[bundle],
+            action: .rollback, bundle: bundle, release: target, before: index.current[bundle], rules: rules,
             time: Timestamp.wallClock().rfc3339, user: user)
         index.note(event)
         try store.write(index)
@@ -35,7 +41,7 @@ package struct OfflineReleases: Sendable {
     package func current(of bundle: String?) throws -> PromotedRelease {
         let store = ReleaseStore(data: data)
         let index = try store.index()
-        guard let name = bundle ?? (index.current.count == 1 ? index.current.keys.first : nil),
+        guard let name = bundle ?? (index.bundles.count == 1 ? index.bundles.first : nil),
             let id = index.current[name]
         else {
             throw ReleaseError(

@@ -45,7 +45,8 @@ package struct Release: Sendable {
         _ configuration: HostConfiguration, _ locator: BundleLocator, _ store: ReleaseStore, isLocal: Bool,
         copies: LocalCopies?
     ) async throws -> [Release] {
-        let current = isLocal ? [:] : try store.index().current
+        var current = isLocal ? [:] : try store.index().current
+        current[HostConfiguration.rulesName] = nil
         var releases: [Release] = []
         for bundle in configuration.bundles where current[bundle.name] == nil {
             let release = try await local(bundle, configuration, locator)

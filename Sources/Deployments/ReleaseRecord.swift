@@ -1,5 +1,6 @@
 import ControlProtocol
 import FunctionManifest
+import HostConfiguration
 
 /// The metadata of a release, stored beside its executable in `release.json`. It never changes.
 struct ReleaseRecord: Codable, Equatable, Sendable {
@@ -23,7 +24,7 @@ struct ReleaseRecord: Codable, Equatable, Sendable {
 /// The current releases and the history of deployments, stored in `index.json`.
 struct ReleaseIndex: Codable, Equatable, Sendable {
     var format = 1
-    /// The current release of each bundle, by its name.
+    /// The current release of each bundle, by its name, and that of the rules, by theirs.
     var current: [String: String] = [:]
     /// In order of time.
     var history: [ReleaseEvent] = []
@@ -31,19 +32,31 @@ struct ReleaseIndex: Codable, Equatable, Sendable {
     /// The number of events kept per bundle.
     static let maxHistory = 1000
 
-    /// The releases of a bundle that were ever served, without duplicates, the most recent last.
+    /// The bundles that have a current release.
+    var bundles: [String] { current.keys.filter { $0 != HostConfiguration.rulesName }.sorted() }
+
+    /// The releases of a bundle, or of the rules, that were ever served, without duplicates, the most recent last.
     func served(of bundle: String) -> [String] {
         var ids: [String] = []
-        for case let event in history where event.bundle == bundle {
-            guard let id = event.release else { continue }
+        for case let id? in switches(of: bundle).map(\.release) {
             ids.removeAll { $0 == id }
             ids.append(id)
         }
         return ids
     }
 
+    /// The changes of the release of a bundle, or of the rules.
+    func switches(of name: String) -> [(action: ReleaseEvent.Action, release: String?)] {
+        history.compactMap { event in
+            if event.bundle == name { return (event.action, event.release) }
+            guard name == HostConfiguration.rulesName, let rules = event.rules else { return nil }
+            return (event.action, rules.release)
+        }
+    }
+
     mutating func note(_ event: ReleaseEvent) {
         current[event.bundle] = event.release
+        if let rules = event.rules { current[HostConfiguration.rulesName] = rules.release }
         history.append(event)
         if history.count(where: { $0.bundle == event.bundle }) > Self.maxHistory,
             let oldest = history.firstIndex(where: { $0.bundle == event.bundle })

@@ -62,17 +62,19 @@ package struct ReleaseStore: Sendable {
     private func path(_ bundle: String, _ id: String) -> String { "\(directory)/\(bundle)/\(id)" }
 
     private static let program = "bundle"
-    private static let recordName = "release.json"
+    static let recordName = "release.json"
 
     func executable(of bundle: String, _ id: String) -> String { path(bundle, id) + "/" + Self.program }
 
     /// The complete releases of a bundle, the oldest first.
-    func releases(of bundle: String) -> [ReleaseRecord] {
-        let names = (try? files.contentsOfDirectory(atPath: "\(directory)/\(bundle)")) ?? []
-        return names.sorted().compactMap { try? record(of: bundle, $0) }
+    func releases(of bundle: String) -> [ReleaseRecord] { ids(of: bundle).compactMap { try? record(of: bundle, $0) } }
+
+    func ids(of bundle: String) -> [String] {
+        ((try? files.contentsOfDirectory(atPath: "\(directory)/\(bundle)")) ?? []).sorted()
     }
 
-    func record(of bundle: String, _ id: String) throws(ReleaseError) -> ReleaseRecord {
+    /// The directory of a release.
+    func existing(_ bundle: String, _ id: String) throws(ReleaseError) -> String {
         guard Self.areValidNames(bundle, id) else {
             throw ReleaseError("\(bundle) and \(id) are not valid names of a bundle and a release")
         }
@@ -80,6 +82,11 @@ package struct ReleaseStore: Sendable {
         guard files.fileExists(atPath: path) else {
             throw ReleaseError("there is no release \(id) of the bundle \(bundle)")
         }
+        return path
+    }
+
+    func record(of bundle: String, _ id: String) throws(ReleaseError) -> ReleaseRecord {
+        let path = try existing(bundle, id)
         do {
             let data = try Data(contentsOf: URL(fileURLWithPath: path + "/" + Self.recordName))
             let version = try JSONDecoder().decode(Version.self, from: data).manifest.protocolVersion
@@ -150,10 +157,7 @@ package struct ReleaseStore: Sendable {
         inspect: (_ copy: String) async throws -> Manifest
     ) async throws -> ReleaseRecord {
         var record = record
-        let parent = "\(directory)/\(record.bundle)"
-        try files.createDirectory(atPath: parent, withIntermediateDirectories: true)
-        let draft = "\(parent)/.draft-\(UUID().uuidString)"
-        try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
+        let draft = try makeDraft(of: record.bundle)
         defer { try? files.removeItem(atPath: draft) }
         let copy = draft + "/" + Self.program
         (record.checksum, record.size) = try await Self.runBlocking {
@@ -175,16 +179,30 @@ package struct ReleaseStore: Sendable {
             return same
         }
         record.manifest = try await inspect(copy)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let (place, text) = (path(record.bundle, record.id), Array(try encoder.encode(record)))
+        let complete = record
         try await Self.runBlocking {
-            try FileBytes.replace(Self.recordName, in: draft, with: text)
             try Self.sync(copy)
-            try files.moveItem(atPath: draft, toPath: place)
-            try Self.sync(parent)
+            try keep(draft, of: complete.bundle, as: complete.id, complete)
         }
         return record
+    }
+
+    /// Makes a directory for the files of a new release of a bundle.
+    func makeDraft(of bundle: String) throws -> String {
+        let parent = "\(directory)/\(bundle)"
+        try files.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        let draft = "\(parent)/.draft-\(UUID().uuidString)"
+        try files.createDirectory(atPath: draft, withIntermediateDirectories: false)
+        return draft
+    }
+
+    /// Makes a draft's directory that of a release, atomically.
+    func keep(_ draft: String, of bundle: String, as id: String, _ record: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try FileBytes.replace(Self.recordName, in: draft, with: Array(try encoder.encode(record)))
+        try files.moveItem(atPath: draft, toPath: path(bundle, id))
+        try Self.sync("\(directory)/\(bundle)")
     }
 
     /// Copies directories such as `Package_Product.resources`, where the package manager puts a product's resources.
@@ -224,13 +242,13 @@ package struct ReleaseStore: Sendable {
     // MARK: Files
 
     /// Makes an id from the time in seconds and the first digits of the checksum: `20261121-201530-6f53034a`.
-    private static func id(at time: String, _ checksum: String) -> String {
+    static func id(at time: String, _ checksum: String) -> String {
         let digits = time.prefix(19).filter(\.isNumber)
         return "\(digits.prefix(8))-\(digits.dropFirst(8))-\(checksum.prefix(8))"
     }
 
     /// The checksum of a release's files and their names, without its record.
-    private static func digest(of directory: String) throws -> String {
+    static func digest(of directory: String) throws -> String {
         var hash = SHA256()
         for name in try FileManager.default.subpathsOfDirectory(atPath: directory).sorted() where name != recordName {
             let path = directory + "/" + name

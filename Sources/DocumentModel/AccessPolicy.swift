@@ -21,7 +21,7 @@ package enum Access: Hashable, Sendable {
 package final class AccessView {
     /// The time that server timestamps of the operation have.
     package let time: Timestamp
-    /// What deciding may still cost, in units that policies and the store agree on: about 50 ns each. Nil where only the
+    /// What deciding may still cost, in units that policies and the store agree on: about 50 ns each. Nil if only the
     /// policy's own bounds apply.
     package private(set) var costLeft: Int?
     private let before: (DocumentPath) throws(DocumentError) -> Document?

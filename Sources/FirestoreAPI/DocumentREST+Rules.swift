@@ -31,7 +31,7 @@ extension DocumentREST {
         }
         let ruleset: Ruleset
         do { ruleset = try Ruleset(content) } catch {
-            let diagnostics = (error as? InvalidRules)?.diagnostics ?? []
+            let diagnostics = error.diagnostics
             let lines = diagnostics.map { "L\($0.position.line):\($0.position.column) \($0.message)" }
             throw .invalidArgument("Error compiling rules:\n" + lines.joined(separator: "\n"))
         }

@@ -1,5 +1,6 @@
 import ControlAPI
 import DataDirectory
+import Deployments
 import SQLiteStorage
 import DocumentModel
 package import DocumentStore
@@ -19,25 +20,28 @@ package struct HostParts: Sendable {
     let database: DatabaseID
     let engine: SQLiteEngine
     package let store: DocumentStore
-    /// What clients may do with documents.
-    let rules: ClientRules
-    let loadedRules: String?
+    let releases: ReleaseStore
+    /// What clients may do with documents, and the indexes.
+    let rules: RulesSwitch
+    let loadedRules: RulesWatch.Stamp
     /// Nil in production, which accepts only Google's tokens.
     let signIn: LocalSignIn?
     package let serving: ServingParts
 
     init(
-        _ configuration: HostConfiguration, isEphemeral: Bool, console: LogWriter?, archive: LogArchive?, logger: Logger
+        _ configuration: HostConfiguration, isEphemeral: Bool, isLocal: Bool, console: LogWriter?,
+        archive: LogArchive?, logger: Logger
     ) throws {
-        let indexes = try configuration.indexes.map { path throws(ConfigurationError) in try IndexFile.load(path) }
-        loadedRules = configuration.rules.flatMap { RulesFile.stamp(of: $0) }
-        rules = try ClientRules(
-            file: configuration.rules, isDevelopment: configuration.mode == .development, logger: logger)
+        let isDevelopment = configuration.mode == .development
+        loadedRules = RulesWatch.Stamp(RulesWatch.files(of: configuration))
         directory = try isEphemeral ? DataDirectory.ephemeral() : DataDirectory.open(configuration.data)
         database = DatabaseID(project: configuration.project)
+        releases = ReleaseStore(in: directory)
+        let first: ServedRules
         do {
+            first = try ServedRules.initial(configuration, releases, isLocal: isLocal)
             try archive?.open(in: directory.path, limits: configuration.logs.limits)
-            signIn = configuration.mode == .development ? try LocalSignIn(directory: directory.file("auth")) : nil
+            signIn = isDevelopment ? try LocalSignIn(directory: directory.file("auth")) : nil
             engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
         } catch {
             directory.close()
@@ -60,7 +64,6 @@ package struct HostParts: Sendable {
             directory.close()
             throw error
         }
-        store.configure(indexes ?? IndexFile(), logger: logger)
         let isRemote = RemoteKeySource.isUseful(forProject: configuration.project)
         serving = ServingParts(
             InvocationServices(
@@ -73,6 +76,10 @@ package struct HostParts: Sendable {
                 idTokenKeys: isRemote ? KeyCache(source: RemoteKeySource.googleIDTokens, logger: logger) : nil,
                 appCheckKeys: isRemote ? KeyCache(source: RemoteKeySource.googleAppCheck, logger: logger) : nil),
             limits: configuration.limits, logger: logger)
+        rules = RulesSwitch(
+            ClientRules(serving.refusals, isDevelopment: isDevelopment), first, isDevelopment: isDevelopment,
+            logger: logger)
+        rules.begin(store)
     }
 
     /// Closes all parts. Acknowledged writes are already on disk.

@@ -72,11 +72,12 @@ package final class HostServer: Sendable {
         self.configuration = configuration
         self.logger = logger
         let parts = try HostParts(
-            configuration, isEphemeral: isEphemeral, console: console, archive: archive, logger: logger)
+            configuration, isEphemeral: isEphemeral, isLocal: isLocal, console: console, archive: archive,
+            logger: logger)
         self.parts = parts
         do {
             let locator = BundleLocator(hostDirectory: hostDirectory)
-            let releases = ReleaseStore(in: parts.directory)
+            let releases = parts.releases
             try releases.clean(keeping: configuration.releases.keep, drafts: true)
             let maker = ServedFunctionsMaker(
                 configuration, store: parts.store, serving: parts.serving, logger: logger)
@@ -109,7 +110,8 @@ package final class HostServer: Sendable {
             deployments = DeploymentService(
                 DeploymentService.Parts(
                     configuration: configuration, locator: locator, releases: releases,
-                    copies: LocalCopies(in: parts.directory), served: served, store: parts.store,
+                    copies: LocalCopies(in: parts.directory), served: served, rules: parts.rules,
+                    store: parts.store,
                     now: Timestamp.wallClock,
                     logger: logger),
                 maker: maker)
@@ -141,8 +143,11 @@ package final class HostServer: Sendable {
         }
         var services: [any Service] = parts.serving.keyCaches
         if let webhook { services.append(webhook) }
-        if configuration.mode == .development, let file = configuration.rules {
-            services.append(RulesWatch(file: file, rules: parts.rules, loaded: parts.loadedRules, logger: logger))
+        if configuration.mode == .development, !RulesWatch.files(of: configuration).isEmpty {
+            services.append(
+                RulesWatch(
+                    configuration: configuration, rules: parts.rules, store: parts.store, loaded: parts.loadedRules,
+                    logger: logger))
         }
         if let signIn = parts.signIn { services.append(authServer(signIn, readiness)) }
         if servesEventsAPI { services.append(eventServer(readiness)) }
@@ -187,14 +192,22 @@ package final class HostServer: Sendable {
         try await deployments.reloadParams(configuration, id: id)
     }
 
-    /// One line about each bundle of the configuration that serves a deployed release and not its local build.
+    /// One line about each bundle of the configuration that serves a deployed release and not its local build, and one
+    /// about deployed rules.
     package var releaseNotes: [String] {
         let bundles = Set(configuration.bundles.map(\.name))
-        return served.current.deployed.filter { bundles.contains($0.bundle) }.map { bundle, release in
+        let notes = served.current.deployed.filter { bundles.contains($0.bundle) }.map { bundle, release in
             "\(bundle) serves its deployed release \(release), not the local build: "
                 + "\"serve --local\" ignores releases, \"undeploy \(bundle)\" removes it"
         }
+        guard let release = parts.rules.release else { return notes }
+        return notes + [
+            "the rules and indexes are those of the deployed release \(release), not the files: "
+                + "\"serve --local\" ignores releases, \"undeploy rules\" removes it"
+        ]
     }
+
+    package var hasRules: Bool { parts.rules.current.rules != nil }
 
     /// One line about each function, for the operator.
     package var functionSummaries: [String] {
@@ -235,8 +248,8 @@ package final class HostServer: Sendable {
         let proxies = configuration.trustedProxies
         let responder = DocumentREST(
             database: parts.database,
-            service: StoreDocumentService(parts.store, database: parts.database, rules: parts.rules),
-            rules: parts.rules, isDevelopment: configuration.mode == .development,
+            service: StoreDocumentService(parts.store, database: parts.database, rules: parts.rules.clients),
+            rules: parts.rules.clients, isDevelopment: configuration.mode == .development,
             principals: principals, connections: connections,
             address: { peer, forwardedFor in
                 IPAddress(peer).map {
@@ -272,7 +285,8 @@ package final class HostServer: Sendable {
         let topics: [any ControlTopic] = [
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
             MetricsTopic(text: metricsText),
-            RulesTopic(parts.store, database: parts.database, rules: parts.rules), SchedulesTopic(runner: schedules),
+            RulesTopic(parts.store, database: parts.database, rules: parts.rules.clients),
+            SchedulesTopic(runner: schedules),
             ReleasesTopic(deployments: deployments),
             FunctionsTopic(
                 .init(

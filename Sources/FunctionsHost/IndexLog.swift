@@ -1,26 +1,6 @@
 import DocumentModel
 import DocumentStore
-import HostConfiguration
 import Logging
-
-extension DocumentStore {
-    /// Applies a project's index file. The host doesn't wait for the builds: until they are done, queries run without
-    /// the new indexes.
-    func configure(_ file: IndexFile, logger: Logger) {
-        if !file.expiring.isEmpty {
-            logger.warning(
-                "this host doesn't delete expired documents; the ttl of these fields has no effect",
-                metadata: ["indexes.ttl": .array(file.expiring.map { "\($0)" })])
-        }
-        for skipped in file.skipped { logger.warning("\(skipped)") }
-        configureIndexes(file.configuration) { result in
-            guard case .failure(let error) = result else { return }
-            logger.error(
-                "the indexes can't be changed; the previous ones are used",
-                metadata: ["error": "\(error.message)"])
-        }
-    }
-}
 
 extension IndexEvent {
     func log(to logger: Logger) {

@@ -125,7 +125,7 @@ public final class FunctionsTester: Sendable {
             throw TestError(
                 "the rules \(file) can't be read; \(FileManager.default.currentDirectoryPath) is the directory")
         }
-        do { return try Ruleset(text) } catch let error as InvalidRules {
+        do { return try Ruleset(text) } catch {
             throw TestError(error.diagnostics.map { "\(file):\($0)" }.joined(separator: "\n"))
         }
     }

@@ -1,14 +1,21 @@
-import WorkerProtocol
+package import WorkerProtocol
 import NIOCore
 import Workers
+
+/// Whose request was refused.
+package enum RefusedCaller: Hashable, Sendable {
+    case address(IPAddress)
+    /// A user's id.
+    case user(String)
+}
 
 /// Bounds how many lines about refused requests are logged: some a minute of each kind and caller. Of the others it
 /// keeps the number, for one line a minute.
 struct RefusalLog {
     struct Subject: Hashable {
         var kind: String
-        /// Nil for callers without an address, and for those that come when very many are known.
-        var caller: IPAddress?
+        /// Nil for callers that aren't known, and for those that come when very many are known.
+        var caller: RefusedCaller?
     }
 
     private struct Minute {
@@ -23,8 +30,8 @@ struct RefusalLog {
     private var minutes: [Subject: Minute] = [:]
 
     /// Whether a line may be logged. Otherwise it is counted.
-    mutating func admits(_ kind: String, of caller: IPAddress?, now: NIODeadline) -> Bool {
-        var subject = Subject(kind: kind, caller: caller?.holder)
+    mutating func admits(_ kind: String, of caller: RefusedCaller?, now: NIODeadline) -> Bool {
+        var subject = Subject(kind: kind, caller: caller)
         if minutes[subject] == nil, minutes.count >= Self.maxSubjects { subject.caller = nil }
         var minute = minutes[subject] ?? Minute(end: now + .minutes(1))
         let isAdmitted = minute.lines < Self.linesPerMinute

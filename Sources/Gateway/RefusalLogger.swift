@@ -1,6 +1,6 @@
 import WorkerProtocol
 package import Logging
-import NIOCore
+package import NIOCore
 import Synchronization
 import Workers
 
@@ -16,6 +16,15 @@ package final class RefusalLogger: Sendable {
     /// - Parameter kind: of the lines, if the message has several.
     func log(
         _ message: StaticString, kind: @autoclosure () -> String? = nil, of caller: IPAddress?, level: Logger.Level,
+        now: NIODeadline, _ metadata: @autoclosure () -> Logger.Metadata
+    ) {
+        log(
+            message, kind: kind(), of: (caller?.holder).map { .address($0) }, level: level, now: now, metadata())
+    }
+
+    /// Likewise, for a caller that may be known by another name than its address.
+    package func log(
+        _ message: StaticString, kind: @autoclosure () -> String?, of caller: RefusedCaller?, level: Logger.Level,
         now: NIODeadline, _ metadata: @autoclosure () -> Logger.Metadata
     ) {
         guard logger.logLevel <= level,

@@ -13,7 +13,10 @@ package enum ConfigurationFile {
     /// More than any real configuration has. It prevents a wrong path from loading a huge file into memory.
     static let maxBytes = 1024 * 1024
 
-    package static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
+    /// - Parameter hint: what to do if the file doesn't exist.
+    package static func read(
+        _ path: String, hint: String = "create it, or name another one with --config"
+    ) throws(ConfigurationError) -> [UInt8] {
         func failure(_ message: String) -> ConfigurationError {
             ConfigurationError(file: path, problems: [.init(place: nil, key: "", message: message)])
         }
@@ -21,7 +24,7 @@ package enum ConfigurationFile {
         guard descriptor >= 0 else {
             throw failure(
                 errno == ENOENT
-                    ? "the file does not exist; create it, or name another one with --config"
+                    ? "the file does not exist; \(hint)"
                     : "can't be read: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }

@@ -69,6 +69,12 @@ extension ConfigurationReader {
                     + "use at most 63 characters", at: node.offset)
             return nil
         }
+        guard name != HostConfiguration.rulesName else {
+            report(
+                "\"\(name)\" stands for the security rules in deployments; give the bundle another name",
+                at: node.offset)
+            return nil
+        }
         return name
     }
 

@@ -6,6 +6,9 @@ package import Workers
 ///
 /// Paths are absolute; omitted keys have their defaults.
 package struct HostConfiguration: Hashable, Sendable {
+    /// What the security rules are called where bundles are named; no bundle may have the name.
+    package static let rulesName = "rules"
+
     /// The Firebase project id.
     package var project: String
     package var mode: Mode

@@ -7,12 +7,14 @@ import Foundation
 /// `functions-host deploy [PATH]`
 struct DeployCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deploy", abstract: "Builds a bundle and deploys it to the running host.",
+        commandName: "deploy",
+        abstract: "Builds a bundle and deploys it to the running host, with the security rules and indexes.",
         discussion: """
             Builds the bundle's product in the release configuration, copies it into the data directory, and compares its \
             functions with those that are served. Once you confirm, the host starts and probes its workers, then switches \
             all functions at once; running invocations end in the old release. If anything fails, the old release keeps \
-            serving. Exit codes: 0 success, or nothing to do; 1 failure; 3 no host is running; 64 invalid arguments.
+            serving. The rules and indexes that functions.json names are checked, shown and switched with it, unless they \
+            are deployed already; --only takes one of the two. Exit codes: 0 success, or nothing to do; 1 failure; 3 no host is running; 64 invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
@@ -29,17 +31,39 @@ struct DeployCommand: AsyncParsableCommand {
     @Option(help: "A prebuilt executable; nothing is built.")
     var executable: String?
 
+    @Option(help: "What to deploy: functions, or rules, which are the security rules and the indexes.")
+    var only: Part?
+
     @Flag(name: .shortAndLong, help: "Don't ask for confirmation.")
     var yes = false
 
     @Flag(help: "Only show what would change.")
     var dryRun = false
 
+    enum Part: String, CaseIterable, ExpressibleByArgument {
+        case functions, rules
+    }
+
     func run() async throws {
         try await options.withConfiguration { configuration, report in
             let host = HostControl(configuration.data)
             // Checked before a long build.
             _ = try await host.ask(ControlRequest("releases", "list"), as: ReleaseListing.self)
+            let deployment = Deployment(host: host, report: report, isJSON: options.json, asks: !yes, isDry: dryRun)
+            if only == .rules {
+                guard configuration.rules != nil || configuration.indexes != nil else {
+                    throw ValidationError(
+                        "\(configuration.places.file) names no rules and no indexes; write \"rules\": \"firestore.rules\""
+                    )
+                }
+                var request = ControlRequest("releases", "prepare-rules")
+                request.add("rules", configuration.rules)
+                request.add("indexes", configuration.indexes)
+                request.add("user", NSUserName())
+                return try await deployment.runRules(request)
+            }
+            // Checked before a long build; the host checks them again.
+            if only == nil { _ = try ProjectRules.load(rules: configuration.rules, indexes: configuration.indexes) }
             let source = try DeploymentSource(self, configuration)
             let program = try source.build()
             var request = ControlRequest("releases", "prepare")
@@ -47,8 +71,11 @@ struct DeployCommand: AsyncParsableCommand {
             request.add("executable", program)
             request.add("source", source.origin)
             request.add("user", NSUserName())
-            try await Deployment(host: host, report: report, isJSON: options.json, asks: !yes, isDry: dryRun)
-                .run(request, as: .deploy)
+            if only == nil {
+                request.add("rules", configuration.rules)
+                request.add("indexes", configuration.indexes)
+            }
+            try await deployment.run(request, as: .deploy)
         }
     }
 }

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Deployments
+import HostConfiguration
 import ArgumentParser
 import Foundation
 
@@ -14,44 +15,85 @@ struct Deployment {
     /// - Parameter request: The request that prepares the release.
     func run(_ request: ControlRequest, as action: ReleaseEvent.Action) async throws {
         let plan = try await host.ask(request, as: DeploymentPlan.self)
+        let drafts =
+            [(plan.bundle, plan.release)] + (plan.rules.map { [(HostConfiguration.rulesName, $0.release)] } ?? [])
         if plan.isServedAlready {
-            return report.answer(["\(plan.bundle) already serves the release \(plan.release)"], plan)
-        }
-        if isDry {
-            try await discard(plan)
-            return report.answer(DeploymentText.lines(plan) + ["nothing was changed (dry run)"], plan)
-        }
-        if asks {
-            guard !isJSON, isatty(FileHandle.standardInput.fileDescriptor) == 1 else {
-                try await discard(plan)
-                throw ValidationError(
-                    "there is no terminal to confirm on; use --yes, or --dry-run to see what would change")
+            guard let rules = plan.rules else {
+                return report.answer(["\(plan.bundle) already serves the release \(plan.release)"], plan)
             }
-            report.answer(DeploymentText.lines(plan), plan)
-            print("Serve this release? [y/N] ", terminator: "")
-            guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-                try await discard(plan)
-                report.answer(["nothing was changed"], plan)
-                throw ExitCode(1)
-            }
-        } else if !isJSON {
-            report.answer(DeploymentText.lines(plan), plan)
+            return try await run(rules)
         }
+        guard try await confirm(DeploymentText.lines(plan), plan, "Serve this release?", drafts) else { return }
         var activation = ControlRequest("releases", "activate")
         activation.add("bundle", plan.bundle)
         activation.add("release", plan.release)
         activation.add("replacing", plan.current)
+        activation.add("rules", plan.rules?.release)
+        activation.add("replacing-rules", plan.rules?.current)
         activation.add("action", action.rawValue)
         activation.add("user", NSUserName())
         let event = try await host.ask(activation, as: ReleaseEvent.self)
         report.answer([DeploymentText.line(event)], event)
     }
 
-    private func discard(_ plan: DeploymentPlan) async throws {
-        var request = ControlRequest("releases", "discard")
-        request.add("bundle", plan.bundle)
-        request.add("release", plan.release)
-        _ = try await host.ask(request, as: Bool.self)
+    /// - Parameter request: The request that prepares rules and indexes by themselves.
+    func runRules(_ request: ControlRequest) async throws {
+        guard let plan = try await host.ask(request, as: RulesPlan?.self) else {
+            return report.answer(["the rules and indexes are deployed already"], [String]())
+        }
+        try await run(plan)
+    }
+
+    private func run(_ rules: RulesPlan) async throws {
+        let drafts = [(HostConfiguration.rulesName, rules.release)]
+        guard try await confirm(DeploymentText.lines(rules), rules, "Serve these rules?", drafts) else { return }
+        var activation = ControlRequest("releases", "activate-rules")
+        activation.add("release", rules.release)
+        activation.add("replacing", rules.current)
+        activation.add("user", NSUserName())
+        let event = try await host.ask(activation, as: ReleaseEvent.self)
+        report.answer([DeploymentText.line(event)], event)
+    }
+
+    /// Shows what would change, and asks for confirmation where it is wanted.
+    ///
+    /// - Parameter drafts: The prepared releases, which are deleted unless they are to be served.
+    /// - Returns: Whether to go on.
+    private func confirm(
+        _ lines: [String], _ plan: some Encodable & Sendable, _ question: String,
+        _ drafts: [(bundle: String, release: String)]
+    ) async throws -> Bool {
+        if isDry {
+            try await discard(drafts)
+            report.answer(lines + ["nothing was changed (dry run)"], plan)
+            return false
+        }
+        guard asks else {
+            if !isJSON { report.answer(lines, plan) }
+            return true
+        }
+        guard !isJSON, isatty(FileHandle.standardInput.fileDescriptor) == 1 else {
+            try await discard(drafts)
+            throw ValidationError(
+                "there is no terminal to confirm on; use --yes, or --dry-run to see what would change")
+        }
+        report.answer(lines, plan)
+        print("\(question) [y/N] ", terminator: "")
+        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            try await discard(drafts)
+            report.answer(["nothing was changed"], plan)
+            throw ExitCode(1)
+        }
+        return true
+    }
+
+    private func discard(_ drafts: [(bundle: String, release: String)]) async throws {
+        for draft in drafts {
+            var request = ControlRequest("releases", "discard")
+            request.add("bundle", draft.bundle)
+            request.add("release", draft.release)
+            _ = try await host.ask(request, as: Bool.self)
+        }
     }
 }
 
@@ -79,11 +121,32 @@ enum DeploymentText {
             }
         }
         if difference.isEmpty { lines.append("  the same functions with the same options") }
+        if let rules = plan.rules { lines += Self.lines(rules) }
         return lines
+    }
+
+    /// How many lines of changed rules are shown.
+    private static let maxLines = 100
+
+    static func lines(_ rules: RulesPlan) -> [String] {
+        var lines = ["rules: release \(rules.release)" + (rules.current.map { ", replaces \($0)" } ?? ", its first")]
+        for line in rules.lines.prefix(maxLines) {
+            lines.append("  \(line.isAdded ? "+" : "-") \(line.number): \(line.text)")
+        }
+        if rules.lines.count > maxLines { lines.append("  and \(rules.lines.count - maxLines) changed lines more") }
+        for index in rules.addedIndexes { lines.append("  + \(index)") }
+        for index in rules.removedIndexes { lines.append("  - \(index)") }
+        if rules.lines.isEmpty, rules.addedIndexes.isEmpty, rules.removedIndexes.isEmpty {
+            lines.append("  the same rules and indexes as are served")
+        }
+        return lines + rules.warnings.map { "  \($0)" }
     }
 
     static func line(_ event: ReleaseEvent) -> String {
         let now = event.release.map { "serves the release \($0)" } ?? "no longer serves a release"
-        return "\(event.bundle) \(now)" + (event.before.map { ", before that \($0)" } ?? "")
+        let line = "\(event.bundle) \(now)" + (event.before.map { ", before that \($0)" } ?? "")
+        guard let rules = event.rules else { return line }
+        return line + "; the rules are " + (rules.release.map { "those of the release \($0)" } ?? "no longer deployed")
+            + (rules.before.map { ", before that \($0)" } ?? "")
     }
 }

@@ -32,8 +32,10 @@ struct ReleasesCommand: AsyncParsableCommand {
         let served = bundle.current == nil && bundle.served != nil ? "  as built" : ""
         return ["\(bundle.name)\(served)"]
             + bundle.releases.map { release in
-                "  \(release.isCurrent ? "*" : " ") \(release.id)  \(release.created)  \(release.creator)  "
-                    + "\(release.functions.count) functions  \(CommandReport.size(release.size))  \(release.source)"
+                let functions =
+                    bundle.name == HostConfiguration.rulesName ? "" : "\(release.functions.count) functions  "
+                return "  \(release.isCurrent ? "*" : " ") \(release.id)  \(release.created)  \(release.creator)  "
+                    + "\(functions)\(CommandReport.size(release.size))  \(release.source)"
             }
     }
 }
@@ -43,13 +45,14 @@ struct RollbackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rollback", abstract: "Serves a bundle's previous release again, without a build.",
         discussion: """
-            Without a running host it takes effect at the next start. Exit codes: 0 success, 1 failure, 64 invalid \
+            The rules and indexes that were deployed with a bundle are taken back with it, unless they were deployed again \
+            since. "rollback rules" takes back rules and indexes alone. Without a running host it takes effect at the next start. Exit codes: 0 success, 1 failure, 64 invalid \
             arguments.
             """)
 
     @OptionGroup var options: HostOptions
 
-    @Argument(help: "The bundle; may be omitted if only one was deployed.")
+    @Argument(help: "The bundle, or rules; may be omitted if only one bundle was deployed.")
     var bundle: String?
 
     @Option(help: "The release, as listed by \"releases\"; by default the one before the current release.")
@@ -78,13 +81,13 @@ struct UndeployCommand: AsyncParsableCommand {
         commandName: "undeploy", abstract: "Stops serving a bundle's releases.",
         discussion: """
             If functions.json names the bundle, its local build is served from then on; otherwise the bundle is no longer \
-            served. Its releases are kept for a rollback. Exit codes: 0 success, 1 failure, 3 no host is running, 64 \
+            served. "undeploy rules" serves the files of functions.json. Its releases are kept for a rollback. Exit codes: 0 success, 1 failure, 3 no host is running, 64 \
             invalid arguments.
             """)
 
     @OptionGroup var options: HostOptions
 
-    @Argument(help: "The bundle.")
+    @Argument(help: "The bundle, or rules.")
     var bundle: String
 
     func run() async throws {

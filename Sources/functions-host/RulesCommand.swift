@@ -51,7 +51,7 @@ struct RulesCheckCommand: ParsableCommand {
         else { return try fail("\(path) can't be read as text in UTF-8") }
         let diagnostics: [Diagnostic]
         do { diagnostics = try Ruleset(text).warnings } catch {
-            diagnostics = (error as? InvalidRules)?.diagnostics ?? []
+            diagnostics = error.diagnostics
         }
         let errors = diagnostics.count { $0.severity == .error }
         if json {

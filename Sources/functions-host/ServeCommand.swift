@@ -107,7 +107,7 @@ struct ServeCommand: AsyncParsableCommand {
         text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
         if let auth = addresses.auth { text += "  auth       http://\(addresses.host):\(auth)\n" }
         if let events = addresses.events { text += "  events     http://\(addresses.host):\(events)\n" }
-        if configuration.rules == nil {
+        if !host.hasRules {
             text += "  there are no security rules: "
             text +=
                 configuration.mode == .development ? "every client may read and write\n" : "all clients are denied\n"

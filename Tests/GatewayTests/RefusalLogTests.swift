@@ -9,13 +9,13 @@ import Workers
 struct RefusalLogTests {
     private let start = NIODeadline.uptimeNanoseconds(1)
 
-    private func address(_ number: Int) -> IPAddress? {
-        IPAddress("10.\(number >> 16).\(number >> 8 & 255).\(number & 255)")
+    private func address(_ number: Int) -> RefusedCaller? {
+        IPAddress("10.\(number >> 16).\(number >> 8 & 255).\(number & 255)").map { .address($0) }
     }
 
     @Test func eachCallerAndKindHasItsLines() {
         var log = RefusalLog()
-        func admits(_ kind: String, _ caller: IPAddress?, after seconds: Int64 = 0) -> Bool {
+        func admits(_ kind: String, _ caller: RefusedCaller?, after seconds: Int64 = 0) -> Bool {
             log.admits(kind, of: caller, now: start + .seconds(seconds))
         }
         for _ in 0..<RefusalLog.linesPerMinute {

@@ -73,7 +73,7 @@ import Testing
         try await FuzzRounds.run("rules", count: 400) { random, seed in
             let text = try source(&random)
             let rules: Ruleset
-            do { rules = try Ruleset(text) } catch let error as InvalidRules {
+            do throws(InvalidRules) { rules = try Ruleset(text) } catch {
                 #expect(error.diagnostics.contains { $0.severity == .error }, "seed \(seed)")
                 return
             }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RulesetTests {
     private func diagnostics(_ text: String) -> [String] {
         do { return try Ruleset(text).warnings.map(\.description) } catch {
-            return (error as? InvalidRules)?.diagnostics.map(\.description) ?? []
+            return error.diagnostics.map(\.description)
         }
     }
 

@@ -33,15 +33,21 @@ package final class ClientRules: Sendable {
     }
 
     private let kept: Mutex<Current>
-    private let explains: Bool
+    fileprivate let explains: Bool
+    private let tracesRefusals: Bool
     private let onRefusal: (@Sendable (Refusal) -> Void)?
 
     /// - Parameters:
     ///   - explains: whether a refusal's error says why; it then reveals values of documents.
+    ///   - tracesRefusals: whether refusals have the values of all expressions. It decides a second time for each.
     ///   - onRefusal: called for each operation that rules refuse, on the store's threads: it must not block.
-    package init(_ state: State, explains: Bool = false, onRefusal: (@Sendable (Refusal) -> Void)? = nil) {
+    package init(
+        _ state: State, explains: Bool = false, tracesRefusals: Bool = false,
+        onRefusal: (@Sendable (Refusal) -> Void)? = nil
+    ) {
         kept = Mutex(Current(state))
         self.explains = explains
+        self.tracesRefusals = tracesRefusals
         self.onRefusal = onRefusal
     }
 
@@ -65,10 +71,22 @@ package final class ClientRules: Sendable {
         }
     }
 
+    /// - Parameter trace: decides again, with values.
+    fileprivate func note(
+        _ request: RulesRequest, _ decision: RulesDecision, of client: ClientIdentity?,
+        trace: () throws -> RulesDecision
+    ) rethrows {
+        guard let onRefusal else { return }
+        onRefusal(
+            Refusal(
+                method: request.methodName, path: request.path.joined(separator: "/"), uid: client?.uid,
+                decision: tracesRefusals ? try trace() : decision))
+    }
+
     /// What decides a client's operations, by the rules of this moment.
     package func policy(of client: ClientIdentity?, in database: DatabaseID) -> any AccessPolicy {
         let (state, generation) = kept.withLock { ($0.state, $0.generation) }
-        return RulesPolicy(self, state, generation, client, database.database, explains: explains, onRefusal)
+        return RulesPolicy(self, state, generation, client, database.database)
     }
 }
 
@@ -80,20 +98,16 @@ private final class RulesPolicy: AccessPolicy {
     private let client: ClientIdentity?
     private let auth: RuleValue
     private let database: String
-    private let explains: Bool
-    private let onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
 
     init(
         _ rules: ClientRules, _ state: ClientRules.State, _ generation: Int, _ client: ClientIdentity?,
-        _ database: String, explains: Bool, _ onRefusal: (@Sendable (ClientRules.Refusal) -> Void)?
+        _ database: String
     ) {
         self.rules = rules
         self.state = state
         self.generation = generation
         self.client = client
         self.database = database
-        self.explains = explains
-        self.onRefusal = onRefusal
         auth = if case .rules = state { RulesRequest.auth(client) } else { .null }
     }
 
@@ -118,11 +132,10 @@ private final class RulesPolicy: AccessPolicy {
             try view.spend(decision.cost)
             rules.count(decision, of: generation)
             guard !decision.isAllowed else { return }
-            onRefusal?(
-                ClientRules.Refusal(
-                    method: request.methodName, path: request.path.joined(separator: "/"), uid: client?.uid,
-                    decision: decision))
-            guard explains else { throw Self.denied }
+            try rules.note(request, decision, of: client) {
+                try ruleset.decide(request, documents, isTraced: true)
+            }
+            guard rules.explains else { throw Self.denied }
             throw DocumentError(.permissionDenied, "\(Self.denied.message) \(decision.explanation)")
         }
     }

@@ -14,7 +14,7 @@ package struct Ruleset: Sendable {
     let allows: [AllowStatement]
 
     /// - Throws: ``InvalidRules`` with all errors that were found, and the warnings.
-    package init(_ text: String) throws {
+    package init(_ text: String) throws(InvalidRules) {
         var parser = Parser(SourceText(text))
         parser.parseFile()
         self = try parser.linked()

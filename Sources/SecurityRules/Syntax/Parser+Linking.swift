@@ -1,6 +1,6 @@
 extension Parser {
     /// Resolves the calls, and checks what can be seen only in the whole file.
-    mutating func linked() throws -> Ruleset {
+    mutating func linked() throws(InvalidRules) -> Ruleset {
         var callees: [[Int]] = Array(repeating: [], count: program.functions.count)
         var isCalled = [Bool](repeating: false, count: program.functions.count)
         for call in calls {

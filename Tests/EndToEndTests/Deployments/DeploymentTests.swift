@@ -82,7 +82,7 @@ import Testing
     }
 
     /// A bundle that tells its functions and whose workers end at once.
-    private static let lame = """
+    static let lame = """
         if [ "$1" = worker ]; then echo 'I will not work' >&2; exit 9; fi
         exec '\(BuiltProducts.fixture)' "$@"
         """

@@ -64,6 +64,9 @@ struct RulesTests {
             try await Bound.wait("the refusal is logged") {
                 host.process.errors.contains("document.path=notes/1 rules=5:7: false rules.method=update")
             }
+            #expect(
+                host.process.errors.contains("resource.data.owner == request.auth.uid: false"), "\(host.process.errors)"
+            )
             #expect(!host.process.errors.contains(ada.token))
         }
     }

@@ -1,0 +1,100 @@
+import DocumentModel
+package import DocumentStore
+package import HostConfiguration
+package import Logging
+package import SecurityRules
+import Synchronization
+
+/// The security rules and indexes that are served, and can be replaced.
+///
+/// Without rules, development is open to all clients, as the official emulators are, and production denies them all.
+package final class RulesSwitch: Sendable {
+    package let clients: ClientRules
+    private let isDevelopment: Bool
+    private let logger: Logger
+    private let served: Mutex<(rules: ProjectRules, release: String?)>
+
+    /// - Parameters:
+    ///   - clients: decides by the rules that are served.
+    ///   - first: what is served first. Its indexes are configured by ``begin(_:)``.
+    package init(_ clients: ClientRules, _ first: ServedRules, isDevelopment: Bool, logger: Logger) {
+        self.clients = clients
+        self.isDevelopment = isDevelopment
+        self.logger = logger
+        served = Mutex((first.rules, first.release))
+        clients.replace(state(of: first.rules))
+        for warning in first.rules.rules?.warnings ?? [] { logger.notice("\(warning)") }
+    }
+
+    package var current: ProjectRules { served.withLock { $0.rules } }
+
+    /// The release that is served; nil if the files of `functions.json` are.
+    package var release: String? { served.withLock { $0.release } }
+
+    package func begin(_ store: DocumentStore) { store.configure(current.indexes ?? IndexFile(), logger: logger) }
+
+    /// Serves other rules and indexes. The host doesn't wait for the indexes' builds: until they are done, queries run
+    /// without them.
+    ///
+    /// - Parameter release: the id; nil for the files of `functions.json`.
+    package func serve(_ rules: ProjectRules, release: String?, in store: DocumentStore) {
+        let before = served.withLock { served in
+            let before = served.rules
+            served = (rules, release)
+            return before
+        }
+        clients.replace(state(of: rules))
+        if rules.indexes?.source != before.indexes?.source {
+            store.configure(rules.indexes ?? IndexFile(), logger: logger)
+        }
+        for warning in rules.rules?.warnings ?? [] { logger.notice("\(warning)") }
+    }
+
+    private func state(of rules: ProjectRules) -> ClientRules.State {
+        rules.rules.map { .rules($0.ruleset) } ?? (isDevelopment ? .open : .closed)
+    }
+}
+
+/// Rules and indexes with the release that they are from.
+package struct ServedRules: Sendable {
+    package var rules: ProjectRules
+    /// Nil if they are from the files of `functions.json`.
+    package var release: String?
+
+    /// What the host serves at its start: the deployed release, or the files of the configuration if none was deployed.
+    ///
+    /// - Parameter isLocal: whether to serve the files, and no deployed release.
+    /// - Throws: an error whose description is a sentence for the operator.
+    package static func initial(
+        _ configuration: HostConfiguration, _ store: ReleaseStore, isLocal: Bool
+    ) throws -> ServedRules {
+        if !isLocal, let id = try store.index().current[HostConfiguration.rulesName] {
+            do throws(ReleaseError) {
+                return ServedRules(rules: try store.rules(id), release: id)
+            } catch {
+                throw ReleaseError(
+                    "\(error). Roll back to an earlier one with \"functions-host rollback rules\", or serve the files of "
+                        + "functions.json with \"functions-host serve --local\"")
+            }
+        }
+        return ServedRules(
+            rules: try ProjectRules.load(rules: configuration.rules, indexes: configuration.indexes), release: nil)
+    }
+}
+
+extension DocumentStore {
+    /// Applies a project's index file.
+    fileprivate func configure(_ file: IndexFile, logger: Logger) {
+        if !file.expiring.isEmpty {
+            logger.warning(
+                "this host doesn't delete expired documents; the ttl of these fields has no effect",
+                metadata: ["indexes.ttl": .array(file.expiring.map { "\($0)" })])
+        }
+        for skipped in file.skipped { logger.warning("\(skipped)") }
+        configureIndexes(file.configuration) { result in
+            guard case .failure(let error) = result else { return }
+            logger.error(
+                "the indexes can't be changed; the previous ones are used", metadata: ["error": "\(error.message)"])
+        }
+    }
+}

@@ -33,6 +33,11 @@ struct Documents: Sendable {
         try await Load.runToEnd(ListCaller.dealt(commits, to: min(4, commits.count)), to: requests.port).check()
     }
 
+    /// The fields of an item in a user's cart.
+    static func cartItem(of number: Int) -> String {
+        #""quantity":{"integerValue":"\#(number)"},"product":{"referenceValue":"\#(root)/products/p1"}"#
+    }
+
     /// The fields of a product like the shop's.
     static func product(_ number: Int) -> String {
         """

@@ -83,6 +83,8 @@ struct RulesBenchmark: Benchmark {
 
     private enum Operation: String, CaseIterable {
         case get, commit
+        /// Each client's write conflicts with those of the others.
+        case contended = "commit to one document"
     }
 
     private func requests(_ host: HostProcess, _ user: HostProcess.User, _ section: inout Section) async throws {
@@ -95,21 +97,26 @@ struct RulesBenchmark: Benchmark {
                 theirs.add(try await load(operation, path, Documents(port: port), host))
                 ours.add(try await load(operation, path, Documents(port: port, token: user.idToken), host))
             }
-            section.add(operation.rawValue, ours, beside: theirs, cpu: .ratioAtMost(1.15))
+            section.add(
+                operation.rawValue, ours, beside: theirs, cpu: operation == .contended ? nil : .ratioAtMost(1.15))
         }
     }
 
     private func load(
         _ operation: Operation, _ path: String, _ documents: Documents, _ host: HostProcess
     ) async throws -> LoadReport {
-        let request =
-            switch operation {
-            case .get: documents.get(path)
-            case .commit: documents.commit([Documents.set(path, Documents.product(1))])
-            }
-        let caller = RepeatingCaller([request]) { $0.status == 200 }
-        return try await Load.run(
-            Array(repeating: caller, count: Self.clients), to: host.ports.firestore, for: pace.length,
-            of: host.child.tree)
+        let callers = (0..<Self.clients).map { client in
+            let request =
+                switch operation {
+                case .get: documents.get(path)
+                case .commit:
+                    documents.commit([
+                        Documents.set("\(path)/cart_items/\(client)", Documents.cartItem(of: 1))
+                    ])
+                case .contended: documents.commit([Documents.set(path, Documents.product(1))])
+                }
+            return RepeatingCaller([request]) { $0.status == 200 }
+        }
+        return try await Load.run(callers, to: host.ports.firestore, for: pace.length, of: host.child.tree)
     }
 }

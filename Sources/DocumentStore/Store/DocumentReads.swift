@@ -26,16 +26,22 @@ struct GetRead: DocumentRead {
     private func answer(
         from view: DocumentView, version: Int64, _ meter: QueryMeter
     ) throws -> DocumentsAnswer? {
+        // A single document is read once for the check and the answer.
+        var checked: Document??
         let state = try store.state(consistency, ReadSet(documents: Set(paths)), context, view, version) {
             policy, view in
             // Checked before anything is recorded or collected: a refusal ends the read at the first document.
             let access = store.parts.accessView(view)
-            for path in paths { try policy.check(.get(path, try view.document(path, meter)), in: access) }
+            for path in paths {
+                let document = try view.document(path, meter)
+                try policy.check(.get(path, document), in: access)
+                if paths.count == 1, consistency == .strong { checked = .some(document) }
+            }
         }
         guard let state else { return nil }
         var budget = ReadBudget(store.configuration.maxReadBytes, answer: context.answer)
         let documents = try paths.map { path in
-            let document = try state.view.document(path, meter)
+            let document = try checked ?? state.view.document(path, meter)
             try budget.take(document, at: path)
             return document
         }

@@ -14,7 +14,7 @@ extension Evaluator {
             case .bytes(let bytes): Self.bytes(bytes, name, arguments)
             case .list, .storedList: list(value.elements ?? [], name, arguments, place)
             case .map, .storedMap: map(value.members ?? [:], name, arguments, place)
-            case .request: map(requestMembers, name, arguments, place)
+            case .request: map(requestMembers(), name, arguments, place)
             case .set(let elements): set(elements, name, arguments, place)
             case .mapDiff(let diff): mapDiff(diff, name, arguments, place)
             case .timestamp(let time): Self.timestamp(time, name, arguments)
@@ -28,7 +28,7 @@ extension Evaluator {
         return result ?? error("\(value.type).\(name)(\(types)) isn't possible", place)
     }
 
-    private var requestMembers: [String: RuleValue] {
+    private mutating func requestMembers() -> [String: RuleValue] {
         var members: [String: RuleValue] = [:]
         for name in ["auth", "method", "path", "time", "resource", "query"] { members[name] = requestMember(name) }
         return members

@@ -20,7 +20,9 @@ extension Evaluator {
         _ operation: Instruction.Operation, _ left: RuleValue, _ right: RuleValue, _ place: Int
     ) -> RuleValue {
         let deciding = operation == .or
-        for operand in [left, right] { if case .bool(deciding) = operand { return operand } }
+        if case .bool(deciding) = left { return left }
+        if case .bool(deciding) = right { return right }
+        if case .bool = left, case .bool = right { return right }
         if let failed = Self.failed([left, right]) { return failed }
         for operand in [left, right] {
             guard case .bool = operand else {

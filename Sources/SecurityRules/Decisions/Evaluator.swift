@@ -30,6 +30,9 @@ struct Evaluator {
     /// The values of all expressions, if they are asked for.
     var trace: [(instruction: Int, value: RuleValue)]?
 
+    /// The document before and after, as rules see it, once it was asked for.
+    private var resourceValue: RuleValue?
+    private var writtenValue: RuleValue?
     private var stack: [RuleValue] = []
     private var locals: [Local] = []
     private var frames: [Frame] = []
@@ -189,9 +192,19 @@ struct Evaluator {
         }
     }
 
-    private func resource() -> RuleValue {
+    private mutating func resource() -> RuleValue {
         if facts != nil { return .unknown(.resource) }
-        return request.resource.map { RulesRequest.resource($0, in: request.database) } ?? .null
+        guard let document = request.resource else { return .null }
+        let value = resourceValue ?? RulesRequest.resource(document, in: request.database)
+        resourceValue = value
+        return value
+    }
+
+    private mutating func written() -> RuleValue? {
+        guard let document = request.written else { return nil }
+        let value = writtenValue ?? RulesRequest.resource(document, in: request.database)
+        writtenValue = value
+        return value
     }
 
     private mutating func literal(_ instruction: Instruction, _ place: Int) -> RuleValue {
@@ -268,13 +281,13 @@ struct Evaluator {
         }
     }
 
-    func requestMember(_ name: String) -> RuleValue? {
+    mutating func requestMember(_ name: String) -> RuleValue? {
         switch name {
         case "auth": request.auth
         case "method": .string(request.methodName)
         case "path": .path(request.fullPath)
         case "time": .timestamp(request.time)
-        case "resource": request.written.map { RulesRequest.resource($0, in: request.database) }
+        case "resource": written()
         case "query": request.query.map(Self.query)
         default: nil
         }

@@ -16,8 +16,7 @@ extension Ruleset {
         var evaluator = Evaluator(program, request, documents, maxWork: min(maxCost ?? .max, RulesLimits.work))
         if isTraced { evaluator.trace = [] }
         guard let query = request.query else {
-            let path = request.fullPath.map { PathPart.known($0) }
-            return try decide(&evaluator, path)
+            return try decide(&evaluator, Self.path(of: request))
         }
         var last: RulesDecision?
         for facts in QueryFacts.all(of: query) {
@@ -36,6 +35,18 @@ extension Ruleset {
         case one
         /// Any number of segments, also none.
         case any
+
+        var isAny: Bool { if case .any = self { true } else { false } }
+    }
+
+    private static func path(of request: RulesRequest) -> [PathPart] {
+        var parts: [PathPart] = []
+        parts.reserveCapacity(3 + request.path.count)
+        parts.append(.known("databases"))
+        parts.append(.known(request.database))
+        parts.append(.known("documents"))
+        for segment in request.path { parts.append(.known(segment)) }
+        return parts
     }
 
     private static func path(of query: Query, _ facts: QueryFacts, _ request: RulesRequest) -> [PathPart] {
@@ -118,6 +129,10 @@ extension Ruleset {
     private func fits(
         _ block: MatchBlock, _ path: [PathPart], _ start: Int, _ captures: [RuleValue]
     ) -> [(end: Int, captures: [RuleValue])] {
+        if !block.hasGlob, !path[start...].contains(where: \.isAny) {
+            guard block.segments.count <= path.count - start else { return [] }
+            return fit(block, path, start, captures).map { [(start + block.segments.count, $0)] } ?? []
+        }
         var ways = [(end: start, captures: captures)]
         for segment in block.segments {
             var next: [(end: Int, captures: [RuleValue])] = []
@@ -142,6 +157,22 @@ extension Ruleset {
             ways = next
         }
         return ways
+    }
+
+    /// What is captured where each segment of a block stands for exactly one of the path; nil if the block doesn't fit.
+    private func fit(
+        _ block: MatchBlock, _ path: [PathPart], _ start: Int, _ captures: [RuleValue]
+    ) -> [RuleValue]? {
+        var captures = captures
+        for (offset, segment) in block.segments.enumerated() {
+            switch (segment, path[start + offset]) {
+            case (.literal(let text), .known(let known)) where TextBytes.equal(text, known): break
+            case (.single, .known(let known)): captures.append(.string(known))
+            case (.single, .one): captures.append(.unknown(.other))
+            default: return nil
+            }
+        }
+        return captures
     }
 
     private static func captured(_ parts: ArraySlice<PathPart>) -> RuleValue {

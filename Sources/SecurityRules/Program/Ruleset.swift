@@ -52,6 +52,8 @@ struct MatchBlock: Sendable {
     /// Indexes of the blocks and `allow` statements directly within.
     var children: [Int] = []
     var allows: [Int] = []
+
+    var hasGlob: Bool { segments.contains { if case .glob = $0 { true } else { false } } }
 }
 
 /// `allow METHODS: if CONDITION`.

@@ -200,8 +200,9 @@ struct Evaluator {
         return value
     }
 
+    /// `request.resource`: only writes have it, and for a delete it is null.
     private mutating func written() -> RuleValue? {
-        guard let document = request.written else { return nil }
+        guard let document = request.written else { return request.method == .delete ? .null : nil }
         let value = writtenValue ?? RulesRequest.resource(document, in: request.database)
         writtenValue = value
         return value

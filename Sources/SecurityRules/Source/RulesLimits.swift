@@ -2,7 +2,7 @@
 enum RulesLimits {
     static let sourceBytes = 262_144
     static let compiledBytes = 256_000
-    /// Nested `match` blocks.
+    /// `match` blocks within the outermost ones, as the emulator counts.
     static let matchDepth = 10
     /// Segments of nested `match` paths together.
     static let pathSegments = 100
@@ -27,8 +27,8 @@ enum RulesLimits {
     /// Steps of all regular expressions of a file.
     static let patternSteps = 100_000
 
-    /// Parentheses, operators and calls within each other.
-    static let nesting = 64
+    /// Parentheses, operators and calls within each other, as many as the emulator takes.
+    static let nesting = 98
     /// Ways in which the blocks of a file may fit one path; several `**` within each other can fit in many.
     static let matches = 2000
 }

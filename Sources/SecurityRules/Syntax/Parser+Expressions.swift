@@ -13,7 +13,7 @@ extension Parser {
     mutating func parseExpression() {
         nesting += 1
         defer { nesting -= 1 }
-        guard nesting <= RulesLimits.nesting else {
+        guard nesting <= RulesLimits.nesting + 1 else {
             if !isLost { error(token.range.start, "the expression is nested more than \(RulesLimits.nesting) deep") }
             isLost = true
             return

@@ -201,7 +201,7 @@ struct Parser {
         }
         block.range.end = lastEnd
         checkSegments(block, start)
-        if depth > RulesLimits.matchDepth {
+        if depth > RulesLimits.matchDepth + 1 {
             error(start, "'match' blocks are nested more than \(RulesLimits.matchDepth) deep")
         }
         if inner.captures.count > RulesLimits.captures {
@@ -220,7 +220,7 @@ struct Parser {
         if require(.leftBrace) {
             if token.symbol == .rightBrace { error(token.range.start, "the 'match' block is empty") }
             // Deeper blocks aren't read: nothing recurses as deep as its input.
-            if depth > RulesLimits.matchDepth { skipBlock() } else { parseBlock(of: index, depth: depth) }
+            if depth > RulesLimits.matchDepth + 1 { skipBlock() } else { parseBlock(of: index, depth: depth) }
         } else {
             recover()
         }
@@ -290,7 +290,8 @@ struct Parser {
             if let method = RulesMethods.named[name] {
                 methods.formUnion(method)
             } else {
-                error(offset, "'\(name)' can't be allowed; write read, get, list, write, create, update or delete")
+                // A warning, as on the emulator: such a file allows less than it seems to, never more.
+                warning(offset, "'\(name)' can't be allowed; write read, get, list, write, create, update or delete")
             }
         } while take(.comma)
         var condition: Int32?

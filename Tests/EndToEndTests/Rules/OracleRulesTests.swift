@@ -36,26 +36,11 @@ struct OracleRulesTests {
         ).status == 200
     }
 
-    /// An unsigned token, which the emulator takes.
-    private static func authorization(_ claims: String) -> String {
-        func part(_ text: String) -> String {
-            Data(text.utf8).base64EncodedString().replacing("=", with: "").replacing("+", with: "-")
-                .replacing("/", with: "_")
-        }
-        let now = Int(Date().timeIntervalSince1970)
-        let all = """
-            {"iss":"https://securetoken.google.com/\(project)","aud":"\(project)","sub":"ada","user_id":"ada",\
-            "iat":\(now - 10),"exp":\(now + 3600),"auth_time":\(now - 10),\
-            "firebase":{"identities":{},"sign_in_provider":"password"}\(claims.isEmpty ? "" : ",")\(claims)}
-            """
-        return "Bearer \(part(#"{"alg":"none","typ":"JWT"}"#)).\(part(all))."
-    }
-
     @Test(.endsHangs) func conditionsHoldAsOnTheEmulator() async throws {
         let emulator = try await OfficialEmulator()
         var differences: [String] = []
         let claims = String(ExpressionTable.claims.dropFirst().dropLast())
-        let headers = ["Authorization": Self.authorization(claims)]
+        let headers = ["Authorization": UnsignedToken.authorization("ada", project: Self.project, claims: claims)]
         func ask(_ rows: [(condition: String, holds: Bool?)]) async throws {
             let blocks = rows.enumerated().map { "match /t\($0)/{id} { allow get: if \($1.condition); }" }
             guard try await upload(Self.file(blocks.joined(separator: "\n")), to: emulator) else {
@@ -96,7 +81,10 @@ struct OracleRulesTests {
         let emulator = try await OfficialEmulator()
         var seed = Self.environment["SOAK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
         print("the rules' seed is \(seed)")
-        let headers = ["Authorization": Self.authorization(String(ExpressionTable.claims.dropFirst().dropLast()))]
+        let headers = [
+            "Authorization": UnsignedToken.authorization(
+                "ada", project: Self.project, claims: String(ExpressionTable.claims.dropFirst().dropLast()))
+        ]
         let client = ClientIdentity(uid: "ada", claims: Array(ExpressionTable.claims.utf8))
         var differences: [String] = []
         var (rounds, asked) = (0, 0)
@@ -153,7 +141,10 @@ struct OracleRulesTests {
                 let query = row.query.replacing("projects/demo-x/", with: "projects/\(Self.project)/")
                 let status = try await emulator.client.send(
                     "POST", "\(Self.documents)\(row.parent):runQuery",
-                    headers: ["Authorization": Self.authorization(""), "Content-Type": "application/json"],
+                    headers: [
+                        "Authorization": UnsignedToken.authorization("ada", project: Self.project),
+                        "Content-Type": "application/json",
+                    ],
                     #"{"structuredQuery":\#(query)}"#
                 ).status
                 if (status == 200) != (row.officialAnswer ?? row.isAllowed) {

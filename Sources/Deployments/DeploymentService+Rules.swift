@@ -16,11 +16,13 @@ package struct RulesSource: Sendable {
 }
 
 /// Rules and indexes to be served from now on.
-struct RulesChange {
+struct RulesChange: Sendable {
     var rules: ProjectRules
     /// Nil for the files of `functions.json`.
     var release: String?
     var before: String?
+    /// Tells what was served until now, if that wasn't a release yet, so that it can be rolled back to.
+    var baseline: ReleaseEvent?
 
     var event: ReleaseEvent.Rules { ReleaseEvent.Rules(release: release, before: before) }
 }
@@ -35,7 +37,9 @@ extension DeploymentService {
         let next = served.overlaid(by: loaded)
         let current = try parts.releases.index().current[HostConfiguration.rulesName]
         // What is served may differ from what is deployed, in development or with `serve --local`.
-        if let current, next.hasSameContent(as: served), try parts.releases.rules(current).hasSameContent(as: next) {
+        if let current, next.hasSameContent(as: served),
+            let deployed = try? parts.releases.rules(current), deployed.hasSameContent(as: next)
+        {
             return nil
         }
         let record = try await parts.releases.addRules(
@@ -49,24 +53,53 @@ extension DeploymentService {
             warnings: loaded.rules?.warnings ?? [])
     }
 
-    /// The lines that differ, in their order.
+    /// More lines than this aren't compared: that takes memory by their square.
+    private static let maxComparedLines = 2000
+
+    /// The lines that differ, in their order. Of very many only the new ones.
     private static func lines(from before: Ruleset?, to after: Ruleset?) -> [RulesPlan.Line] {
-        func lines(_ ruleset: Ruleset?) -> [Substring] {
+        func lines(_ ruleset: Ruleset?) -> [ArraySlice<UInt8>] {
             guard let source = ruleset?.source else { return [] }
-            return String(decoding: source.bytes, as: UTF8.self).split(
-                separator: "\n", omittingEmptySubsequences: false)
-        }
-        return lines(after).difference(from: lines(before)).map { change in
-            switch change {
-            case .insert(let offset, let line, _): .init(number: offset + 1, isAdded: true, text: String(line))
-            case .remove(let offset, let line, _): .init(number: offset + 1, isAdded: false, text: String(line))
+            return source.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+                $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0
             }
-        }.sorted { ($0.number, $0.isAdded ? 1 : 0) < ($1.number, $1.isAdded ? 1 : 0) }
+        }
+        let (old, new) = (lines(before), lines(after))
+        let start = zip(old, new).prefix { $0 == $1 }.count
+        let end = zip(old.dropFirst(start).reversed(), new.dropFirst(start).reversed()).prefix { $0 == $1 }.count
+        let (oldPart, newPart) = (old[start..<(old.count - end)], new[start..<(new.count - end)])
+        func line(_ number: Int, isAdded: Bool) -> RulesPlan.Line {
+            let text = String(decoding: (isAdded ? new : old)[number], as: UTF8.self)
+            return RulesPlan.Line(number: number + 1, isAdded: isAdded, text: text)
+        }
+        guard oldPart.count + newPart.count <= maxComparedLines else {
+            return newPart.indices.map { line($0, isAdded: true) }
+        }
+        let difference = Array(newPart).difference(from: Array(oldPart))
+        var (removed, added): (Set<Int>, Set<Int>) = ([], [])
+        for change in difference {
+            switch change {
+            case .insert(let offset, _, _): added.insert(start + offset)
+            case .remove(let offset, _, _): removed.insert(start + offset)
+            }
+        }
+        var (result, oldLine, newLine): ([RulesPlan.Line], Int, Int) = ([], start, start)
+        while oldLine < oldPart.endIndex || newLine < newPart.endIndex {
+            if removed.contains(oldLine) {
+                result.append(line(oldLine, isAdded: false))
+                oldLine += 1
+            } else if added.contains(newLine) {
+                result.append(line(newLine, isAdded: true))
+                newLine += 1
+            } else {
+                (oldLine, newLine) = (oldLine + 1, newLine + 1)
+            }
+        }
+        return result
     }
 
-    /// - Parameter index: gets what was served until now as a release, if it wasn't one, so that it can be rolled back to.
     func switchingRules(
-        to id: String, from before: String?, _ index: inout ReleaseIndex, _ user: String
+        to id: String, from before: String?, _ index: ReleaseIndex, _ user: String
     ) async throws -> RulesChange {
         let name = HostConfiguration.rulesName
         try index.check(name, isAt: before)
@@ -75,9 +108,16 @@ extension DeploymentService {
         if before == nil, !served.isEmpty, !served.hasSameContent(as: rules) {
             let time = parts.now().rfc3339
             let record = try await parts.releases.addRules(served, source: "functions.json", creator: user, at: time)
-            index.note(ReleaseEvent(action: .deploy, bundle: name, release: record.id, time: time, user: user))
+            return RulesChange(
+                rules: rules, release: id, before: record.id,
+                baseline: ReleaseEvent(action: .deploy, bundle: name, release: record.id, time: time, user: user))
         }
         return RulesChange(rules: rules, release: id, before: index.current[name])
+    }
+
+    /// What the host serves without a deployment.
+    func files() throws(ConfigurationError) -> ProjectRules {
+        try ProjectRules.load(rules: parts.configuration.rules, indexes: parts.configuration.indexes)
     }
 
     func replaceRules(
@@ -87,6 +127,7 @@ extension DeploymentService {
         let event = ReleaseEvent(
             action: action, bundle: HostConfiguration.rulesName, release: change.release, before: change.before,
             time: parts.now().rfc3339, user: user)
+        if let baseline = change.baseline { index.note(baseline) }
         index.note(event)
         // Written first, as for bundles.
         try parts.releases.write(index)

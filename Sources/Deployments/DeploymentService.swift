@@ -119,11 +119,11 @@ package actor DeploymentService: Service {
         as action: ReleaseEvent.Action, user: String
     ) async throws -> ReleaseEvent {
         try await exclusively {
-            var index = try parts.releases.index()
+            let index = try parts.releases.index()
             try index.check(bundle, isAt: before)
             let release = try await parts.releases.verified(bundle, id)
             var change: RulesChange?
-            if let rules { change = try await switchingRules(to: rules.id, from: rules.replacing, &index, user) }
+            if let rules { change = try await switchingRules(to: rules.id, from: rules.replacing, index, user) }
             return try await replace(bundle, with: release, change, index, action, user)
         }
     }
@@ -133,8 +133,8 @@ package actor DeploymentService: Service {
     /// - Parameter before: as for bundles.
     package func activateRules(_ id: String, replacing before: String?, user: String) async throws -> ReleaseEvent {
         try await exclusively {
-            var index = try parts.releases.index()
-            let rules = try await switchingRules(to: id, from: before, &index, user)
+            let index = try parts.releases.index()
+            let rules = try await switchingRules(to: id, from: before, index, user)
             return try replaceRules(rules, index, .deploy, user)
         }
     }
@@ -154,17 +154,20 @@ package actor DeploymentService: Service {
             }
             let rules = try index.rules(undoing: bundle, backTo: target).map { change in
                 RulesChange(
-                    rules: try change.release.map { id throws(ReleaseError) in try parts.releases.rules(id) }
-                        ?? ProjectRules(), release: change.release, before: change.before)
+                    rules: try change.release.map { try parts.releases.rules($0) } ?? files(),
+                    release: change.release, before: change.before)
             }
             return try await replace(
                 bundle, with: try await parts.releases.verified(bundle, target), rules, index, .rollback, user)
         }
     }
 
-    /// Deletes a release of a bundle, or of the rules, that was prepared and never served.
+    /// Deletes a release that was prepared and never served.
     package func discard(bundle: String, _ id: String) throws {
-        guard turn.available > 0, try !parts.releases.index().served(of: bundle).contains(id) else { return }
+        // A prepared release of the rules may be another operator's too; the next start deletes it.
+        guard bundle != HostConfiguration.rulesName, turn.available > 0,
+            try !parts.releases.index().served(of: bundle).contains(id)
+        else { return }
         parts.releases.remove(bundle, id)
     }
 
@@ -177,10 +180,8 @@ package actor DeploymentService: Service {
                 throw ReleaseError("the bundle \(bundle) has no deployed release; \(index.summary)")
             }
             if bundle == HostConfiguration.rulesName {
-                let files = try ProjectRules.load(
-                    rules: parts.configuration.rules, indexes: parts.configuration.indexes)
                 return try replaceRules(
-                    RulesChange(rules: files, release: nil, before: index.current[bundle]), index, .remove, user)
+                    RulesChange(rules: try files(), release: nil, before: index.current[bundle]), index, .remove, user)
             }
             var local: Release?
             if let configured = parts.configuration.bundles.first(where: { $0.name == bundle }) {
@@ -244,12 +245,14 @@ package actor DeploymentService: Service {
         let event = ReleaseEvent(
             action: action, bundle: bundle, release: release.flatMap { $0.isLocal ? nil : $0.id },
             before: index.current[bundle], rules: rules?.event, time: parts.now().rfc3339, user: user)
+        if let baseline = rules?.baseline { changed.note(baseline) }
         changed.note(event)
         do {
             // The index is written first: once the command succeeds, a restart serves the same release.
             try parts.releases.write(changed)
-            try await parts.served.serve(next)
-            if let rules { parts.rules.serve(rules.rules, release: rules.release, in: parts.store) }
+            try await parts.served.serve(next) { [parts] in
+                if let rules { parts.rules.serve(rules.rules, release: rules.release, in: parts.store) }
+            }
         } catch {
             parts.served.discard(next)
             try? parts.releases.write(index)

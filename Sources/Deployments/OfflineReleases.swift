@@ -41,6 +41,9 @@ package struct OfflineReleases: Sendable {
     package func current(of bundle: String?) throws -> PromotedRelease {
         let store = ReleaseStore(data: data)
         let index = try store.index()
+        guard bundle != HostConfiguration.rulesName else {
+            throw ReleaseError("rules aren't promoted; deploy them: functions-host deploy --only rules --env …")
+        }
         guard let name = bundle ?? (index.bundles.count == 1 ? index.bundles.first : nil),
             let id = index.current[name]
         else {

@@ -39,7 +39,8 @@ extension ReleaseIndex {
         for (action, release) in switches(of: bundle) {
             if action == .rollback, let position = sequence.lastIndex(of: release) {
                 sequence.removeSubrange((position + 1)...)
-            } else {
+            } else if sequence.last != .some(release) {
+                // The rules may be deployed again although they are the current ones: something else was served.
                 sequence.append(release)
             }
         }

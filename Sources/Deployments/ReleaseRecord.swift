@@ -23,7 +23,10 @@ struct ReleaseRecord: Codable, Equatable, Sendable {
 
 /// The current releases and the history of deployments, stored in `index.json`.
 struct ReleaseIndex: Codable, Equatable, Sendable {
+    /// 2 once there are rules, which older hosts would take for a bundle.
     var format = 1
+    static let newestFormat = 2
+
     /// The current release of each bundle, by its name, and that of the rules, by theirs.
     var current: [String: String] = [:]
     /// In order of time.
@@ -56,6 +59,7 @@ struct ReleaseIndex: Codable, Equatable, Sendable {
 
     mutating func note(_ event: ReleaseEvent) {
         current[event.bundle] = event.release
+        if event.rules != nil || event.bundle == HostConfiguration.rulesName { format = Self.newestFormat }
         if let rules = event.rules { current[HostConfiguration.rulesName] = rules.release }
         history.append(event)
         if history.count(where: { $0.bundle == event.bundle }) > Self.maxHistory,

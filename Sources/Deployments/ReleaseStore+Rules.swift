@@ -40,7 +40,9 @@ extension ReleaseStore {
             defer { try? FileManager.default.removeItem(atPath: draft) }
             for file in files { try FileBytes.replace(file.name, in: draft, with: file.bytes) }
             let checksum = try Self.digest(of: draft)
-            if let same = rulesRecords.last(where: { $0.checksum == checksum }) { return same }
+            if let same = rulesRecords.last(where: { $0.checksum == checksum }), (try? self.rules(same.id)) != nil {
+                return same
+            }
             let record = RulesRecord(
                 id: Self.id(at: time, checksum), checksum: checksum, size: size, created: time, creator: creator,
                 source: source)

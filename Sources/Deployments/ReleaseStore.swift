@@ -35,7 +35,7 @@ package struct ReleaseStore: Sendable {
         guard files.fileExists(atPath: path) else { return ReleaseIndex() }
         do {
             let index = try JSONDecoder().decode(ReleaseIndex.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
-            guard index.format == 1 else {
+            guard index.format <= ReleaseIndex.newestFormat else {
                 throw ReleaseError("it has format \(index.format), written by a newer functions-host")
             }
             return index

@@ -107,8 +107,9 @@ package final class ReleaseSwitch: Sendable {
 
     /// Switches to these functions.
     ///
+    /// - Parameter also: switches what goes with them at the same moment.
     /// - Throws: if a function's event pattern or schedule can't be served. Nothing has changed then.
-    func serve(_ next: ServedFunctions) async throws {
+    func serve(_ next: ServedFunctions, also: @Sendable () -> Void = {}) async throws {
         let before = current
         try schedules.serve(next.manifests)
         do {
@@ -118,6 +119,7 @@ package final class ReleaseSwitch: Sendable {
             throw error
         }
         state.withLock { $0.current = next }
+        also()
         for function in Self.functions(of: next, notIn: before) { function.pool.begin() }
         for loop in loops { try? await loop.eventLoop.submit { loop.routes = next.routes }.get() }
         let replaced = Self.functions(of: before, notIn: next)

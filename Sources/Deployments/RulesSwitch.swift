@@ -26,10 +26,20 @@ package final class RulesSwitch: Sendable {
         for warning in first.rules.rules?.warnings ?? [] { logger.notice("\(warning)") }
     }
 
-    package var current: ProjectRules { served.withLock { $0.rules } }
+    package var current: ProjectRules { now.rules }
 
-    /// The release that is served; nil if the files of `functions.json` are.
-    package var release: String? { served.withLock { $0.release } }
+    /// The release that is served; nil if others are.
+    package var release: String? { now.release }
+
+    private var now: (rules: ProjectRules, release: String?) {
+        var now = served.withLock { $0 }
+        // In development, rules can be uploaded.
+        if case .rules(let ruleset) = clients.current, ruleset.source.bytes != now.rules.rules?.ruleset.source.bytes {
+            now.rules.rules = RulesFile(path: "the uploaded rules", ruleset)
+            now.release = nil
+        }
+        return now
+    }
 
     package func begin(_ store: DocumentStore) { store.configure(current.indexes ?? IndexFile(), logger: logger) }
 
@@ -38,15 +48,18 @@ package final class RulesSwitch: Sendable {
     ///
     /// - Parameter release: the id; nil for the files of `functions.json`.
     package func serve(_ rules: ProjectRules, release: String?, in store: DocumentStore) {
+        let hasOtherRules = rules.rules?.ruleset.source.bytes != current.rules?.ruleset.source.bytes
+        // Within the lock, so that what is served last is also what decides.
         let before = served.withLock { served in
             let before = served.rules
             served = (rules, release)
+            if hasOtherRules { clients.replace(state(of: rules)) }
             return before
         }
-        clients.replace(state(of: rules))
         if rules.indexes?.source != before.indexes?.source {
             store.configure(rules.indexes ?? IndexFile(), logger: logger)
         }
+        guard hasOtherRules else { return }
         for warning in rules.rules?.warnings ?? [] { logger.notice("\(warning)") }
     }
 

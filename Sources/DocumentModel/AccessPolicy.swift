@@ -24,6 +24,7 @@ package final class AccessView {
     /// What deciding may still cost, in units that policies and the store agree on: about 50 ns each. Nil if only the
     /// policy's own bounds apply.
     package private(set) var costLeft: Int?
+    private let maxCost: Int?
     private let before: (DocumentPath) throws(DocumentError) -> Document?
     private let after: (DocumentPath) throws(DocumentError) -> Document?
     private var readBefore: Set<DocumentPath> = []
@@ -36,6 +37,7 @@ package final class AccessView {
     ) {
         self.time = time
         costLeft = maxCost
+        self.maxCost = maxCost
         before = document
         after = documentAfter
     }
@@ -54,6 +56,9 @@ package final class AccessView {
         readAfter.insert(path)
         return try after(path)
     }
+
+    /// What the policy has spent.
+    package var cost: Int { maxCost.map { $0 - (costLeft ?? 0) } ?? 0 }
 
     /// - Throws: if less is left.
     package func spend(_ cost: Int) throws(DecisionTooCostly) {

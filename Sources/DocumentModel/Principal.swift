@@ -11,9 +11,12 @@ package struct ClientIdentity: Hashable, Sendable {
     package var uid: String
     /// The token's claims, which rules can ask for.
     package var claims: [String: Value]
+    /// When the token is no longer valid; nil for never.
+    package var expires: Timestamp?
 
-    package init(uid: String, claims: [String: Value] = [:]) {
+    package init(uid: String, claims: [String: Value] = [:], expires: Timestamp? = nil) {
         self.uid = uid
         self.claims = claims
+        self.expires = expires
     }
 }

@@ -7,7 +7,13 @@ struct ClientCall: Sendable {
     /// A number that stands for the client's address; nil if the address is unknown.
     let address: UInt64?
     /// Counts what is read for the answer.
-    let answer: ClientAnswer
+    let answer: ClientAnswer?
     /// Cancelled once the client has left.
     let cancellation = OperationCancellation()
+
+    /// - Parameter answer: nil for streams, whose answers have bounds of their own.
+    init(address: UInt64?, answer: ClientAnswer? = nil) {
+        self.address = address
+        self.answer = answer
+    }
 }

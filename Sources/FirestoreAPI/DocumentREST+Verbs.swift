@@ -59,7 +59,7 @@ extension DocumentREST {
 
     /// Counts what writes take in memory until the request is answered.
     func hold(_ writes: [Write]) throws(DocumentError) {
-        try ClientCall.current?.answer.take(writes.reduce(0) { $0 + $1.weight })
+        try ClientCall.current?.answer?.take(writes.reduce(0) { $0 + $1.weight })
     }
 
     private func begin(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {

@@ -34,6 +34,8 @@ package struct DocumentREST: HTTPResponder {
     let isDevelopment: Bool
     let rules: ClientRules
     private let principals: PrincipalReader
+    /// Nil for a service without streams.
+    private let webChannel: WebChannelService?
     private let connections: ClientConnections?
     private let address: AddressReader
     private let answers: MemoryBudget?
@@ -51,7 +53,7 @@ package struct DocumentREST: HTTPResponder {
     ///     don't can't keep the host busy with refusals.
     package init(
         database: DatabaseID, service: any DocumentService, rules: ClientRules, isDevelopment: Bool,
-        principals: PrincipalReader, connections: ClientConnections? = nil,
+        principals: PrincipalReader, webChannel: WebChannelService? = nil, connections: ClientConnections? = nil,
         address: @escaping AddressReader = { _, _ in nil }, answers: MemoryBudget? = nil,
         maxBodyBytes: Int = maxRequestBytes,
         pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(100)) }
@@ -61,6 +63,7 @@ package struct DocumentREST: HTTPResponder {
         self.rules = rules
         self.isDevelopment = isDevelopment
         self.principals = principals
+        self.webChannel = webChannel
         self.connections = connections
         self.address = address
         self.answers = answers
@@ -92,6 +95,13 @@ package struct DocumentREST: HTTPResponder {
     }
 
     private func respond(_ request: Request, _ call: ClientCall, on channel: any Channel) async -> Response {
+        if let webChannel, request.uri.path.hasPrefix(WebChannelRequest.prefix) {
+            return await webChannel.respond(to: request, on: channel, call) { () async throws(DocumentError) in
+                try await body(request)
+            } principal: { authorization async throws(DocumentError) in
+                try await principals.principal(authorization)
+            }
+        }
         do throws(DocumentError) {
             return try await answer(request, call).response(call, on: channel)
         } catch {
@@ -114,7 +124,7 @@ package struct DocumentREST: HTTPResponder {
                 "this host serves \(database.resourceName), not \(path.database.resourceName)")
         }
         let principal = try await principals.principal(request.headers[.authorization])
-        if let user = principal.holder { call.answer.identify(user) }
+        if let user = principal.holder { call.answer?.identify(user) }
         if path.isHelper { return StreamedAnswer(try await helper(request.method, path)) }
         guard request.method == .post || request.method == .patch else {
             return try await answer(request, path, ByteBuffer(), principal)

@@ -96,14 +96,30 @@ package struct StoreDocumentService: DocumentService {
     /// token are distinguished by their addresses.
     private func context(_ principal: Principal) -> OperationContext {
         let call = ClientCall.current
+        var context = context(principal, at: call?.address)
+        context.cancellation = call?.cancellation
+        context.answer = call?.answer
+        return context
+    }
+
+    /// The context of a stream's operations.
+    ///
+    /// - Parameter address: a number that stands for the client's address.
+    func context(_ principal: Principal, at address: UInt64?) -> OperationContext {
         switch principal {
-        case .admin: return OperationContext(cancellation: call?.cancellation, answer: call?.answer)
+        case .admin: return OperationContext()
         case .client(let client):
-            let id = client.map { UInt64(truncatingIfNeeded: $0.uid.hashValue) } ?? call?.address ?? 0
             return OperationContext(
-                owner: id | 1 << 63, policy: rules.policy(of: client, in: database),
-                auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated),
-                cancellation: call?.cancellation, answer: call?.answer)
+                owner: Self.owner(of: principal, at: address), policy: rules.policy(of: client, in: database),
+                auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated))
+        }
+    }
+
+    static func owner(of principal: Principal, at address: UInt64?) -> UInt64 {
+        switch principal {
+        case .admin: 0
+        case .client(let client):
+            (client.map { UInt64(truncatingIfNeeded: $0.uid.hashValue) } ?? address ?? 0) | 1 << 63
         }
     }
 }

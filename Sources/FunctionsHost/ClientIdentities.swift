@@ -13,7 +13,10 @@ final class ClientIdentities: Sendable {
     /// - Parameter token: verified for this request.
     func identity(of token: VerifiedToken) -> ClientIdentity {
         if let known = kept.withLock({ $0[token] }) { return known }
-        let identity = ClientIdentity(uid: token.subject, claims: Array(token.claims.readableBytesView))
+        var identity = ClientIdentity(uid: token.subject, claims: Array(token.claims.readableBytesView))
+        // Unsigned tokens, which development accepts, are valid for ever.
+        let expires = Timestamp(seconds: token.expires, nanoseconds: 0)
+        if expires > .wallClock() { identity.expires = expires }
         kept.withLock { kept in
             if kept.count >= Self.maxKept { kept.removeAll(keepingCapacity: true) }
             kept[token] = identity

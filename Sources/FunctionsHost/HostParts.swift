@@ -28,6 +28,9 @@ package struct HostParts: Sendable {
     let signIn: LocalSignIn?
     package let serving: ServingParts
 
+    /// The documents as public APIs reach them.
+    var documents: StoreDocumentService { StoreDocumentService(store, database: database, rules: rules.clients) }
+
     init(
         _ configuration: HostConfiguration, isEphemeral: Bool, isLocal: Bool, console: LogWriter?,
         archive: LogArchive?, logger: Logger

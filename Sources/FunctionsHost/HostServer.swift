@@ -52,6 +52,7 @@ package final class HostServer: Sendable {
     private let events: EventService
     /// Nil if no webhook is configured.
     private let webhook: WebhookSink?
+    private let webChannel: WebChannelService
     private let schedules: ScheduleRunner
     private let logger: Logger
 
@@ -75,6 +76,8 @@ package final class HostServer: Sendable {
             configuration, isEphemeral: isEphemeral, isLocal: isLocal, console: console, archive: archive,
             logger: logger)
         self.parts = parts
+        webChannel = WebChannelService(
+            parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients)
         do {
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = parts.releases
@@ -153,7 +156,10 @@ package final class HostServer: Sendable {
         if servesEventsAPI { services.append(eventServer(readiness)) }
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
         // running invocations end.
-        services += [firestoreServer(readiness), gateway, schedules, controlServer(), events, deployments]
+        services += [
+            firestoreServer(readiness), WebChannelSweep(service: webChannel), gateway, schedules, controlServer(),
+            events, deployments,
+        ]
         served.begin()
         let group = ServiceGroup(
             configuration: .init(
@@ -248,9 +254,8 @@ package final class HostServer: Sendable {
         let proxies = configuration.trustedProxies
         let responder = DocumentREST(
             database: parts.database,
-            service: StoreDocumentService(parts.store, database: parts.database, rules: parts.rules.clients),
-            rules: parts.rules.clients, isDevelopment: configuration.mode == .development,
-            principals: principals, connections: connections,
+            service: parts.documents, rules: parts.rules.clients, isDevelopment: configuration.mode == .development,
+            principals: principals, webChannel: webChannel, connections: connections,
             address: { peer, forwardedFor in
                 IPAddress(peer).map {
                     UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)

@@ -52,16 +52,3 @@ struct RulesWatch: Service {
         }
     }
 }
-
-/// Yields after each interval.
-private struct AsyncTimer: AsyncSequence, Sendable {
-    let interval: Duration
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let interval: Duration
-
-        mutating func next() async -> Void? { try? await Task.sleep(for: interval) }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(interval: interval) }
-}

@@ -33,5 +33,11 @@ package struct RulesFile: Sendable {
         self.path = path
     }
 
+    /// - Parameter path: for messages.
+    package init(path: String, _ ruleset: Ruleset) {
+        self.path = path
+        self.ruleset = ruleset
+    }
+
     package var warnings: [String] { ruleset.warnings.map { "\(path):\($0.position): \($0.message)" } }
 }

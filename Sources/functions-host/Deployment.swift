@@ -39,7 +39,7 @@ struct Deployment {
     /// - Parameter request: The request that prepares rules and indexes by themselves.
     func runRules(_ request: ControlRequest) async throws {
         guard let plan = try await host.ask(request, as: RulesPlan?.self) else {
-            return report.answer(["the rules and indexes are deployed already"], [String]())
+            return report.answer(["the rules and indexes are deployed already"], ["deployed": true])
         }
         try await run(plan)
     }

@@ -45,6 +45,63 @@ import Testing
         #expect(target(ReleaseIndex()) == "name the bundle to roll back; this data directory has no deployed bundle")
     }
 
+    // MARK: Rules
+
+    private struct Deployed {
+        var index = ReleaseIndex()
+
+        /// - Parameter rules: the release of rules that is deployed along.
+        mutating func note(
+            _ release: String?, of bundle: String = "shop", rules: String? = nil,
+            as action: ReleaseEvent.Action = .deploy
+        ) {
+            index.note(
+                ReleaseEvent(
+                    action: action, bundle: bundle, release: release, before: index.current[bundle],
+                    rules: rules.map { .init(release: $0, before: index.current["rules"]) }, time: "", user: ""))
+        }
+    }
+
+    @Test func aRollbackTakesBackTheRulesOfWhatItUndoes() {
+        var deployed = Deployed()
+        deployed.note("R0", of: "rules")
+        deployed.note("a", rules: "R1")
+        deployed.note("b", rules: "R2")
+        deployed.note("c")
+        func rules(_ release: String, of bundle: String = "shop") -> ReleaseEvent.Rules? {
+            deployed.index.rules(undoing: bundle, backTo: release)
+        }
+        #expect(rules("b") == nil)
+        #expect(rules("a") == .init(release: "R1", before: "R2"))
+        deployed.note("a", rules: "R1", as: .rollback)
+        #expect(deployed.index.current["rules"] == "R1")
+        // And forward again.
+        #expect(rules("c") == .init(release: "R2", before: "R1"))
+        #expect(deployed.index.served(of: "rules") == ["R0", "R2", "R1"])
+        #expect(deployed.index.bundles == ["shop"] && deployed.index.format == 2)
+    }
+
+    @Test func aRollbackLeavesRulesThatOthersHaveChangedSince() {
+        for other in ["rules", "cart"] {
+            var deployed = Deployed()
+            deployed.note("a")
+            deployed.note("b", rules: "R1")
+            #expect(deployed.index.rules(undoing: "shop", backTo: "a") == .init(release: nil, before: "R1"))
+            if other == "rules" { deployed.note("R2", of: other) } else { deployed.note("x", of: other, rules: "R2") }
+            #expect(deployed.index.rules(undoing: "shop", backTo: "a") == nil)
+        }
+    }
+
+    @Test func repeatedRollbacksOfRulesGoFurtherBack() {
+        var deployed = Deployed()
+        deployed.note("R0", of: "rules")
+        deployed.note("a", rules: "R1")
+        // Something else was served without a deployment, and then the same again.
+        deployed.note("R1", of: "rules")
+        #expect(target(deployed.index, "rules") == "R0")
+        #expect(target(deployed.index) == "shop has no release before the current one")
+    }
+
     @Test func theHistoryHasABoundPerBundle() {
         var index = index((.deploy, "a"))
         index.note(ReleaseEvent(action: .deploy, bundle: "cart", release: "c", before: nil, time: "", user: ""))

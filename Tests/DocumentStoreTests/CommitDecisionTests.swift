@@ -155,6 +155,34 @@ import Testing
         }
     }
 
+    /// A second later, what was decided by the time may not hold any more.
+    @Test func aDecisionHoldsForASecond() async throws {
+        try await withStore { test in
+            try await test.set("c/flag", ["open": .boolean(true)])
+            for (pause, isAsked) in [(Duration.milliseconds(500), false), (.seconds(2), true)] {
+                let policy = FlagPolicy { if $0 == 1 { test.clock.advance(by: pause) } }
+                let client = OperationContext(owner: 7, policy: policy)
+                try await test.commit([try set("c/a")], context: client)
+                #expect(policy.wasAsked(on: await Self.writer(of: test)).contains(true) == isAsked)
+            }
+        }
+    }
+
+    /// Writes that are too costly for the writer are decided again once those before them are durable.
+    @Test func costlyWritesOfABatchAreDecidedByReadersAlone() async throws {
+        try await withStore { test in
+            try await test.set("c/flag", ["open": .boolean(true)])
+            let policy = FlagPolicy(cost: 1_000_000)
+            let client = OperationContext(owner: 7, policy: policy)
+            let writes = [
+                try set("c/flag", ["open": .boolean(true), "n": .integer(1)]), try set("c/a"), try set("c/b"),
+            ]
+            let results = try await test.store.batchWrite(writes, in: client)
+            #expect(results.map { (try? $0.get()) != nil } == [true, true, true], "\(results)")
+            #expect(try await test.get("c/b") != nil)
+        }
+    }
+
     /// What a write of a batch was decided on is seen by the writer alone, once it knows which writes are applied.
     @Test func aWriteThatDependsOnOneBeforeIsDecidedWithIt() async throws {
         try await withStore { test in

@@ -5,11 +5,11 @@ import StorageEngine
 
 /// A caller whose reads take turns with those of others.
 package enum ReadCaller: Hashable, Sendable {
-    /// A client's short reads, by the owner of its operations.
+    /// A client's short reads and the decisions on its small commits, by the owner of its operations.
     case clientGet(UInt64)
     /// A client's queries, likewise.
     case client(UInt64)
-    /// The checks of a client's commits, likewise.
+    /// The decisions on a client's large commits, likewise.
     case clientCommit(UInt64)
     /// Commands of operators, metrics, and what else looks at much and is in no hurry.
     case maintenance

@@ -6,7 +6,7 @@ final class ReadQueues: Sendable {
     let short: ShortReads
     /// Clients' queries.
     let queries: CallerReads
-    /// The checks of clients' commits.
+    /// The decisions on clients' large commits.
     let commits: CallerReads
     let maintenance: CallerReads
     private let isClosed = Atomic(false)

@@ -1,7 +1,7 @@
 /// The limits of a pipeline.
 package struct CommitConfiguration: Sendable {
     package var readerThreads = 2
-    /// The threads that serve clients' queries in turn, and those for the checks of their commits. Of one client, at most
+    /// The threads that serve clients' queries in turn, and those that decide on their large commits. Of one client, at most
     /// half of the threads of a kind serve reads at a time.
     package var callerReaderThreads = 4
     package var commitCheckThreads = 2

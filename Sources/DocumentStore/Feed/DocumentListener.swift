@@ -47,12 +47,19 @@ final class ListenerMailbox: Sendable {
     let owner: UInt64?
     private let state: Mutex<State>
     private let unread: UnreadBytes
+    private let onNews: (@Sendable (_ isEnd: Bool) -> Void)?
 
-    /// - Parameter unread: also counts the bytes that wait here.
-    init(id: UInt64, owner: UInt64?, maxEvents: Int, maxBytes: Int, unread: UnreadBytes) {
+    /// - Parameters:
+    ///   - unread: also counts the bytes that wait here.
+    ///   - onNews: called after something was added.
+    init(
+        id: UInt64, owner: UInt64?, maxEvents: Int, maxBytes: Int, unread: UnreadBytes,
+        onNews: (@Sendable (_ isEnd: Bool) -> Void)?
+    ) {
         self.id = id
         self.owner = owner
         self.unread = unread
+        self.onNews = onNews
         state = Mutex(State(queue: ListenerQueue(maxEvents: maxEvents, maxBytes: maxBytes)))
     }
 
@@ -62,9 +69,23 @@ final class ListenerMailbox: Sendable {
     var unreadBytes: Int { state.withLock { $0.queue.bytes } }
 
     /// - Returns: false if the listener has ended.
-    func push(_ events: [ListenEvent]) -> Bool { change { $0.push(events) } }
+    func push(_ events: [ListenEvent]) -> Bool {
+        let isTaken = change { $0.push(events) }
+        onNews?(!isTaken)
+        return isTaken
+    }
 
-    func end(_ end: ListenerQueue.End) { change { $0.end(end) } }
+    func end(_ end: ListenerQueue.End) {
+        change { $0.end(end) }
+        onNews?(true)
+    }
+
+    /// Takes what waits, but no event after a time.
+    func take(upTo time: Timestamp) -> ListenerQueue.Answer? {
+        state.withLock { state in counted(&state.queue) { $0.take(upTo: time) } }
+    }
+
+    var hasNews: Bool { state.withLock { !$0.queue.isEmpty } }
 
     func currentTime(ifNothingWaits position: Timestamp) -> Timestamp? {
         state.withLock { state in

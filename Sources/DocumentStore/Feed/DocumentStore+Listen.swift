@@ -13,8 +13,16 @@ extension DocumentStore {
     package func listen(
         to target: ListenTarget, from position: Timestamp? = nil, in context: OperationContext = OperationContext()
     ) throws(DocumentError) -> DocumentListener {
+        DocumentListener(try listen(to: target, from: position, in: context, onNews: nil), hub: listeners)
+    }
+
+    /// - Parameter onNews: called after each event, on a thread of the store, and with true when the listener has ended.
+    func listen(
+        to target: ListenTarget, from position: Timestamp?, in context: OperationContext,
+        onNews: (@Sendable (_ isEnd: Bool) -> Void)?
+    ) throws(DocumentError) -> ListenerMailbox {
         let target = try ListenerTarget(target)
-        let mailbox = try listeners.register(context)
+        let mailbox = try listeners.register(context, onNews: onNews)
         submit(
             ViewRead(store: self, context: context, caller: context.client) {
                 [listeners] (result: Result<Void, DocumentError>) in
@@ -27,6 +35,6 @@ extension DocumentStore {
                 let core = try ListenerCore(target, from: position, mailbox, context, parts, view, version: version)
                 try parts.listeners.add(core)
             })
-        return DocumentListener(mailbox, hub: listeners)
+        return mailbox
     }
 }

@@ -31,6 +31,8 @@ final class ListenerHub: Sendable {
     private let isBehind = Atomic<Bool>(false)
     private let version = Atomic<Int64>(0)
     private let unread = UnreadBytes()
+    /// The groups that have news since the last round.
+    private let signalled = Mutex<[ObjectIdentifier: ListenerGroup]>([:])
 
     init(configuration: StoreConfiguration) {
         self.configuration = configuration
@@ -47,7 +49,9 @@ final class ListenerHub: Sendable {
     // MARK: Listeners
 
     /// - Throws: `resourceExhausted` if there are too many.
-    func register(_ context: OperationContext) throws(DocumentError) -> ListenerMailbox {
+    func register(
+        _ context: OperationContext, onNews: (@Sendable (_ isEnd: Bool) -> Void)? = nil
+    ) throws(DocumentError) -> ListenerMailbox {
         let owner = context.owner
         return try registry.withLock { registry throws(DocumentError) in
             if let refusal = registry.refusal { throw refusal }
@@ -65,7 +69,7 @@ final class ListenerHub: Sendable {
             registry.nextID += 1
             let mailbox = ListenerMailbox(
                 id: registry.nextID, owner: owner, maxEvents: configuration.maxListenerEvents,
-                maxBytes: configuration.maxListenerBytes, unread: unread)
+                maxBytes: configuration.maxListenerBytes, unread: unread, onNews: onNews)
             registry.mailboxes[mailbox.id] = mailbox
             if let owner { registry.byOwner[owner, default: []].insert(mailbox.id) }
             // From here on commits are passed on, before a snapshot for the listener is taken.
@@ -180,6 +184,21 @@ final class ListenerHub: Sendable {
 
     /// Called when the thread begins to read the log: commits left out later must be reported again.
     func catchesUp() { isBehind.store(false, ordering: .sequentiallyConsistent) }
+
+    // MARK: Groups
+
+    /// Signals a group once the listeners' thread has finished its round.
+    func signalAfterRound(_ group: ListenerGroup) {
+        signalled.withLock { $0[ObjectIdentifier(group)] = group }
+    }
+
+    func signalGroups() {
+        let groups = signalled.withLock { signalled in
+            defer { signalled = [:] }
+            return Array(signalled.values)
+        }
+        for group in groups { group.signal() }
+    }
 
     func advance(to version: Int64) { self.version.store(version, ordering: .sequentiallyConsistent) }
 }

@@ -61,6 +61,12 @@ struct ListenerQueue: Sendable {
         bytes = 0
     }
 
+    /// - Returns: nil if the reader has to wait, or the next event is later.
+    mutating func take(upTo time: Timestamp) -> Answer? {
+        if let next = events.first?.event.time, next > time { return nil }
+        return take()
+    }
+
     /// - Returns: nil if the reader has to wait.
     mutating func take() -> Answer? {
         if let (event, size) = events.popFirst() {

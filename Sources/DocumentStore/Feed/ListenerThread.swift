@@ -51,6 +51,7 @@ final class ListenerThread: @unchecked Sendable {
             }
         }
         finishRound()
+        hub.signalGroups()
     }
 
     /// One round.

@@ -29,6 +29,8 @@ struct ClientCommitCheck: DocumentRead {
     var readTime: Timestamp? { nil }
 
     func answer(from view: DocumentView, version: Int64) throws -> Decision? {
+        // A conflict is known without a decision, which would be logged.
+        if let transaction = commit.transaction, !isCurrent(transaction) { return .decided(nil) }
         do {
             return .decided(try decide(view, version))
         } catch let error as DocumentError where !error.isOfCheckItself {
@@ -54,7 +56,7 @@ struct ClientCommitCheck: DocumentRead {
         ).outcome
         try CommitCost.check(outcome.changes, view.catalog, configuration)
         return CommitDecision(
-            outcome, documents, at: version, time, isHeld: documents.bytes <= CommitDecision.maxHeldBytes)
+            outcome, documents, at: version, time, isSmall: documents.bytes <= CommitDecision.maxHeldBytes, store.parts)
     }
 
     private func isCurrent(_ transaction: TransactionID) -> Bool {
@@ -123,8 +125,9 @@ struct ClientBatchCheck: DocumentRead {
                 cost += CommitCost(outcome.changes, view.catalog).total + write.maskPaths
                 heldBytes += documents.bytes
                 if !dependsOnBatch {
-                    let isHeld = heldBytes <= CommitDecision.maxHeldBytes
-                    decisions[number] = .success(CommitDecision(outcome, documents, at: version, time, isHeld: isHeld))
+                    let isSmall = heldBytes <= CommitDecision.maxHeldBytes
+                    decisions[number] = .success(
+                        CommitDecision(outcome, documents, at: version, time, isSmall: isSmall, store.parts))
                 }
             } catch let error as DocumentError where !error.isOfCheckItself {
                 decisions[number] = .failure(error)
@@ -151,11 +154,15 @@ extension CommitDecision {
     fileprivate static let maxHeldBytes = 256 * 1024
 
     fileprivate init(
-        _ outcome: WriteOutcome, _ documents: StoredDocuments, at version: Int64, _ time: Timestamp, isHeld: Bool
+        _ outcome: WriteOutcome, _ documents: StoredDocuments, at version: Int64, _ time: Timestamp, isSmall: Bool,
+        _ parts: DocumentParts
     ) {
-        self.init(
-            version: version, time: time, reads: Set(documents.stored.keys),
-            computed: isHeld ? ComputedCommit(outcome: outcome, stored: documents.stored) : nil)
+        var computed: ComputedCommit?
+        if isSmall, let held = HeldBytes(documents.bytes, of: parts) {
+            computed = ComputedCommit(outcome, documents)
+            computed?.held = held
+        }
+        self.init(version: version, time: time, reads: Set(documents.stored.keys), computed: computed)
     }
 }
 

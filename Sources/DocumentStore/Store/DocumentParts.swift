@@ -12,6 +12,7 @@ final class DocumentParts: Sendable {
     let transactions: Mutex<TransactionTable>
     let listeners: ListenerHub
     private let catalog = Mutex(IndexCatalog())
+    private let held = Atomic(0)
 
     init(_ pipeline: CommitPipeline, _ configuration: StoreConfiguration) {
         engine = pipeline.engine
@@ -35,6 +36,18 @@ final class DocumentParts: Sendable {
         }
         return DocumentView(snapshot.storage, catalog)
     }
+
+    /// Counts documents that wait with a decided commit.
+    ///
+    /// - Returns: false if there would be too many.
+    func hold(_ bytes: Int) -> Bool {
+        let all = held.add(bytes, ordering: .relaxed).newValue
+        guard all > configuration.maxHeldBytes else { return true }
+        release(bytes)
+        return false
+    }
+
+    func release(_ bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
 
     func accessView(_ view: DocumentView) -> AccessView {
         let read = { (path: DocumentPath) throws(DocumentError) -> Document? in

@@ -69,20 +69,25 @@ extension DocumentStore {
         completion: @escaping Completion<[Result<WriteResult, DocumentError>]>
     ) {
         let batch = BatchWrite(store: self, writes: writes, context: context, completion: completion)
-        guard context.policy != nil else { return submit(batch) }
+        if context.policy == nil { submit(batch) } else { decide(batch) }
+    }
+
+    /// Decides on a client's batch of independent writes, and then commits those that may be.
+    func decide(_ batch: BatchWrite) {
         submit(
-            ClientBatchCheck(store: self, writes: writes, context: context) { [self] checked in
+            ClientBatchCheck(store: self, writes: batch.writes, context: batch.context) { [self] checked in
                 var batch = batch
+                batch.attempts += 1
                 do throws(DocumentError) {
                     batch.decisions = try checked.get()
                 } catch {
-                    return completion(.failure(error))
+                    return batch.completion(.failure(error))
                 }
-                let refusals = writes.indices.compactMap { number -> DocumentError? in
+                let refusals = batch.writes.indices.compactMap { number -> DocumentError? in
                     if case .failure(let error)? = batch.decisions[number] { error } else { nil }
                 }
-                if refusals.count < writes.count { return submit(batch) }
-                completion(.success(refusals.map { .failure($0) }))
+                if refusals.count < batch.writes.count { return submit(batch) }
+                batch.completion(.success(refusals.map { .failure($0) }))
             })
     }
 

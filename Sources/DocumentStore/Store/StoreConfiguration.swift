@@ -27,7 +27,7 @@ package struct StoreConfiguration: Sendable {
     package var clientQueryLimits = QueryLimits(entries: 5_000_000, documents: 100_000, time: .seconds(10))
     /// How many documents and index entries one commit of a client may change, about.
     package var maxClientCommitCost = 50_000
-    /// What the check of a client's large commit may read.
+    /// What the decision on a client's commit may read.
     package var clientCommitLimits = QueryLimits(entries: 200_000, documents: 200_000, time: .seconds(10))
     /// The bytes that one commit may compute again, and that a client's may: the fields of a document that it updates
     /// again, and 8 for each element of an array that a write transforms again.
@@ -35,6 +35,9 @@ package struct StoreConfiguration: Sendable {
     package var maxClientRepeatedBytes = 1024 * 1024
     /// The stored bytes of the documents that one commit may replace, and of those that rules may read for it.
     package var maxCommitReadBytes = 64 * 1024 * 1024
+    /// The bytes of documents that clients' decided commits may hold while they wait for the writer, of about three times
+    /// as much memory. What is beyond is computed again by the writer.
+    package var maxHeldBytes = 32 * 1024 * 1024
     /// How long a retried transaction keeps its turn.
     package var turnLimit: Duration = .seconds(2)
     /// How long, and how many, aborted transactions are remembered.

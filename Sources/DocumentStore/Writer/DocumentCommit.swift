@@ -14,18 +14,25 @@ final class DocumentCommit: CommitPart {
     private var prepared: ComputedCommit?
     /// Whether it was refused because what it was decided on has changed, and deciding again would keep the writer.
     private(set) var isUndecided = false
+    /// What deciding has cost the writer.
+    private(set) var decisionCost = 0
+    private let maxDecisionCost: Int
 
-    /// What the policy's decisions on a commit may cost the writer: about 1 ms.
-    private static let maxDecisionCost = 20_000
+    /// What the policy's decisions on a commit may cost the writer: about 1 ms, and what reading for them may.
+    static let maxDecisionCost = 20_000
+    private static let maxDecisionBytes = 8 << 20
+    /// A decision that depends on the time holds for as long.
+    private static let maxDecisionAge: Int64 = 1_000_000
 
     /// - Parameter decision: for a client's commit; nil leaves the decision to the writer.
     init(
-        _ writes: [Write], _ transaction: TransactionID?, decision: CommitDecision? = nil, _ writer: DocumentWriter,
-        _ parts: DocumentParts
+        _ writes: [Write], _ transaction: TransactionID?, decision: CommitDecision? = nil,
+        maxDecisionCost: Int = maxDecisionCost, _ writer: DocumentWriter, _ parts: DocumentParts
     ) {
         self.writes = writes
         id = transaction
         self.decision = decision
+        self.maxDecisionCost = maxDecisionCost
         self.writer = writer
         self.parts = parts
     }
@@ -66,7 +73,9 @@ final class DocumentCommit: CommitPart {
         try checkPaths(in: commit)
         let time = Timestamp(microseconds: version)
         var computed: ComputedCommit
-        if let decision, decision.time <= time, parts.transactions.withLock({ $0.isCurrent(decision) }) {
+        if let decision, decision.time <= time, version - decision.time.microseconds <= Self.maxDecisionAge,
+            parts.transactions.withLock({ $0.isCurrent(decision) })
+        {
             computed = try decision.computed ?? compute(at: decision.time, policy: nil, in: commit, batch)
             computed.outcome.move(from: decision.time, to: time)
         } else {
@@ -87,15 +96,22 @@ final class DocumentCommit: CommitPart {
         let computation: WriteComputation
         do {
             computation = try WriteComputation(
-                writes, at: time, policy: policy, maxDecisionCost: Self.maxDecisionCost, catalog: writer.catalog,
-                repeated: RepeatedWork(parts.configuration, isClient: isClient), read: documents.document)
+                writes, at: time, policy: policy, maxDecisionCost: maxDecisionCost, catalog: writer.catalog,
+                repeated: RepeatedWork(parts.configuration, isClient: isClient)
+            ) { path in
+                let document = try documents.document(path)
+                if policy != nil, documents.bytes > Self.maxDecisionBytes { throw DecisionTooCostly() }
+                return document
+            }
+            decisionCost = computation.decisionCost
         } catch is DecisionTooCostly {
+            decisionCost = maxDecisionCost
             isUndecided = true
             throw DocumentError(
                 .aborted, "documents that the decision on the write depends on were changed meanwhile; retry")
         }
         if isClient { try CommitCost.check(computation.outcome.changes, writer.catalog, parts.configuration) }
-        return ComputedCommit(outcome: computation.outcome, stored: documents.stored)
+        return ComputedCommit(computation.outcome, documents)
     }
 
     /// Refuses a commit in which two parts write the same document. Each part starts from the stored document, so the
@@ -153,4 +169,29 @@ final class DocumentCommit: CommitPart {
 struct ComputedCommit: Sendable {
     var outcome: WriteOutcome
     let stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)]
+    /// Counts it while it waits for the writer.
+    var held: HeldBytes?
+
+    /// - Parameter documents: those that were read for it, of which only the changed ones are kept.
+    init(_ outcome: WriteOutcome, _ documents: StoredDocuments) {
+        self.outcome = outcome
+        var stored: [DocumentPath: (key: [UInt8], bytes: [UInt8]?)] = [:]
+        for change in outcome.changes { stored[change.path] = documents.stored[change.path] }
+        self.stored = stored
+    }
+}
+
+/// Bytes that are held until this is released.
+final class HeldBytes: Sendable {
+    private let bytes: Int
+    private let total: DocumentParts
+
+    /// - Returns: nil if all together would hold more than they may.
+    init?(_ bytes: Int, of total: DocumentParts) {
+        self.bytes = bytes
+        self.total = total
+        guard total.hold(bytes) else { return nil }
+    }
+
+    deinit { total.release(bytes) }
 }

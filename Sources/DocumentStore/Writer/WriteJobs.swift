@@ -17,7 +17,7 @@ struct WriteCommit: CommitJob {
     let completion: DocumentStore.Completion<CommitAnswer>
 
     /// How often a commit is decided whose decision would keep the writer.
-    private static let maxDecisions = 5
+    static let maxDecisions = 5
 
     func run(in batch: CommitBatch) throws {
         let part = DocumentCommit(writes, transaction, decision: decision, store.writer, store.parts)
@@ -42,6 +42,8 @@ struct BatchWrite: CommitJob {
     let writes: [Write]
     /// What was decided on a client's writes before, by their number.
     var decisions: [Int: Result<CommitDecision, DocumentError>] = [:]
+    /// How often they were decided.
+    var attempts = 0
     let context: OperationContext
     let completion: DocumentStore.Completion<[Result<WriteResult, DocumentError>]>
 
@@ -52,6 +54,8 @@ struct BatchWrite: CommitJob {
             return fail(error)
         }
         var results: [Result<WriteResult, DocumentError>] = []
+        var undecided: [Int] = []
+        var decisionCost = DocumentCommit.maxDecisionCost
         let start = batch.bytes
         var cost = 0
         for (number, write) in writes.enumerated() {
@@ -67,8 +71,11 @@ struct BatchWrite: CommitJob {
                 results.append(.failure(Self.batchIsFull))
                 continue
             }
-            let part = DocumentCommit([write], nil, decision: decision, store.writer, store.parts)
+            let part = DocumentCommit(
+                [write], nil, decision: decision, maxDecisionCost: decisionCost, store.writer, store.parts)
             let outcome = try batch.run(Commit([part], in: context))
+            decisionCost -= part.decisionCost
+            if part.isUndecided { undecided.append(number) }
             if context.policy != nil { cost += part.cost }
             do throws(DocumentError) {
                 let committed = try part.answer(to: outcome).get().result
@@ -77,7 +84,30 @@ struct BatchWrite: CommitJob {
                 results.append(.failure(error))
             }
         }
-        batch.whenDurable { [completion, results] in completion($0.map { .failure($0) } ?? .success(results)) }
+        guard !undecided.isEmpty, attempts < WriteCommit.maxDecisions else {
+            return batch.whenDurable { [completion, results] in completion($0.map { .failure($0) } ?? .success(results))
+            }
+        }
+        // By then, readers see what these writes depend on.
+        batch.whenDurable { [results, undecided] error in
+            if let error { return fail(error) }
+            store.decide(again(undecided, after: results))
+        }
+    }
+
+    /// Those of the writes that were too costly to decide here.
+    private func again(_ numbers: [Int], after results: [Result<WriteResult, DocumentError>]) -> BatchWrite {
+        BatchWrite(
+            store: store, writes: numbers.map { writes[$0] }, attempts: attempts, context: context
+        ) { [completion] rest in
+            var all = results
+            switch rest {
+            case .success(let rest): for (number, result) in zip(numbers, rest) { all[number] = result }
+            // The others are done.
+            case .failure(let error): for number in numbers { all[number] = .failure(error) }
+            }
+            completion(.success(all))
+        }
     }
 
     func fail(_ error: DocumentError) { completion(.failure(error)) }

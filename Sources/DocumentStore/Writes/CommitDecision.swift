@@ -9,6 +9,7 @@ struct CommitDecision: Sendable {
     let time: Timestamp
     /// All documents that the writes and the policy have read.
     let reads: Set<DocumentPath>
-    /// Nil if it is too large to be held while the commit waits for the writer, which then computes the changes again.
+    /// Nil if it is too large to be held while the commit waits for the writer, which then computes the changes again:
+    /// by itself, or with those of others.
     let computed: ComputedCommit?
 }

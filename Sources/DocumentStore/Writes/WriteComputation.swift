@@ -4,6 +4,8 @@ import DocumentModel
 /// Computes all changes of a list of writes before anything is stored.
 struct WriteComputation {
     private(set) var outcome = WriteOutcome()
+    /// What the policy's decisions have cost.
+    private(set) var decisionCost = 0
 
     private let time: Timestamp
     private let policy: (any AccessPolicy)?
@@ -62,7 +64,7 @@ struct WriteComputation {
     }
 
     /// The policy sees all documents in their final state, whatever the order of the writes.
-    private func decide(_ decisions: [Access]) throws {
+    private mutating func decide(_ decisions: [Access]) throws {
         guard let policy else { return }
         let readStored = { [read] (path: DocumentPath) throws(DocumentError) -> Document? in
             do { return try read(path) } catch { throw DocumentError(from: error) }
@@ -77,6 +79,7 @@ struct WriteComputation {
                 if let known = after[path] { return known }
                 return try readStored(path)
             })
+        defer { decisionCost = view.cost }
         for access in decisions { try policy.check(access, in: view) }
     }
 

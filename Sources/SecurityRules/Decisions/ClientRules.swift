@@ -12,12 +12,14 @@ package final class ClientRules: Sendable {
     }
 
     /// What was refused, for the log.
-    package struct Refusal: Sendable {
+    package struct Refusal {
         package let method: String
         /// The path of the document or collection.
         package let path: String
         package let uid: String?
         package let decision: RulesDecision
+        /// Decides again, with the values of all expressions. During the call that reports the refusal only.
+        package let trace: () -> [RulesDecision.TracedValue]
     }
 
     /// The rules, how often they have decided, and how often they were replaced before.
@@ -33,21 +35,18 @@ package final class ClientRules: Sendable {
     }
 
     private let kept: Mutex<Current>
+    private let observers = Mutex<[@Sendable () -> Void]>([])
     fileprivate let explains: Bool
-    private let tracesRefusals: Bool
     private let onRefusal: (@Sendable (Refusal) -> Void)?
 
     /// - Parameters:
     ///   - explains: whether a refusal's error says why; it then reveals values of documents.
-    ///   - tracesRefusals: whether refusals have the values of all expressions. It decides a second time for each.
     ///   - onRefusal: called for each operation that rules refuse, on the store's threads: it must not block.
     package init(
-        _ state: State, explains: Bool = false, tracesRefusals: Bool = false,
-        onRefusal: (@Sendable (Refusal) -> Void)? = nil
+        _ state: State, explains: Bool = false, onRefusal: (@Sendable (Refusal) -> Void)? = nil
     ) {
         kept = Mutex(Current(state))
         self.explains = explains
-        self.tracesRefusals = tracesRefusals
         self.onRefusal = onRefusal
     }
 
@@ -62,6 +61,12 @@ package final class ClientRules: Sendable {
             kept = Current(state)
             kept.generation = generation
         }
+        for observer in observers.withLock({ $0 }) { observer() }
+    }
+
+    /// Calls back whenever the rules were replaced, on the thread that did so: it must not block.
+    package func onReplacement(_ observer: @escaping @Sendable () -> Void) {
+        observers.withLock { $0.append(observer) }
     }
 
     /// Counts a decision, unless the rules were replaced since.
@@ -75,12 +80,14 @@ package final class ClientRules: Sendable {
     fileprivate func note(
         _ request: RulesRequest, _ decision: RulesDecision, of client: ClientIdentity?,
         trace: () throws -> RulesDecision
-    ) rethrows {
+    ) {
         guard let onRefusal else { return }
-        onRefusal(
-            Refusal(
-                method: request.methodName, path: request.path.joined(separator: "/"), uid: client?.uid,
-                decision: tracesRefusals ? try trace() : decision))
+        withoutActuallyEscaping(trace) { trace in
+            onRefusal(
+                Refusal(
+                    method: request.methodName, path: request.path.joined(separator: "/"), uid: client?.uid,
+                    decision: decision, trace: { (try? trace())?.trace ?? [] }))
+        }
     }
 
     /// What decides a client's operations, by the rules of this moment.
@@ -132,7 +139,7 @@ private final class RulesPolicy: AccessPolicy {
             try view.spend(decision.cost)
             rules.count(decision, of: generation)
             guard !decision.isAllowed else { return }
-            try rules.note(request, decision, of: client) {
+            rules.note(request, decision, of: client) {
                 try ruleset.decide(request, documents, isTraced: true)
             }
             guard rules.explains else { throw Self.denied }

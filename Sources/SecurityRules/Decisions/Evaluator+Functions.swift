@@ -20,6 +20,7 @@ extension Evaluator {
             value = mathematics(function, arguments, place)
         case .md5, .sha256, .crc32, .crc32c:
             guard arguments.count == 1, let bytes = Self.bytes(arguments[0]) else { value = nil; break }
+            if let error = spend(bytes.count / 16, place) { return error }
             value =
                 switch function {
                 case .md5: .bytes(Hashing.md5(bytes))

@@ -8,6 +8,7 @@ extension Evaluator {
         if case .error = value { return value }
         if case .unknown(let unknown) = value { return unknownMethod(name, of: unknown, arguments) }
         if let failed = Self.failed(arguments) { return failed }
+        if let error = spend(Self.weight(of: value), place) { return error }
         let result: RuleValue? =
             switch value {
             case .string(let text): string(text, name, arguments, place)

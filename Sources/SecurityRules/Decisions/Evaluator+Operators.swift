@@ -24,12 +24,8 @@ extension Evaluator {
         if case .bool(deciding) = right { return right }
         if case .bool = left, case .bool = right { return right }
         if let failed = Self.failed([left, right]) { return failed }
-        for operand in [left, right] {
-            guard case .bool = operand else {
-                return error("an operand of \(deciding ? "||" : "&&") is of type \(operand.type), not bool", place)
-            }
-        }
-        return .bool(!deciding)
+        let operand = if case .bool = left { right } else { left }
+        return error("an operand of \(deciding ? "||" : "&&") is of type \(operand.type), not bool", place)
     }
 
     mutating func binary(

@@ -241,6 +241,27 @@ struct Evaluator {
     /// What the decision has cost so far: what comparing, searching and matching did, and three for each expression.
     var cost: Int { maxWork - work + 3 * (evaluatedBefore + evaluated) }
 
+    /// Whether a value is `request.auth` or its token, or has them.
+    func isToken(_ value: RuleValue) -> Bool {
+        if let elements = value.elements { return elements.contains { isToken($0) } }
+        guard value.isMap, let members = value.members, let auth = request.auth.members else { return false }
+        return RuleValue.same(value, request.auth) || auth["token"].map { RuleValue.same(value, $0) } ?? false
+            || members.values.contains { $0.isMap && isToken($0) }
+    }
+
+    /// About what a method of the value costs at least.
+    static func weight(of value: RuleValue) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count / 64
+        case .bytes(let bytes): bytes.count / 64
+        case .list(let elements), .set(let elements): elements.count
+        case .storedList(let values): values.count
+        case .map(let members): members.count
+        case .storedMap(let fields): fields.count
+        default: 0
+        }
+    }
+
     /// Takes the cost of some work from what is left.
     ///
     /// - Returns: an error if less is left.

@@ -24,6 +24,8 @@ package struct RulesDecision: Sendable {
         package let position: SourcePosition
         package let expression: String
         package let value: String
+        /// Whether it has all claims of the user's token.
+        package let isToken: Bool
     }
 
     /// One line for each `allow` that was tried: `3:7: false`.

@@ -119,7 +119,9 @@ extension Ruleset {
                     if case .error(let index) = value { "error: " + evaluator.errors[Int(index)].reason } else {
                         value.description
                     }
-                return .init(position: source.position(of: range.start), expression: source.text(range), value: shown)
+                return .init(
+                    position: source.position(of: range.start), expression: source.text(range), value: shown,
+                    isToken: evaluator.isToken(value))
             }, cost: evaluator.cost)
     }
 

@@ -1,0 +1,78 @@
+import DocumentModel
+import DocumentStore
+
+/// What happened to the documents of all targets up to one time: of each document only its last state, once for all targets
+/// that have it.
+struct ListenBatch {
+    private struct Key: Hashable {
+        var path: DocumentPath
+        /// The target, if its documents are projections of its own.
+        var target: Int32?
+    }
+
+    private enum Place {
+        case present(Document)
+        case gone(isDeleted: Bool)
+    }
+
+    private let time: Timestamp
+    private var order: [Key] = []
+    private var places: [Key: [Int32: Place]] = [:]
+
+    init(at time: Timestamp) { self.time = time }
+
+    mutating func add(_ event: ListenEvent, of id: Int32, _ target: ListenTarget, isProjected: Bool) {
+        let own = isProjected ? id : nil
+        switch event {
+        case .initial(let documents, _):
+            for document in documents { set(.present(document), document.path, id, own) }
+            guard case .documents(let paths) = target else { return }
+            // A document that was asked for by name and doesn't exist is reported too.
+            for path in paths.subtracting(documents.map(\.path)).sorted(by: { $0.string < $1.string }) {
+                set(.gone(isDeleted: true), path, id, own)
+            }
+        case .changes(let changes, _):
+            for change in changes {
+                switch change {
+                case .added(let document), .modified(let document): set(.present(document), document.path, id, own)
+                case .removed(let document, let isDeleted):
+                    set(.gone(isDeleted: isDeleted), document.path, id, own)
+                }
+            }
+        case .startOver: break
+        }
+    }
+
+    /// Forgets what a target has so far.
+    mutating func drop(_ id: Int32) {
+        for key in order { places[key]?[id] = nil }
+    }
+
+    private mutating func set(_ place: Place, _ path: DocumentPath, _ id: Int32, _ own: Int32?) {
+        let key = Key(path: path, target: own)
+        if places[key] == nil { order.append(key) }
+        places[key, default: [:]][id] = place
+    }
+
+    /// One for each document.
+    var messages: [ListenResponse] {
+        order.compactMap { key in
+            var (document, isDeleted): (Document?, Bool) = (nil, false)
+            var (targets, removed): ([Int32], [Int32]) = ([], [])
+            for (id, place) in (places[key] ?? [:]).sorted(by: { $0.key < $1.key }) {
+                switch place {
+                case .present(let state):
+                    targets.append(id)
+                    if document.map({ $0.updateTime < state.updateTime }) ?? true { document = state }
+                case .gone(let wasDeleted):
+                    removed.append(id)
+                    isDeleted = isDeleted || wasDeleted
+                }
+            }
+            if let document { return .change(document, targets: targets, removed: removed) }
+            guard !removed.isEmpty else { return nil }
+            return isDeleted
+                ? .delete(key.path, removed: removed, at: time) : .remove(key.path, removed: removed, at: time)
+        }
+    }
+}

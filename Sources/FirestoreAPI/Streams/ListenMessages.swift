@@ -1,0 +1,55 @@
+import DocumentModel
+import DocumentStore
+
+/// A target that a Listen client adds, whatever the wire.
+struct ListenTargetRequest: Sendable {
+    var id: Int32
+    /// Fails with `invalidArgument` for a query or name that is none.
+    var target: Result<ListenTarget, DocumentError>
+    /// The position to continue from; nil to begin.
+    var position: Timestamp?
+    /// Whether the target ends once its result is complete.
+    var isOnce = false
+}
+
+enum ListenRequest: Sendable {
+    case add(ListenTargetRequest)
+    case remove(Int32)
+}
+
+/// What a Listen client receives, in the terms of Firestore's `ListenResponse`.
+enum ListenResponse: Sendable {
+    enum TargetChange: Sendable {
+        case noChange, add, remove, current, reset
+    }
+
+    /// - Parameters:
+    ///   - targets: empty stands for all targets.
+    ///   - cause: why a target was removed; nil if the client asked for it.
+    ///   - position: the state that is complete now; its token continues from it.
+    case targets(TargetChange, targets: [Int32], cause: DocumentError?, position: Timestamp?)
+    /// A document that is new or has changed in some targets, and has left others.
+    case change(Document, targets: [Int32], removed: [Int32])
+    /// A document that doesn't exist.
+    case delete(DocumentPath, removed: [Int32], at: Timestamp)
+    /// A document that exists and has left targets.
+    case remove(DocumentPath, removed: [Int32], at: Timestamp)
+}
+
+/// Resume tokens: the position that a client has reached. They say nothing of the target, which the client sends again, and
+/// any host with the same data continues from them.
+enum ResumeToken {
+    private static let version: UInt8 = 1
+
+    static func bytes(of position: Timestamp) -> [UInt8] {
+        let value = UInt64(bitPattern: position.microseconds)
+        return [version] + (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) }
+    }
+
+    /// - Returns: nil if it isn't one of this format.
+    static func position(of bytes: [UInt8]) -> Timestamp? {
+        guard bytes.count == 9, bytes[0] == version else { return nil }
+        let value = bytes.dropFirst().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Timestamp(microseconds: Int64(bitPattern: value))
+    }
+}

@@ -1,0 +1,162 @@
+import DocumentModel
+import GoogleREST
+import NIOCore
+import StrictJSON
+import Synchronization
+
+/// The messages that an endpoint has ready, and its end.
+private struct Ready {
+    var messages: [[UInt8]] = []
+    var isEnded = false
+
+    /// After an error, no message of the client is handled: the SDK sends those again in another stream.
+    mutating func fail(_ error: DocumentError, _ json: StreamJSON) {
+        guard !isEnded else { return }
+        isEnded = true
+        messages.append(StreamJSON.array(json.text(error)))
+    }
+
+    mutating func take() -> (messages: [[UInt8]], isLast: Bool) {
+        defer { messages = [] }
+        return (messages, false)
+    }
+}
+
+extension StreamJSON {
+    /// A message as an array of the protocol has it.
+    fileprivate static func array(_ message: JSONWriter) -> [UInt8] {
+        [UInt8(ascii: "[")] + message.bytes + [UInt8(ascii: "]")]
+    }
+
+    fileprivate func read<Message>(
+        _ text: [UInt8], _ body: (JSONNode) throws(JSONProblem) -> Message
+    ) throws(DocumentError) -> Message {
+        try RESTBody(ByteBuffer(bytes: text)).read(body)
+    }
+}
+
+/// A Listen stream in JSON.
+final class ListenEndpoint: StreamEndpoint {
+    private let stream: ListenStream
+    private let json: StreamJSON
+    private let ready = Mutex(Ready())
+    private let onNews: @Sendable () -> Void
+
+    init(_ stream: ListenStream, _ json: StreamJSON, onNews: @escaping @Sendable () -> Void) {
+        self.stream = stream
+        self.json = json
+        self.onNews = onNews
+    }
+
+    func receive(_ text: [UInt8]) {
+        guard !ready.withLock({ $0.isEnded }) else { return }
+        do throws(DocumentError) {
+            stream.receive(try json.read(text) { node throws(JSONProblem) in try json.listenRequest(node) })
+        } catch {
+            fail(error)
+        }
+    }
+
+    func take() -> (messages: [[UInt8]], isLast: Bool) {
+        let (known, isEnded) = ready.withLock { ($0.take(), $0.isEnded) }
+        guard known.messages.isEmpty, !isEnded else { return known }
+        return (stream.take().map { StreamJSON.array(json.text($0)) }, false)
+    }
+
+    func fail(_ error: DocumentError) {
+        ready.withLock { $0.fail(error, json) }
+        stream.close()
+        onNews()
+    }
+
+    func close() { stream.close() }
+
+    func decideAgain() { stream.decideAgain() }
+}
+
+/// A Write stream in JSON: a task handles one message after the other.
+final class WriteEndpoint: StreamEndpoint {
+    /// Messages that may wait for the ones before; the SDK sends at most ten.
+    private static let maxWaiting = 100
+
+    private struct State {
+        var ready = Ready()
+        var waiting = 0
+        var isLast = false
+    }
+
+    private let json: StreamJSON
+    private let state = Mutex(State())
+    private let requests: AsyncStream<[UInt8]>.Continuation
+    private let onNews: @Sendable () -> Void
+
+    init(_ stream: WriteStream, _ json: StreamJSON, call: ClientCall, onNews: @escaping @Sendable () -> Void) {
+        self.json = json
+        self.onNews = onNews
+        let (input, requests) = AsyncStream.makeStream(of: [UInt8].self)
+        self.requests = requests
+        Task { [weak self] in
+            var stream = stream
+            for await text in input {
+                guard let self else { return }
+                guard await ClientCall.$current.withValue(call, operation: { await self.handle(text, &stream) }) else {
+                    return
+                }
+            }
+        }
+    }
+
+    /// - Returns: whether the stream goes on.
+    private func handle(_ text: [UInt8], _ stream: inout WriteStream) async -> Bool {
+        state.withLock { $0.waiting -= 1 }
+        do throws(DocumentError) {
+            let request = try json.read(text) { node throws(JSONProblem) in try json.writeRequest(node) }
+            let answer = try await stream.handle(request)
+            state.withLock { state in
+                switch answer {
+                case .response(let response): state.ready.messages.append(StreamJSON.array(json.text(response)))
+                case .last(let response):
+                    state.ready.messages.append(StreamJSON.array(json.text(response)))
+                    state.ready.messages.append(Array(#"["close"]"#.utf8))
+                    state.ready.isEnded = true
+                    state.isLast = true
+                }
+            }
+        } catch {
+            fail(error)
+        }
+        onNews()
+        return !state.withLock { $0.ready.isEnded }
+    }
+
+    func receive(_ text: [UInt8]) {
+        let isTooMuch = state.withLock { state in
+            guard !state.ready.isEnded else { return false }
+            state.waiting += 1
+            return state.waiting > Self.maxWaiting
+        }
+        guard !isTooMuch else {
+            return fail(DocumentError(.resourceExhausted, "more than \(Self.maxWaiting) writes wait for their answers"))
+        }
+        requests.yield(text)
+    }
+
+    func take() -> (messages: [[UInt8]], isLast: Bool) {
+        state.withLock { state in
+            let messages = state.ready.take().messages
+            defer { state.isLast = false }
+            return (messages, state.isLast)
+        }
+    }
+
+    func fail(_ error: DocumentError) {
+        state.withLock { $0.ready.fail(error, json) }
+        requests.finish()
+        onNews()
+    }
+
+    /// Each write is decided by the rules of its moment.
+    func decideAgain() {}
+
+    func close() { requests.finish() }
+}

@@ -1,0 +1,94 @@
+import HTTPTypes
+import Hummingbird
+import TextFormats
+
+/// A request of WebChannel, as its URL describes it.
+struct WebChannelRequest {
+    enum Method: String {
+        case listen = "Listen"
+        case write = "Write"
+    }
+
+    enum Kind {
+        /// Opens a session.
+        case open(hasKeepAlive: Bool)
+        case forward(session: String)
+        case back(session: String, acknowledged: Int, isBuffered: Bool)
+        case terminate(session: String)
+    }
+
+    static let prefix = "/google.firestore.v1.Firestore/"
+
+    let method: Method
+    let kind: Kind
+
+    enum Problem: Error {
+        case unknownMethod, invalid
+    }
+
+    init(_ request: Request) throws(Problem) {
+        let parts = request.uri.path.dropFirst(Self.prefix.count).split(
+            separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[1] == "channel", let method = Method(rawValue: String(parts[0])) else {
+            throw .unknownMethod
+        }
+        self.method = method
+        let query = FormFields((request.uri.query ?? "").utf8)
+        let session = query["SID"] ?? ""
+        switch (request.method, query["TYPE"]) {
+        case (_, "terminate"?) where !session.isEmpty: kind = .terminate(session: session)
+        case (.get, _) where query["RID"] == "rpc" && !session.isEmpty:
+            guard let acknowledged = Int(query["AID"] ?? "0"), acknowledged >= 0 else { throw .invalid }
+            kind = .back(session: session, acknowledged: acknowledged, isBuffered: query["CI"] == "1")
+        case (.post, _): kind = session.isEmpty ? .open(hasKeepAlive: query["CVER"] != nil) : .forward(session: session)
+        default: throw .invalid
+        }
+    }
+}
+
+/// Names and values of a form or a URL's query.
+struct FormFields {
+    private(set) var fields: [(name: String, value: Substring.UTF8View)] = []
+
+    init(_ text: some Collection<UInt8>) {
+        let text = Substring(decoding: text, as: UTF8.self)
+        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            let name = PercentEncoding.repaired(pair[..<end])
+            let value = end == pair.endIndex ? pair[end...] : pair[pair.index(after: end)...]
+            fields.append((name, Substring(value).utf8))
+        }
+    }
+
+    subscript(_ name: String) -> String? {
+        fields.last { $0.name == name }.map { PercentEncoding.repaired($0.value) }
+    }
+}
+
+/// The body of a forward channel: `headers=…&count=N&ofs=M&req0___data__=…`.
+struct WebChannelForm {
+    let maps: [(number: Int, text: [UInt8])]
+    /// The value of the header `Authorization`, which browsers can't send with a request that needs no preflight.
+    let authorization: String?
+
+    /// - Returns: nil if the numbers aren't numbers.
+    init?(_ body: some Collection<UInt8>) {
+        let form = FormFields(body)
+        guard let offset = Int(form["ofs"] ?? "0"), offset >= 0 else { return nil }
+        var maps: [(number: Int, text: [UInt8])] = []
+        for field in form.fields where field.name.hasPrefix("req") && field.name.hasSuffix("___data__") {
+            let (number, isTooLarge) = (Int(field.name.dropFirst(3).dropLast(9)) ?? -1)
+                .addingReportingOverflow(offset)
+            guard !isTooLarge, number >= offset else { return nil }
+            maps.append((number, Array(PercentEncoding.repaired(field.value).utf8)))
+        }
+        self.maps = maps
+        var authorization: String?
+        for line in (form["headers"] ?? "").split(whereSeparator: \.isNewline) {
+            guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "authorization" else { continue }
+            let value = line[line.index(after: colon)...]
+            authorization = String(value.drop { $0 == " " })
+        }
+        self.authorization = authorization
+    }
+}

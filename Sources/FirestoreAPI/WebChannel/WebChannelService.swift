@@ -1,0 +1,232 @@
+package import DocumentModel
+package import DocumentStore
+package import SecurityRules
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+
+/// Firestore's Listen and Write for the web SDK: `/google.firestore.v1.Firestore/{Listen|Write}/channel`.
+///
+/// A session lives as long as its client has a back channel open or opens the next one soon.
+package final class WebChannelService: Sendable {
+    private struct State {
+        var sessions: [String: WebChannelSession] = [:]
+        var byOwner: [UInt64: Int] = [:]
+        var isClosed = false
+    }
+
+    /// What clients may have open.
+    package struct Limits: Sendable {
+        package var sessions = 10_000
+        /// Of one client: a user, or an address.
+        package var sessionsPerClient = 200
+        /// How long a session waits for its client.
+        package var patience: Duration = .seconds(60)
+        /// How long an idle back channel is silent. The SDK takes one for dead after 45 s.
+        package var keepAlive: Duration = .seconds(30)
+
+        package init() {}
+    }
+
+    private let store: DocumentStore
+    private let database: DatabaseID
+    private let service: StoreDocumentService
+    private let rules: ClientRules
+    private let limits: Limits
+    private let state = Mutex(State())
+
+    package init(
+        _ store: DocumentStore, database: DatabaseID, service: StoreDocumentService, rules: ClientRules,
+        limits: Limits = Limits()
+    ) {
+        self.store = store
+        self.database = database
+        self.service = service
+        self.rules = rules
+        self.limits = limits
+        rules.onReplacement { [weak self] in self?.decideAgain() }
+    }
+
+    /// Ends all sessions.
+    package func close() {
+        let sessions = state.withLock { state in
+            state.isClosed = true
+            defer { (state.sessions, state.byOwner) = ([:], [:]) }
+            return Array(state.sessions.values)
+        }
+        for session in sessions { session.terminate() }
+    }
+
+    /// Sends what shows that sessions live, and ends those that are over. To be called every ``Limits/keepAlive``.
+    package func sweep(now: ContinuousClock.Instant = .now, time: Timestamp = .wallClock()) {
+        for session in state.withLock({ Array($0.sessions.values) }) {
+            if let expires = session.expires, expires <= time {
+                session.fail(DocumentError(.unauthenticated, "the ID token has expired"))
+            }
+            if session.isOver(at: now, after: limits.patience) { end(session) } else { session.keepAlive() }
+        }
+    }
+
+    package var keepAlive: Duration { limits.keepAlive }
+
+    private func decideAgain() {
+        for session in state.withLock({ Array($0.sessions.values) }) { session.decideAgain() }
+    }
+
+    private func end(_ session: WebChannelSession) {
+        let isMine = state.withLock { state in
+            guard state.sessions.removeValue(forKey: session.id) != nil else { return false }
+            let left = (state.byOwner[session.owner] ?? 1) - 1
+            state.byOwner[session.owner] = left == 0 ? nil : left
+            return true
+        }
+        if isMine { session.terminate() }
+    }
+
+    private func session(_ id: String) -> WebChannelSession? { state.withLock { $0.sessions[id] } }
+
+    // MARK: Requests
+
+    func respond(
+        to request: Request, on channel: any Channel, _ call: ClientCall,
+        body: () async throws(DocumentError) -> ByteBuffer,
+        principal: (_ authorization: String?) async throws(DocumentError) -> Principal
+    ) async -> Response {
+        let parsed: WebChannelRequest
+        do throws(WebChannelRequest.Problem) {
+            parsed = try WebChannelRequest(request)
+        } catch {
+            return Self.empty(error == .unknownMethod ? .notFound : .badRequest)
+        }
+        do throws(DocumentError) {
+            switch parsed.kind {
+            case .open(let hasKeepAlive):
+                let form = try Self.form(try await body())
+                let authorization = form.authorization ?? request.headers[.authorization]
+                let who: Result<Principal, DocumentError>
+                do throws(DocumentError) { who = .success(try await principal(authorization)) } catch {
+                    who = .failure(error)
+                }
+                return try open(parsed.method, form, who, call, hasKeepAlive: hasKeepAlive)
+            case .forward(let id):
+                let form = try Self.form(try await body())
+                guard let session = session(id), let answer = session.receive(form.maps) else {
+                    return Self.unknownSession
+                }
+                return Self.text(answer)
+            case .back(let id, let acknowledged, let isBuffered):
+                guard let session = session(id),
+                    let (backChannel, output) = session.open(isBuffered: isBuffered, acknowledged: acknowledged)
+                else { return Self.unknownSession }
+                channel.closeFuture.whenComplete { _ in session.closed(backChannel) }
+                return answer(session, backChannel, output)
+            case .terminate(let id):
+                guard let session = session(id) else { return Self.unknownSession }
+                end(session)
+                return Self.empty(.ok)
+            }
+        } catch {
+            return Self.empty(error.code == .resourceExhausted ? .tooManyRequests : .badRequest)
+        }
+    }
+
+    private static func form(_ body: ByteBuffer) throws(DocumentError) -> WebChannelForm {
+        guard let form = WebChannelForm(body.readableBytesView) else {
+            throw .invalidArgument("the form has numbers that are none")
+        }
+        return form
+    }
+
+    /// - Parameter who: a client whose token is invalid is told so in the stream: the SDK then gets a new one.
+    private func open(
+        _ method: WebChannelRequest.Method, _ form: WebChannelForm, _ who: Result<Principal, DocumentError>,
+        _ call: ClientCall, hasKeepAlive: Bool
+    ) throws(DocumentError) -> Response {
+        let principal = (try? who.get()) ?? .client(nil)
+        let owner = StoreDocumentService.owner(of: principal, at: call.address)
+        let session = WebChannelSession(id: Self.makeID(), owner: owner, expires: principal.expires)
+        let isTaken = state.withLock { state in
+            guard !state.isClosed, state.sessions.count < limits.sessions,
+                principal == .admin || state.byOwner[owner] ?? 0 < limits.sessionsPerClient
+            else { return false }
+            state.sessions[session.id] = session
+            state.byOwner[owner, default: 0] += 1
+            return true
+        }
+        guard isTaken else {
+            throw DocumentError(.resourceExhausted, "too many streams are open; close some")
+        }
+        session.connect(endpoint(method, principal, call, session))
+        if case .failure(let error) = who { session.fail(error) }
+        _ = session.receive(form.maps)
+        session.pump()
+        let keepAlive = hasKeepAlive ? ",\(limits.keepAlive.components.seconds * 1000)" : ""
+        return Self.text(WebChannelState.framed(Array("[[0,[\"c\",\"\(session.id)\",\"\",8,12\(keepAlive)]]]".utf8)))
+    }
+
+    private func endpoint(
+        _ method: WebChannelRequest.Method, _ principal: Principal, _ call: ClientCall, _ session: WebChannelSession
+    ) -> any StreamEndpoint {
+        let json = StreamJSON(database: database)
+        // On a thread of its own turn: the store's threads must not encode messages, and a stream may be in use.
+        let onNews: @Sendable () -> Void = { [weak session] in
+            Task { session?.pump() }
+        }
+        switch method {
+        case .listen:
+            let (service, address) = (service, call.address)
+            let stream = ListenStream(
+                store, context: { service.context(principal, at: address) }, onNews: onNews)
+            return ListenEndpoint(stream, json, onNews: onNews)
+        case .write:
+            return WriteEndpoint(
+                WriteStream(service, as: principal), json, call: ClientCall(address: call.address), onNews: onNews)
+        }
+    }
+
+    private func answer(
+        _ session: WebChannelSession, _ backChannel: UInt64, _ output: AsyncStream<ByteBuffer>
+    ) -> Response {
+        let body = ResponseBody { writer in
+            defer { session.closed(backChannel) }
+            for await chunk in output {
+                try await writer.write(chunk)
+                session.pump()
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: Self.headers, body: body)
+    }
+
+    /// Can't be guessed: whoever knows it is the session's client.
+    private static func makeID() -> String {
+        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+    }
+
+    private static let headers: HTTPFields = {
+        var headers: HTTPFields = [
+            .contentType: "text/plain; charset=utf-8", .cacheControl: "private, max-age=0",
+        ]
+        if let name = HTTPField.Name("X-Content-Type-Options") { headers[name] = "nosniff" }
+        return headers
+    }()
+
+    private static func text(_ bytes: [UInt8]) -> Response {
+        Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    private static func empty(_ status: HTTPResponse.Status) -> Response { Response(status: status, headers: headers) }
+
+    /// The SDK looks for these words.
+    private static var unknownSession: Response {
+        Response(
+            status: .badRequest, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: "Unknown SID")))
+    }
+}
+
+extension Principal {
+    fileprivate var expires: Timestamp? {
+        if case .client(let client) = self { client?.expires } else { nil }
+    }
+}

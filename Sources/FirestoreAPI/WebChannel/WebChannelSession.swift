@@ -1,0 +1,171 @@
+import DocumentModel
+import DocumentStore
+import NIOCore
+import StrictJSON
+import Synchronization
+
+/// One session with its stream, and the connections of its back channels.
+final class WebChannelSession: Sendable {
+    private struct State {
+        var channel = WebChannelState()
+        var outputs: [WebChannelState.BackChannelID: AsyncStream<ByteBuffer>.Continuation] = [:]
+        var nextBackChannel: WebChannelState.BackChannelID = 1
+        var isPumping = false
+        var mustPumpAgain = false
+        /// When the client was last there.
+        var seen: ContinuousClock.Instant = .now
+    }
+
+    let id: String
+    /// Whose session it is, for the bounds on sessions.
+    let owner: UInt64
+    /// When the client's token is no longer valid; nil for never.
+    let expires: Timestamp?
+    private let state = Mutex(State())
+    private let endpoint: Mutex<(any StreamEndpoint)?> = Mutex(nil)
+    /// Held while maps are handled, so that those of two requests stay in order.
+    private let forward = Mutex(())
+
+    init(id: String, owner: UInt64, expires: Timestamp?) {
+        self.id = id
+        self.owner = owner
+        self.expires = expires
+    }
+
+    /// Connects the session with its stream.
+    func connect(_ endpoint: any StreamEndpoint) { self.endpoint.withLock { $0 = endpoint } }
+
+    // MARK: Forward channels
+
+    /// - Returns: nil if the maps can't be taken.
+    func receive(_ maps: [(number: Int, text: [UInt8])]) -> [UInt8]? {
+        let isTaken = forward.withLock { _ in
+            let ready: [[UInt8]]? = state.withLock { state in
+                state.seen = .now
+                return try? state.channel.receive(maps)
+            }
+            if let endpoint = endpoint.withLock({ $0 }) {
+                for map in ready ?? [] { endpoint.receive(map) }
+            }
+            return ready != nil
+        }
+        guard isTaken else { return nil }
+        return state.withLock { state in
+            let channel = state.channel
+            return WebChannelState.framed(
+                Array("[\(channel.hasBackChannel ? 1 : 0),\(channel.lastNumber),7]".utf8))
+        }
+    }
+
+    // MARK: Back channels
+
+    /// Opens a back channel.
+    ///
+    /// - Returns: what its answer has, which ends when the channel does; nil if the session has ended.
+    func open(isBuffered: Bool, acknowledged: Int) -> (id: UInt64, output: AsyncStream<ByteBuffer>)? {
+        let (output, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+        let id: UInt64? = perform { state in
+            guard !state.channel.isDone else { return ([], nil) }
+            state.seen = .now
+            let id = state.nextBackChannel
+            state.nextBackChannel += 1
+            state.outputs[id] = continuation
+            return (state.channel.open(id, isBuffered: isBuffered, acknowledged: acknowledged), id)
+        }
+        guard let id else { return nil }
+        pump()
+        return (id, output)
+    }
+
+    func closed(_ backChannel: UInt64) {
+        let output = state.withLock { state in
+            state.channel.closed(backChannel)
+            state.seen = .now
+            return state.outputs.removeValue(forKey: backChannel)
+        }
+        output?.finish()
+    }
+
+    // MARK: What the stream sends
+
+    /// Sends what the stream has, as far as there is room. Called whenever there may be something, on any thread.
+    func pump() {
+        let isMine = state.withLock { state in
+            state.mustPumpAgain = state.isPumping
+            defer { state.isPumping = true }
+            return !state.isPumping
+        }
+        guard isMine else { return }
+        while true {
+            while state.withLock({ $0.channel.hasRoom }), let endpoint = endpoint.withLock({ $0 }) {
+                let output = endpoint.take()
+                guard !output.messages.isEmpty || output.isLast else { break }
+                perform { state in
+                    if output.isLast { state.channel.finish() }
+                    return (state.channel.send(output.messages), ())
+                }
+            }
+            let isDone = state.withLock { state in
+                defer { state.mustPumpAgain = false }
+                if !state.mustPumpAgain { state.isPumping = false }
+                return !state.mustPumpAgain
+            }
+            if isDone { return }
+        }
+    }
+
+    func keepAlive() { perform { state in (state.channel.keepAlive(), ()) } }
+
+    func terminate() {
+        perform { state in (state.channel.terminate(), ()) }
+        let endpoint = endpoint.withLock { endpoint in
+            defer { endpoint = nil }
+            return endpoint
+        }
+        endpoint?.close()
+    }
+
+    /// Whether the session has ended, or its client hasn't been there for some time.
+    func isOver(at now: ContinuousClock.Instant, after patience: Duration) -> Bool {
+        state.withLock { state in
+            state.channel.isDone || !state.channel.hasBackChannel && now - state.seen > patience
+        }
+    }
+
+    func decideAgain() { endpoint.withLock { $0 }?.decideAgain() }
+
+    /// Ends the stream with an error, for its client to begin another.
+    func fail(_ error: DocumentError) { endpoint.withLock { $0 }?.fail(error) }
+
+    @discardableResult
+    private func perform<Result>(
+        _ body: (inout State) -> ([WebChannelState.Action], Result)
+    ) -> Result {
+        state.withLock { state in
+            // Within the lock, so that chunks leave in order; a continuation takes them without waiting.
+            let (actions, result) = body(&state)
+            for action in actions {
+                switch action {
+                case .send(let chunk):
+                    guard let open = state.outputs.keys.max() else { continue }
+                    state.outputs[open]?.yield(ByteBuffer(bytes: chunk))
+                case .end(let id): state.outputs.removeValue(forKey: id)?.finish()
+                }
+            }
+            return result
+        }
+    }
+}
+
+/// A stream behind a session, in JSON.
+protocol StreamEndpoint: Sendable {
+    /// Receives a message of the client.
+    func receive(_ text: [UInt8])
+    /// Takes what the stream sends; empty if there is nothing.
+    func take() -> (messages: [[UInt8]], isLast: Bool)
+    /// The rules have changed.
+    func decideAgain()
+    /// Ends the stream with an error.
+    func fail(_ error: DocumentError)
+    func close()
+}

@@ -1,0 +1,172 @@
+/// One session of WebChannel, the protocol of Closure's `WebChannelBase` that Firestore's web SDK speaks: what the server
+/// sends is numbered and kept until the client has acknowledged it, and what the client sends is handled once and in order.
+///
+/// A pure state machine. A forward channel is a POST of the client, a back channel a GET that the server answers slowly.
+struct WebChannelState {
+    /// What is to be done with back channels, in order.
+    enum Action: Equatable {
+        /// Sends a chunk on the open back channel.
+        case send([UInt8])
+        /// Ends a back channel's answer.
+        case end(BackChannelID)
+    }
+
+    typealias BackChannelID = UInt64
+
+    private struct Numbered {
+        let number: Int
+        let text: [UInt8]
+        let isNoop: Bool
+    }
+
+    private struct BackChannel {
+        let id: BackChannelID
+        /// Whether the answer ends with the first messages, for proxies that hold answers back.
+        let isBuffered: Bool
+        /// What it was sent since it was opened.
+        var bytes = 0
+    }
+
+    /// What waits for its acknowledgement, in the order of numbers.
+    private var unacknowledged: [Numbered] = []
+    /// How many of these the open back channel has.
+    private var sent = 0
+    private(set) var lastNumber = 0
+    private var backChannel: BackChannel?
+    /// The number of the next map of the client, and those that came early.
+    private var nextMap = 0
+    private var early: [Int: [UInt8]] = [:]
+    private(set) var unacknowledgedBytes = 0
+    /// Whether nothing more comes, so that the session ends once all was sent.
+    private(set) var isFinished = false
+
+    /// A client acknowledges only when it opens a back channel, so one that has sent this much ends.
+    static let maxBackChannelBytes = 1 << 20
+    /// What may wait for an acknowledgement before no more is taken from the stream.
+    static let maxUnacknowledgedBytes = 4 << 20
+    /// Maps that may wait for earlier ones. The SDK sends at most 1,000 in one request.
+    static let maxEarlyMaps = 1000
+
+    var hasBackChannel: Bool { backChannel != nil }
+
+    /// Whether the stream's next messages can be taken.
+    var hasRoom: Bool { unacknowledgedBytes < Self.maxUnacknowledgedBytes && !isFinished }
+
+    /// Whether the client has received everything that will ever come.
+    var isDone: Bool { isFinished && sent == unacknowledged.count && backChannel == nil }
+
+    // MARK: What the client sends
+
+    struct TooManyMaps: Error {}
+
+    /// Receives the maps of a forward channel.
+    ///
+    /// - Parameter first: the number of the first one.
+    /// - Returns: the maps that can be handled now, in order. Known ones are dropped.
+    mutating func receive(_ maps: [(number: Int, text: [UInt8])]) throws(TooManyMaps) -> [[UInt8]] {
+        for map in maps where map.number >= nextMap { early[map.number] = map.text }
+        var ready: [[UInt8]] = []
+        while let next = early.removeValue(forKey: nextMap) {
+            ready.append(next)
+            nextMap += 1
+        }
+        guard early.count <= Self.maxEarlyMaps else { throw TooManyMaps() }
+        return ready
+    }
+
+    // MARK: What the server sends
+
+    /// Sends messages to the client, each of them an array of the protocol.
+    mutating func send(_ messages: [[UInt8]]) -> [Action] {
+        for message in messages { append(message, isNoop: false) }
+        return flush()
+    }
+
+    /// The stream has ended; the client is told so with the last messages.
+    mutating func finish() { isFinished = true }
+
+    /// Shows the client, and proxies on the way, that the session lives.
+    mutating func keepAlive() -> [Action] {
+        guard backChannel != nil else { return [] }
+        append(Array(#"["noop"]"#.utf8), isNoop: true)
+        return flush()
+    }
+
+    private mutating func append(_ text: [UInt8], isNoop: Bool) {
+        lastNumber += 1
+        unacknowledged.append(Numbered(number: lastNumber, text: text, isNoop: isNoop))
+        unacknowledgedBytes += text.count
+    }
+
+    // MARK: Back channels
+
+    /// A client opens a back channel, in place of the one before.
+    ///
+    /// - Parameter acknowledged: the number up to which it has received everything.
+    mutating func open(_ id: BackChannelID, isBuffered: Bool, acknowledged: Int) -> [Action] {
+        var actions: [Action] = backChannel.map { [.end($0.id)] } ?? []
+        let count = unacknowledged.prefix { $0.number <= acknowledged }.count
+        unacknowledgedBytes -= unacknowledged.prefix(count).reduce(0) { $0 + $1.text.count }
+        unacknowledged.removeFirst(count)
+        sent = 0
+        backChannel = BackChannel(id: id, isBuffered: isBuffered)
+        // Without a first byte, the SDK takes it that a proxy holds answers back.
+        if unacknowledged.isEmpty, !isFinished { append(Array(#"["noop"]"#.utf8), isNoop: true) }
+        actions += flush()
+        return actions
+    }
+
+    /// A back channel's connection is gone. What it may not have received is sent again on the next one.
+    mutating func closed(_ id: BackChannelID) {
+        guard backChannel?.id == id else { return }
+        backChannel = nil
+    }
+
+    /// Ends the session.
+    mutating func terminate() -> [Action] {
+        isFinished = true
+        unacknowledged = []
+        unacknowledgedBytes = 0
+        sent = 0
+        defer { backChannel = nil }
+        return backChannel.map { [.end($0.id)] } ?? []
+    }
+
+    private mutating func flush() -> [Action] {
+        guard var open = backChannel else { return [] }
+        let new = unacknowledged[sent...]
+        var actions: [Action] = []
+        if !new.isEmpty {
+            let chunk = Self.chunk(of: new)
+            actions.append(.send(chunk))
+            open.bytes += chunk.count
+            sent = unacknowledged.count
+        }
+        let isEnough = open.isBuffered && new.contains { !$0.isNoop } || open.bytes >= Self.maxBackChannelBytes
+        guard isEnough || isFinished else {
+            backChannel = open
+            return actions
+        }
+        backChannel = nil
+        return actions + [.end(open.id)]
+    }
+
+    /// `LENGTH\n[[NUMBER,MESSAGE],…]`, where LENGTH counts UTF-16 units.
+    private static func chunk(of arrays: ArraySlice<Numbered>) -> [UInt8] {
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        for (index, array) in arrays.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            text += "[\(array.number),".utf8
+            text += array.text
+            text.append(UInt8(ascii: "]"))
+        }
+        text.append(UInt8(ascii: "]"))
+        return framed(text)
+    }
+
+    static func framed(_ text: [UInt8]) -> [UInt8] {
+        // Of UTF-8, bytes that begin a character count, and those of four bytes twice.
+        let units = text.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : $1 >= 0xF0 ? 2 : 1) }
+        return Array("\(units)\n".utf8) + text
+    }
+}

@@ -1,0 +1,99 @@
+@testable import FirestoreAPI
+import Testing
+
+/// What sessions of WebChannel send and receive.
+@Suite struct WebChannelStateTests {
+    private func text(_ actions: [WebChannelState.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .send(let chunk): String(decoding: chunk, as: UTF8.self)
+            case .end(let id): "end \(id)"
+            }
+        }
+    }
+
+    private func message(_ text: String) -> [UInt8] { Array("[\(text)]".utf8) }
+
+    @Test func messagesAreNumberedAndFramed() {
+        var state = WebChannelState()
+        #expect(state.send([message("1"), message("2")]).isEmpty)
+        #expect(text(state.open(1, isBuffered: false, acknowledged: 0)) == ["17\n[[1,[1]],[2,[2]]]"])
+        #expect(text(state.send([message("3")])) == ["9\n[[3,[3]]]"])
+        // The length counts UTF-16 units.
+        #expect(text(state.send([message("\"é🛒\"")])) == ["13\n[[4,[\"é🛒\"]]]"])
+    }
+
+    @Test func whatIsNotAcknowledgedIsSentAgain() {
+        var state = WebChannelState()
+        _ = state.send([message("1"), message("2"), message("3")])
+        #expect(text(state.open(1, isBuffered: true, acknowledged: 0)).last == "end 1")
+        #expect(text(state.open(2, isBuffered: true, acknowledged: 2)) == ["9\n[[3,[3]]]", "end 2"])
+        #expect(text(state.open(3, isBuffered: true, acknowledged: 3)) == ["14\n[[4,[\"noop\"]]]"])
+        #expect(state.unacknowledgedBytes == 8)
+        // A noop doesn't end a buffered answer; a message does.
+        #expect(text(state.send([message("5")])) == ["9\n[[5,[5]]]", "end 3"])
+        #expect(!state.hasBackChannel)
+    }
+
+    @Test func aSecondBackChannelEndsTheFirst() {
+        var state = WebChannelState()
+        _ = state.open(1, isBuffered: false, acknowledged: 0)
+        #expect(text(state.open(2, isBuffered: false, acknowledged: 1)).first == "end 1")
+        state.closed(1)
+        #expect(state.hasBackChannel)
+        state.closed(2)
+        #expect(!state.hasBackChannel && !state.isDone)
+    }
+
+    /// Only a new back channel acknowledges.
+    @Test func aBackChannelEndsOnceItHasSentMuch() {
+        var state = WebChannelState()
+        _ = state.open(1, isBuffered: false, acknowledged: 0)
+        let large = message(String(repeating: "1", count: WebChannelState.maxBackChannelBytes))
+        #expect(text(state.send([large])).last == "end 1")
+        for _ in 0..<4 { _ = state.send([large]) }
+        #expect(!state.hasRoom)
+        _ = state.open(2, isBuffered: false, acknowledged: 6)
+        #expect(state.hasRoom)
+    }
+
+    @Test func mapsAreHandledOnceAndInOrder() throws {
+        var state = WebChannelState()
+        func receive(_ numbers: Int...) throws -> [String] {
+            try state.receive(numbers.map { ($0, Array("\($0)".utf8)) }).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(try receive(0, 1) == ["0", "1"])
+        #expect(try receive(1) == [])
+        #expect(try receive(4) == [])
+        #expect(try receive(3, 2) == ["2", "3", "4"])
+        #expect(throws: WebChannelState.TooManyMaps.self) {
+            try state.receive((10..<2000).map { ($0, []) })
+        }
+    }
+
+    @Test func aFinishedSessionEndsOnceEverythingWasSent() {
+        var state = WebChannelState()
+        _ = state.send([message("1")])
+        state.finish()
+        #expect(!state.isDone)
+        #expect(text(state.open(1, isBuffered: false, acknowledged: 0)) == ["9\n[[1,[1]]]", "end 1"])
+        #expect(state.isDone)
+        var other = WebChannelState()
+        _ = other.open(1, isBuffered: false, acknowledged: 0)
+        #expect(text(other.terminate()) == ["end 1"])
+        #expect(other.isDone)
+    }
+
+    @Test func formsAreRead() throws {
+        let form = try #require(
+            WebChannelForm(
+                "headers=X-Goog-Api-Client%3Agl-js%0D%0AAuthorization%3ABearer%20owner%0D%0A&count=2&ofs=3&req0___data__=%7B%7D&req1___data__=a%2Bb"
+                    .utf8))
+        #expect(form.authorization == "Bearer owner")
+        #expect(form.maps.map(\.number) == [3, 4])
+        #expect(form.maps.map { String(decoding: $0.text, as: UTF8.self) } == ["{}", "a+b"])
+        #expect(WebChannelForm("ofs=x".utf8) == nil)
+        #expect(WebChannelForm("ofs=9223372036854775807&req1___data__=1".utf8) == nil)
+        #expect(WebChannelForm("".utf8)?.maps.isEmpty == true)
+    }
+}

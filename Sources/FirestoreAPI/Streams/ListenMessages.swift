@@ -4,7 +4,7 @@ import DocumentStore
 /// A target that a Listen client adds, whatever the wire.
 struct ListenTargetRequest: Sendable {
     var id: Int32
-    /// Fails with `invalidArgument` for a query or name that is none.
+    /// Fails with `invalidArgument` for an invalid query or name.
     var target: Result<ListenTarget, DocumentError>
     /// The position to continue from; nil to begin.
     var position: Timestamp?

@@ -5,13 +5,13 @@ import Synchronization
 /// The server's side of a Listen stream, whatever the wire: targets come and go, and the client receives what changes in
 /// them, at times at which all of them are complete.
 ///
-/// Nothing is pushed: whoever sends the messages takes them when the client can receive them. If it can't for long, the
+/// Nothing is pushed: the sender of the messages takes them when the client can receive them. If it can't for long, the
 /// store ends its listeners, which then continue from where the client is.
 final class ListenStream: Sendable {
     private struct Target {
         var target: ListenTarget
         var isOnce: Bool
-        /// Whether the client was told that its result is complete.
+        /// Whether the client has its complete result.
         var isCurrent = false
         /// Whether what comes next replaces what the client has.
         var isReset = false

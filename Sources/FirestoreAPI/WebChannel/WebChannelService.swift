@@ -133,12 +133,12 @@ package final class WebChannelService: Sendable {
 
     private static func form(_ body: ByteBuffer) throws(DocumentError) -> WebChannelForm {
         guard let form = WebChannelForm(body.readableBytesView) else {
-            throw .invalidArgument("the form has numbers that are none")
+            throw .invalidArgument("the form has invalid numbers")
         }
         return form
     }
 
-    /// - Parameter who: a client whose token is invalid is told so in the stream: the SDK then gets a new one.
+    /// - Parameter who: for an invalid token, the stream begins with an error, after which the SDK gets a new one.
     private func open(
         _ method: WebChannelRequest.Method, _ form: WebChannelForm, _ who: Result<Principal, DocumentError>,
         _ call: ClientCall, hasKeepAlive: Bool
@@ -199,7 +199,7 @@ package final class WebChannelService: Sendable {
         return Response(status: .ok, headers: Self.headers, body: body)
     }
 
-    /// Can't be guessed: whoever knows it is the session's client.
+    /// Can't be guessed: knowing it makes a client that of the session.
     private static func makeID() -> String {
         (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
     }

@@ -82,7 +82,7 @@ struct WebChannelState {
         return flush()
     }
 
-    /// The stream has ended; the client is told so with the last messages.
+    /// The stream has ended: nothing follows the messages before.
     mutating func finish() { isFinished = true }
 
     /// Shows the client, and proxies on the way, that the session lives.

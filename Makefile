@@ -3,7 +3,7 @@ CONFIGURATION ?= release
 PACKAGES := libcurl4-openssl-dev libsqlite3-dev
 SOURCES := Package.swift Sources Samples Tests Benchmarks
 
-.PHONY: help prepare build serve test soak bench docs format lint clean
+.PHONY: help prepare build serve test soak bench docs format lint protos clean
 
 help:
 	@echo "make serve   install missing packages, build, and serve the shop"
@@ -13,6 +13,7 @@ help:
 	@echo "make docs    make the API reference in .build/docs"
 	@echo "make format  format the sources"
 	@echo "make lint    check formatting and wording"
+	@echo "make protos  generate the protobuf messages from their .proto file"
 
 # Installs missing Debian packages. On other systems it prints which libraries are needed.
 prepare:
@@ -38,6 +39,9 @@ bench: build
 	swift build -c release --product FixtureFunctions
 	swift build -c release --product functions-bench
 	$$(swift build -c release --show-bin-path)/functions-bench $(ARGUMENTS)
+
+protos:
+	./.ci/protos
 
 docs: prepare
 	swift build

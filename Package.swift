@@ -38,6 +38,8 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     ],
     // Below the authors' products each target depends on targets above it only.
     targets: [
@@ -196,13 +198,22 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+        // Generated from its .proto file: `make protos`.
+        .target(
+            name: "FirestoreMessages",
+            dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")], exclude: ["Protos"],
+            swiftSettings: settings),
         .target(
             name: "FirestoreAPI",
             dependencies: [
                 "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "Sharing", "DocumentStore", "GoogleREST",
-                "FirestoreJSON",
+                "FirestoreJSON", "FirestoreMessages",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -611,6 +622,8 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                "FirestoreMessages",
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
             ],
             swiftSettings: settings),
         .testTarget(

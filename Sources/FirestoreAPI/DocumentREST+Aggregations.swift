@@ -25,7 +25,7 @@ extension DocumentREST {
             guard let aggregation else { throw root.problem("a request needs its structuredAggregationQuery") }
             return (aggregation, selector, explains)
         }
-        try check(aggregation.query)
+        try database.check(aggregation.query)
         return try await reading(selector, principal) { (consistency) throws(DocumentError) in
             guard let explains else {
                 let found = try await service.aggregate(

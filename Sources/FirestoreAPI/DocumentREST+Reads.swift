@@ -58,7 +58,7 @@ extension DocumentREST {
             guard let query else { throw root.problem("a request needs its structuredQuery") }
             return (query, selector, explains)
         }
-        try check(query)
+        try database.check(query)
         return try await reading(selector, principal) { [database] (consistency) throws(DocumentError) in
             guard let explains else {
                 let found = try await service.query(query, consistency, as: principal)

@@ -186,7 +186,7 @@ package struct DocumentREST: HTTPResponder {
 
 extension Principal {
     /// Whose share of the host's memory a request uses; nil for a stranger.
-    fileprivate var holder: MemoryBudget.Holder? {
+    var holder: MemoryBudget.Holder? {
         switch self {
         case .admin: .host
         case .client(let client): client.map { .user(id: $0.uid) }

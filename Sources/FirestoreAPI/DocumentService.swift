@@ -40,6 +40,12 @@ package protocol DocumentService: Sendable {
     /// The ids of the collections directly below a document, or at the root, in order. For admins only.
     func collectionIDs(below parent: DocumentPath?, as principal: Principal) async throws(DocumentError) -> [String]
 
+    /// The ids in a collection below which there are documents, whether or not there is a document of that id, in order. For
+    /// admins only.
+    func parents(
+        in collection: CollectionPath, after: String?, atMost limit: Int, as principal: Principal
+    ) async throws(DocumentError) -> [String]
+
     /// Deletes every document. For development.
     func clear() async throws(DocumentError)
 }

@@ -80,6 +80,18 @@ package struct StoreDocumentService: DocumentService {
         return try await store.collectionIDs(below: parent)
     }
 
+    package func parents(
+        in collection: CollectionPath, after: String?, atMost limit: Int, as principal: Principal
+    ) async throws(DocumentError) -> [String] {
+        try requireAdmin(principal)
+        let store = store
+        return try await withCheckedContinuation { continuation in
+            store.parents(in: collection, after: after, atMost: limit, in: OperationContext()) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
+    }
+
     package func clear() async throws(DocumentError) {
         do { _ = try await store.clear() } catch {
             throw error as? DocumentError ?? DocumentError(.cancelled, "not all documents were deleted")

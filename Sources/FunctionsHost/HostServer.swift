@@ -252,19 +252,25 @@ package final class HostServer: Sendable {
         }
         let connections = ClientConnections()
         let proxies = configuration.trustedProxies
+        let address: DocumentREST.AddressReader = { peer, forwardedFor in
+            IPAddress(peer).map {
+                UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)
+            }
+        }
         let responder = DocumentREST(
             database: parts.database,
             service: parts.documents, rules: parts.rules.clients, isDevelopment: configuration.mode == .development,
             principals: principals, webChannel: webChannel, connections: connections,
-            address: { peer, forwardedFor in
-                IPAddress(peer).map {
-                    UInt64(truncatingIfNeeded: proxies.client($0, forwardedFor: forwardedFor).holder.hashValue)
-                }
-            }, answers: parts.serving.memory.answers,
+            address: address, answers: parts.serving.memory.answers,
             maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+        let calls = FirestoreCalls(
+            parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
+            principals: principals, address: address, answers: parts.serving.memory.answers,
+            bodies: parts.serving.memory.bodies)
         return server(
             responder, port: configuration.listen.firestore, name: "firestore",
-            portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections, readiness)
+            portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
+            grpc: GRPCConnection(calls), readiness)
     }
 
     private func eventServer(_ readiness: Readiness) -> any Service {
@@ -341,16 +347,20 @@ package final class HostServer: Sendable {
 
     private func server<Responder: HTTPResponder>(
         _ responder: Responder, port: Int, name: String, _ rules: PortRules,
-        connections: ClientConnections? = nil,
+        connections: ClientConnections? = nil, grpc: GRPCConnection? = nil,
         _ readiness: Readiness
     ) -> any Service where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        // Incomplete requests and idle connections are the port handler's, as on the functions port.
+        let http1 = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [PortHandler.Installer(rules)]
+                + (connections.map { [$0.makeHandler()] } ?? []))
         let application = Application(
             responder: responder,
-            // Incomplete requests and idle connections are the port handler's, as on the functions port.
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [PortHandler.Installer(rules)]
-                        + (connections.map { [$0.makeHandler()] } ?? []))),
+            server: HTTPServerBuilder { responder in
+                let http1 = HTTP1Channel(responder: responder, configuration: http1)
+                guard let grpc else { return http1 }
+                return FirestoreChannel(http1: http1, grpc: grpc)
+            },
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,
                 availableConnectionsDelegate: MaximumAvailableConnections(

@@ -123,7 +123,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
         }
         let first = try await exchange(
             .post, Self.root + ":partitionQuery", #"{\#(Self.from),"partitionCount":"3","pageSize":2}"#, of: service)
-        let token = RESTPageToken.text([
+        let token = PageToken.text([
             .reference(DocumentName(database: .init(project: "demo-shop"), path: points[1]))
         ])
         #expect(

@@ -144,5 +144,11 @@ final class ScriptedDocuments: DocumentService {
         return collections
     }
 
+    func parents(
+        in collection: CollectionPath, after: String?, atMost limit: Int, as principal: Principal
+    ) async throws(DocumentError) -> [String] {
+        throw DocumentError(.unimplemented, "no document has others below it")
+    }
+
     func clear() async throws(DocumentError) { cleared.withLock { $0 += 1 } }
 }

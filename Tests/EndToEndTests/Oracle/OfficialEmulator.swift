@@ -16,15 +16,31 @@ final class OfficialEmulator: Sendable {
     static var isInstalled: Bool { java != nil && FileManager.default.fileExists(atPath: jar) }
 
     let client: HTTPClient
-    private let process = Process()
+    private let process: Process
+
+    /// How often another port is tried: a process may take one before the emulator does.
+    private static let maxAttempts = 5
 
     /// Starts it, and returns once it serves.
     init() async throws {
-        let port = try await Self.freePort()
-        client = HTTPClient(port: port)
-        process.executableURL = URL(fileURLWithPath: Self.java ?? "java")
+        var attempt = 1
+        while true {
+            do {
+                (client, process) = try await Self.launch()
+                return
+            } catch {
+                attempt += 1
+                guard attempt <= Self.maxAttempts else { throw error }
+            }
+        }
+    }
+
+    private static func launch() async throws -> (HTTPClient, Process) {
+        let port = try await freePort()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: java ?? "java")
         process.arguments = [
-            "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", Self.jar,
+            "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jar,
             "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start", "--host=127.0.0.1",
             "--port=\(port)", "--database-mode=firestore-native",
         ]
@@ -32,7 +48,7 @@ final class OfficialEmulator: Sendable {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        let client = client
+        let client = HTTPClient(port: port)
         do {
             try await Bound.wait("the official emulator serves") {
                 guard process.isRunning else { throw Bound.Exceeded(description: "the official emulator has ended") }
@@ -42,6 +58,7 @@ final class OfficialEmulator: Sendable {
             process.terminate()
             throw error
         }
+        return (client, process)
     }
 
     /// Ends it. It holds nothing that is worth a gentle end.

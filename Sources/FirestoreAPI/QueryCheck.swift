@@ -1,7 +1,7 @@
 import DocumentModel
 
 /// Rules for clients' queries that the store itself doesn't enforce.
-extension DocumentREST {
+extension DatabaseID {
     /// - Throws: `invalidArgument` if a cursor has more values than the query has explicit orders, or if `__name__`
     ///   is compared with anything but the name of a document in this database.
     func check(_ query: Query) throws(DocumentError) {
@@ -23,8 +23,8 @@ extension DocumentREST {
         guard case .reference(let name) = value else {
             throw .invalidArgument("__name__ can only be compared with document names, as referenceValue")
         }
-        guard name.database == database else {
-            throw .invalidArgument("\"\(name)\" is not in the database of the request, \(database.resourceName)")
+        guard name.database == self else {
+            throw .invalidArgument("\"\(name)\" is not in the database of the request, \(resourceName)")
         }
     }
 }

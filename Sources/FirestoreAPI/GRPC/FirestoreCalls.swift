@@ -1,0 +1,194 @@
+package import DocumentModel
+package import DocumentStore
+package import SecurityRules
+package import Sharing
+import FirestoreMessages
+import NIOCore
+import NIOHPACK
+import SwiftProtobuf
+
+/// The methods of `google.firestore.v1.Firestore` as gRPC calls.
+package struct FirestoreCalls: Sendable {
+    let database: DatabaseID
+    let service: StoreDocumentService
+    private let store: DocumentStore
+    private let streams = ListenStreams()
+    private let principals: PrincipalReader
+    private let address: DocumentREST.AddressReader
+    private let answers: MemoryBudget?
+    /// The memory of the messages that are being received.
+    let bodies: MemoryBudget?
+
+    /// - Parameters:
+    ///   - answers: the memory of all answers, and of all messages that are being received; nil for no bound.
+    package init(
+        _ store: DocumentStore, database: DatabaseID, service: StoreDocumentService, rules: ClientRules,
+        principals: PrincipalReader, address: @escaping DocumentREST.AddressReader = { _, _ in nil },
+        answers: MemoryBudget? = nil, bodies: MemoryBudget? = nil
+    ) {
+        self.answers = answers
+        self.bodies = bodies
+        self.store = store
+        self.database = database
+        self.service = service
+        rules.onReplacement { [streams] in streams.decideAgain() }
+        self.principals = principals
+        self.address = address
+    }
+
+    func addressNumber(_ peer: SocketAddress?) -> UInt64 { address(peer, []) ?? 0 }
+
+    var reader: MessageReader { MessageReader(database: database) }
+    var writer: MessageWriter { MessageWriter(database: database) }
+
+    private static let prefix = "/google.firestore.v1.Firestore/"
+
+    /// The method that a path names; nil if there is none.
+    func method(
+        _ path: String, _ headers: HPACKHeaders, _ peer: SocketAddress?, _ answer: GRPCAnswer
+    ) -> (any GRPCMethod)? {
+        guard path.hasPrefix(Self.prefix) else { return nil }
+        let name = path.dropFirst(Self.prefix.count)
+        let address = address(peer, headers["x-forwarded-for"])
+        // What a stream sends is bounded by its listeners.
+        let held = name == "Listen" || name == "Write" ? nil : ClientAnswer(answers, for: .stranger(address ?? 0))
+        let call = GRPCCall(
+            authorization: headers.first(name: "authorization"),
+            resource: headers.first(name: "google-cloud-resource-prefix"),
+            call: ClientCall(address: address, answer: held), answer: answer)
+        switch name {
+        case "GetDocument": return unary(call, get)
+        case "ListDocuments": return unary(call, list)
+        case "CreateDocument": return unary(call, create)
+        case "UpdateDocument": return unary(call, update)
+        case "DeleteDocument": return unary(call, delete)
+        case "BeginTransaction": return unary(call, begin)
+        case "Commit": return unary(call, commit)
+        case "Rollback": return unary(call, rollback)
+        case "BatchWrite": return unary(call, batchWrite)
+        case "PartitionQuery": return unary(call, partition)
+        case "ListCollectionIds": return unary(call, collectionIDs)
+        case "BatchGetDocuments": return streaming(call, batchGet)
+        case "RunQuery": return streaming(call, runQuery)
+        case "RunAggregationQuery": return streaming(call, runAggregation)
+        case "Listen": return ListenCall(call, self)
+        case "Write": return WriteCall(call, self)
+        default: return nil
+        }
+    }
+
+    /// - Throws: `unauthenticated` for anything but a valid token, `notFound` for another database.
+    func principal(_ call: GRPCCall) async throws(DocumentError) -> Principal {
+        if let resource = call.resource { try reader.check(database: resource) }
+        let principal = try await principals.principal(call.authorization)
+        if let holder = principal.holder { call.call.answer?.identify(holder) }
+        return principal
+    }
+
+    func makeListenStream(
+        as principal: Principal, _ call: GRPCCall, onNews: @escaping @Sendable () -> Void
+    ) -> ListenStream {
+        let (service, address) = (service, call.call.address)
+        let stream = ListenStream(
+            store, context: { service.context(principal, at: address) }, onNews: onNews)
+        streams.add(stream)
+        return stream
+    }
+
+    func close(_ stream: ListenStream) {
+        streams.remove(stream)
+        stream.close()
+    }
+
+    private func unary<Request: Message, Answer: Message>(
+        _ call: GRPCCall, _ body: @escaping @Sendable (Request, Principal) async throws(DocumentError) -> Answer
+    ) -> any GRPCMethod {
+        SingleCall(call) { message, answer throws(DocumentError) in
+            let principal = try await principal(call)
+            let result = try await body(try GRPCCall.decode(message), principal)
+            answer.end(with: .framed(result))
+        }
+    }
+
+    private func streaming<Request: Message>(
+        _ call: GRPCCall,
+        _ body: @escaping @Sendable (Request, Principal, GRPCAnswer) async throws(DocumentError) -> Void
+    ) -> any GRPCMethod {
+        SingleCall(call) { message, answer throws(DocumentError) in
+            try await body(try GRPCCall.decode(message), try await principal(call), answer)
+            answer.end()
+        }
+    }
+}
+
+/// What is known of a call besides its messages.
+struct GRPCCall: Sendable {
+    let authorization: String?
+    /// The database, from `google-cloud-resource-prefix`.
+    let resource: String?
+    let call: ClientCall
+    let answer: GRPCAnswer
+
+    static func decode<Request: Message>(_ bytes: ByteBuffer) throws(DocumentError) -> Request {
+        do {
+            // Groups and messages nest up to 100 deep, which is protobuf's own limit.
+            return try Request(serializedBytes: Array(bytes.readableBytesView))
+        } catch {
+            throw .invalidArgument("the message can't be decoded: \(error)")
+        }
+    }
+}
+
+/// A call with one request.
+private final class SingleCall: GRPCMethod, @unchecked Sendable {
+    typealias Body = @Sendable (ByteBuffer, GRPCAnswer) async throws(DocumentError) -> Void
+
+    private let call: GRPCCall
+    private let body: Body
+    // Used on the event loop only.
+    private var message: ByteBuffer?
+    private var hasFailed = false
+    private var task: Task<Void, Never>?
+
+    init(_ call: GRPCCall, _ body: @escaping Body) {
+        self.call = call
+        self.body = body
+    }
+
+    func receive(_ message: ByteBuffer) {
+        guard self.message == nil, task == nil else {
+            hasFailed = true
+            return call.answer.end(DocumentError(.unimplemented, "the method takes one message"))
+        }
+        self.message = message
+    }
+
+    func finish() {
+        guard !hasFailed else { return }
+        guard let message else {
+            return call.answer.end(DocumentError(.internal, "the call ended without a message"))
+        }
+        self.message = nil
+        task = Task { [call, body] in
+            await ClientCall.$current.withValue(call.call) {
+                do throws(DocumentError) {
+                    guard message.readableBytes >= LargeRequests.leastBytes else {
+                        return try await body(message, call.answer)
+                    }
+                    try await LargeRequests(.decoding, of: call.call.address).run { () async throws(DocumentError) in
+                        try await body(message, call.answer)
+                    }
+                } catch {
+                    call.answer.end(error)
+                }
+            }
+        }
+    }
+
+    func cancel() {
+        call.call.cancellation.cancel()
+        task?.cancel()
+    }
+
+    func isWritable() {}
+}

@@ -1,0 +1,103 @@
+package import HummingbirdCore
+package import Logging
+package import NIOCore
+
+/// A connection of the firestore port: HTTP/1.1 or HTTP/2 without TLS, told apart by the first bytes.
+package struct FirestoreChannel: ServerChildChannel {
+    package struct Value: ServerChildChannelValue {
+        package let channel: any Channel
+        let connection: EventLoopFuture<Connection>
+    }
+
+    enum Connection: Sendable {
+        case http1(HTTP1Channel.Value)
+        case http2(any Channel)
+    }
+
+    private let http1: HTTP1Channel
+    private let grpc: GRPCConnection
+
+    package init(http1: HTTP1Channel, grpc: GRPCConnection) {
+        self.http1 = http1
+        self.grpc = grpc
+    }
+
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            let promise = channel.eventLoop.makePromise(of: Connection.self)
+            let detector = ProtocolDetector { [http1, grpc] isHTTP2 in
+                if isHTTP2 {
+                    promise.completeWith(
+                        Result {
+                            try grpc.configure(channel)
+                            return Connection.http2(channel)
+                        })
+                } else {
+                    http1.setup(channel: channel, logger: logger).map { Connection.http1($0) }.cascade(to: promise)
+                }
+            } onClose: {
+                promise.fail(ChannelError.eof)
+            }
+            try channel.pipeline.syncOperations.addHandler(detector)
+            return Value(channel: channel, connection: promise.futureResult)
+        }
+    }
+
+    package func handle(value: Value, logger: Logger) async {
+        // A connection that closes before its first bytes has nothing to be handled.
+        guard let connection = try? await value.connection.get() else { return }
+        switch connection {
+        case .http1(let channel): await http1.handle(value: channel, logger: logger)
+        case .http2(let channel): try? await channel.closeFuture.get()
+        }
+    }
+}
+
+/// Holds a connection's first bytes until they tell which protocol it speaks.
+final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// The preface of HTTP/2 (RFC 9113, section 3.4). No request of HTTP/1.1 begins so.
+    private static let preface = Array("PRI * HTTP/2.0".utf8)
+    /// A client that sends nothing is disconnected.
+    private static let patience = TimeAmount.seconds(30)
+
+    private let onDetection: (_ isHTTP2: Bool) -> Void
+    private let onClose: () -> Void
+    private var held: ByteBuffer?
+    private var timeout: Scheduled<Void>?
+    private var isDetected = false
+
+    init(onDetection: @escaping (_ isHTTP2: Bool) -> Void, onClose: @escaping () -> Void) {
+        self.onDetection = onDetection
+        self.onClose = onClose
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        timeout = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        if held == nil { held = bytes } else { held?.writeBuffer(&bytes) }
+        guard !isDetected, let held else { return }
+        let start = held.readableBytesView.prefix(Self.preface.count)
+        let fits = Self.preface.starts(with: start)
+        guard !fits || start.count == Self.preface.count else { return }
+        isDetected = true
+        timeout?.cancel()
+        onDetection(fits)
+        self.held = nil
+        context.fireChannelRead(wrapInboundOut(held))
+        context.fireChannelReadComplete()
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timeout?.cancel()
+        if !isDetected { onClose() }
+        context.fireChannelInactive()
+    }
+}

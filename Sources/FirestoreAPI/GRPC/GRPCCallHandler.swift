@@ -1,0 +1,217 @@
+import DocumentModel
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import Sharing
+import SwiftProtobuf
+
+/// One call on an HTTP/2 stream: reads its messages and gives them to the method, in order, and writes what it answers.
+final class GRPCCallHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private enum State {
+        case waitingForHeaders
+        case receiving(any GRPCMethod)
+        /// The call is answered, or its client has left.
+        case ended
+    }
+
+    private let service: FirestoreCalls
+    private let peer: SocketAddress?
+    private var state = State.waitingForHeaders
+    private var reader = GRPCMessageReader()
+    private var answer: GRPCAnswer?
+    private var deadline: Scheduled<Void>?
+    /// What an incomplete message holds of the memory of all.
+    private var held = 0
+
+    /// Messages up to this size aren't counted.
+    private static let leastBytes = 64 * 1024
+
+    init(_ service: FirestoreCalls, peer: SocketAddress?) {
+        self.service = service
+        self.peer = peer
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let frame):
+            guard case .waitingForHeaders = state else { break }
+            begin(frame.headers, context)
+            if frame.endStream { end(context) }
+        case .data(let frame):
+            guard case .receiving(let method) = state, case .byteBuffer(let bytes) = frame.data else { break }
+            reader.append(bytes)
+            guard hold() else {
+                return fail(
+                    DocumentError(
+                        .resourceExhausted, "too many large requests are under way for this caller, or for all"))
+            }
+            do throws(GRPCMessageReader.Problem) {
+                while let message = try reader.next() { method.receive(message) }
+            } catch {
+                switch error {
+                case .compressed:
+                    fail(DocumentError(.unimplemented, "compressed messages aren't supported; send identity"))
+                case .tooLarge(let bytes):
+                    fail(
+                        DocumentError(
+                            .resourceExhausted,
+                            "the message has \(bytes) bytes, more than \(GRPCMessageReader.maxBytes), the limit"))
+                }
+            }
+            _ = hold()
+            if frame.endStream { end(context) }
+        default: break
+        }
+    }
+
+    /// Counts what waits for the rest of its message.
+    ///
+    /// - Returns: false if it is too much.
+    private func hold() -> Bool {
+        guard let budget = service.bodies else { return true }
+        let wanted = reader.count > Self.leastBytes ? reader.count : 0
+        if wanted < held {
+            budget.release(held - wanted, of: holder)
+        } else if !budget.take(wanted - held, for: holder) {
+            return false
+        }
+        held = wanted
+        return true
+    }
+
+    private var holder: MemoryBudget.Holder { .stranger(service.addressNumber(peer)) }
+
+    private func begin(_ headers: HPACKHeaders, _ context: ChannelHandlerContext) {
+        let answer = GRPCAnswer(context.channel)
+        self.answer = answer
+        guard headers.first(name: ":method") == "POST",
+            headers.first(name: "content-type")?.hasPrefix("application/grpc") ?? false
+        else {
+            state = .ended
+            let response = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "415"], endStream: true))
+            return context.writeAndFlush(wrapOutboundOut(response), promise: nil)
+        }
+        guard let method = service.method(headers.first(name: ":path") ?? "", headers, peer, answer) else {
+            return fail(
+                DocumentError(.unimplemented, "there is no method \(headers.first(name: ":path") ?? "")"))
+        }
+        state = .receiving(method)
+        if let timeout = headers.first(name: "grpc-timeout").flatMap(GRPCTimeout.amount) {
+            deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { [weak self] in
+                self?.fail(DocumentError(.deadlineExceeded, "the call's deadline has passed"))
+            }
+        }
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        guard case .receiving(let method) = state else { return }
+        guard reader.count == 0 else {
+            return fail(DocumentError(.internal, "the call ended within a message"))
+        }
+        method.finish()
+    }
+
+    private func fail(_ error: DocumentError) {
+        if case .receiving(let method) = state { method.cancel() }
+        state = .ended
+        answer?.end(error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        service.bodies?.release(held, of: holder)
+        held = 0
+        if case .receiving(let method) = state { method.cancel() }
+        state = .ended
+        context.fireChannelInactive()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if case .receiving(let method) = state, context.channel.isWritable { method.isWritable() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+/// A method while it is called. All but `isWritable` is called on the event loop.
+protocol GRPCMethod: AnyObject, Sendable {
+    func receive(_ message: ByteBuffer)
+    /// No message follows.
+    func finish()
+    /// The client has left, or its deadline has passed.
+    func cancel()
+    func isWritable()
+}
+
+/// What a call answers: messages, and then its status.
+final class GRPCAnswer: Sendable {
+    private let channel: any Channel
+    private let loopBound: NIOLoopBoundBox<(hasHeaders: Bool, isEnded: Bool)>
+
+    init(_ channel: any Channel) {
+        self.channel = channel
+        loopBound = NIOLoopBoundBox((false, false), eventLoop: channel.eventLoop)
+    }
+
+    var eventLoop: any EventLoop { channel.eventLoop }
+
+    /// Whether the client takes what is sent.
+    var isWritable: Bool { channel.isWritable }
+
+    /// Sends framed messages.
+    func send(_ messages: [ByteBuffer]) {
+        guard !messages.isEmpty else { return }
+        onLoop { [self] in
+            guard begin() else { return }
+            for message in messages { write(.data(.init(data: .byteBuffer(message)))) }
+            channel.flush()
+        }
+    }
+
+    /// Sends framed messages, and returns once they are on their way.
+    func sendAndWait(_ message: ByteBuffer) async {
+        try? await channel.eventLoop.flatSubmit { [self] in
+            guard begin() else { return channel.eventLoop.makeSucceededVoidFuture() }
+            return channel.writeAndFlush(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(message))))
+        }.get()
+    }
+
+    /// Ends the call; only the first end counts.
+    func end(_ error: DocumentError? = nil, with message: ByteBuffer? = nil) {
+        onLoop { [self] in
+            guard !loopBound.value.isEnded else { return }
+            if error == nil || loopBound.value.hasHeaders { _ = begin() }
+            if let message { write(.data(.init(data: .byteBuffer(message)))) }
+            let isFirst = !loopBound.value.hasHeaders
+            loopBound.value.isEnded = true
+            var trailers = HPACKHeaders.trailers(error)
+            // Without messages, the status comes with the headers.
+            if isFirst {
+                var headers = HPACKHeaders.grpcResponse
+                for (name, value, _) in trailers { headers.add(name: name, value: value) }
+                trailers = headers
+            }
+            write(.headers(.init(headers: trailers, endStream: true)))
+            channel.flush()
+        }
+    }
+
+    private func begin() -> Bool {
+        guard !loopBound.value.isEnded else { return false }
+        if !loopBound.value.hasHeaders {
+            loopBound.value.hasHeaders = true
+            write(.headers(.init(headers: .grpcResponse)))
+        }
+        return true
+    }
+
+    private func write(_ frame: HTTP2Frame.FramePayload) { channel.write(frame, promise: nil) }
+
+    private func onLoop(_ body: @escaping @Sendable () -> Void) {
+        if channel.eventLoop.inEventLoop { body() } else { channel.eventLoop.execute(body) }
+    }
+}

@@ -1,0 +1,92 @@
+import DocumentModel
+import NIOCore
+import NIOHPACK
+import SwiftProtobuf
+
+/// The length-prefixed messages of a gRPC call, as they arrive in pieces.
+struct GRPCMessageReader {
+    enum Problem: Error {
+        /// A message is compressed, although the server accepts none such.
+        case compressed
+        case tooLarge(Int)
+    }
+
+    /// A request of 10 MiB, and what protobuf adds to it.
+    static let maxBytes = 11 << 20
+
+    private var buffer = ByteBuffer()
+
+    /// The bytes that wait for the rest of their message.
+    var count: Int { buffer.readableBytes }
+
+    mutating func append(_ bytes: ByteBuffer) {
+        var bytes = bytes
+        if buffer.readableBytes == 0 { buffer = bytes } else { buffer.writeBuffer(&bytes) }
+    }
+
+    /// The next whole message; nil if more has to come.
+    mutating func next() throws(Problem) -> ByteBuffer? {
+        guard let flag: UInt8 = buffer.getInteger(at: buffer.readerIndex) else { return nil }
+        guard flag == 0 else { throw .compressed }
+        guard let length: UInt32 = buffer.getInteger(at: buffer.readerIndex + 1) else { return nil }
+        guard length <= Self.maxBytes else { throw .tooLarge(Int(length)) }
+        guard buffer.readableBytes >= 5 + Int(length) else { return nil }
+        buffer.moveReaderIndex(forwardBy: 5)
+        return buffer.readSlice(length: Int(length))
+    }
+}
+
+extension ByteBuffer {
+    /// A message with its prefix.
+    static func framed(_ message: some Message) -> ByteBuffer {
+        guard let bytes: [UInt8] = try? message.serializedBytes() else { return ByteBuffer() }
+        var buffer = ByteBufferAllocator().buffer(capacity: 5 + bytes.count)
+        buffer.writeInteger(UInt8(0))
+        buffer.writeInteger(UInt32(bytes.count))
+        buffer.writeBytes(bytes)
+        return buffer
+    }
+}
+
+extension HPACKHeaders {
+    static let grpcResponse: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
+
+    /// The trailers of a call that has ended.
+    static func trailers(_ error: DocumentError?) -> HPACKHeaders {
+        guard let error else { return ["grpc-status": "0"] }
+        return ["grpc-status": "\(error.code.rawValue)", "grpc-message": encoded(error.message)]
+    }
+
+    /// `grpc-message` has visible ASCII characters, and percent-encoding for all others.
+    private static func encoded(_ message: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in message.utf8 {
+            if (0x20...0x7E).contains(byte), byte != UInt8(ascii: "%") {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// `grpc-timeout`: a number and a unit.
+enum GRPCTimeout {
+    /// - Returns: nil if it isn't one.
+    static func amount(_ text: String) -> TimeAmount? {
+        guard let unit = text.utf8.last, text.utf8.count <= 9, let value = Int64(text.dropLast()), value >= 0 else {
+            return nil
+        }
+        switch unit {
+        case UInt8(ascii: "H"): return .hours(value)
+        case UInt8(ascii: "M"): return .minutes(value)
+        case UInt8(ascii: "S"): return .seconds(value)
+        case UInt8(ascii: "m"): return .milliseconds(value)
+        case UInt8(ascii: "u"): return .microseconds(value)
+        case UInt8(ascii: "n"): return .nanoseconds(value)
+        default: return nil
+        }
+    }
+}

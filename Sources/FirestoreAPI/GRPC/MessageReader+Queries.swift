@@ -1,0 +1,103 @@
+import DocumentModel
+import FirestoreMessages
+import SwiftProtobuf
+
+extension MessageReader {
+    func query(_ message: FSStructuredQuery, parent: DocumentPath?) throws(DocumentError) -> Query {
+        guard let from = message.from.first, message.from.count == 1 else {
+            throw .invalidArgument("a query is on one collection, not \(message.from.count)")
+        }
+        guard !from.collectionID.isEmpty else {
+            throw DocumentError(.unimplemented, "queries over all collections aren't supported; name one")
+        }
+        guard try CollectionPath(from.collectionID).parent == nil else {
+            throw .invalidArgument("a collection id must not contain a slash")
+        }
+        guard !message.hasFindNearest else { throw DocumentError(.unimplemented, "vector search isn't supported") }
+        var query = Query(parent: parent, collectionID: from.collectionID, allDescendants: from.allDescendants)
+        if message.hasWhere { query.filter = try filter(message.where) }
+        for order in message.orderBy {
+            query.orderBy.append(
+                Query.Order(try Self.fieldPath(order.field.fieldPath), descending: order.direction == .descending))
+        }
+        if message.hasStartAt { query.start = try cursor(message.startAt) }
+        if message.hasEndAt { query.end = try cursor(message.endAt) }
+        guard message.offset >= 0, message.limit.value >= 0 else {
+            throw .invalidArgument("offset and limit must not be negative")
+        }
+        query.offset = Int(message.offset)
+        if message.hasLimit { query.limit = Int(message.limit.value) }
+        if message.hasSelect, !message.select.fields.isEmpty {
+            var fields: [FieldPath] = []
+            for field in message.select.fields { fields.append(try Self.fieldPath(field.fieldPath)) }
+            query.projection = fields
+        }
+        return query
+    }
+
+    private func cursor(_ message: FSCursor) throws(DocumentError) -> Query.Cursor {
+        Query.Cursor(values: try values(message.values), before: message.before)
+    }
+
+    private func filter(_ message: FSStructuredQuery.Filter) throws(DocumentError) -> Query.Filter {
+        switch message.filterType {
+        case .compositeFilter(let composite)?:
+            var filters: [Query.Filter] = []
+            for part in composite.filters { filters.append(try filter(part)) }
+            guard !filters.isEmpty else { throw .invalidArgument("a composite filter has no filters") }
+            switch composite.op {
+            case .and: return .and(filters)
+            case .or: return .or(filters)
+            default: throw .invalidArgument("a composite filter has neither AND nor OR")
+            }
+        case .fieldFilter(let field)?:
+            guard let comparison = Self.comparisons[field.op] else {
+                throw .invalidArgument("a field filter has no operator")
+            }
+            return .field(try Self.fieldPath(field.field.fieldPath), comparison, try value(field.value))
+        case .unaryFilter(let unary)?:
+            guard let test = Self.tests[unary.op] else { throw .invalidArgument("a unary filter has no operator") }
+            return .unary(try Self.fieldPath(unary.field.fieldPath), test)
+        case nil: throw .invalidArgument("a filter is empty")
+        }
+    }
+
+    private static let comparisons: [FSStructuredQuery.FieldFilter.Operator: Query.Operator] = [
+        .lessThan: .lessThan, .lessThanOrEqual: .lessThanOrEqual, .greaterThan: .greaterThan,
+        .greaterThanOrEqual: .greaterThanOrEqual, .equal: .equal, .notEqual: .notEqual,
+        .arrayContains: .arrayContains, .in: .in, .arrayContainsAny: .arrayContainsAny, .notIn: .notIn,
+    ]
+
+    private static let tests: [FSStructuredQuery.UnaryFilter.Operator: Query.UnaryOperator] = [
+        .isNan: .isNaN, .isNull: .isNull, .isNotNan: .isNotNaN, .isNotNull: .isNotNull,
+    ]
+
+    func aggregation(
+        _ message: FSStructuredAggregationQuery, parent: DocumentPath?
+    ) throws(DocumentError) -> (query: Query, fields: [AggregateField], aliases: [String]) {
+        guard case .structuredQuery(let structured)? = message.queryType else {
+            throw .invalidArgument("an aggregation has no structured_query")
+        }
+        var (fields, aliases): ([AggregateField], [String]) = ([], [])
+        // Those without an alias are numbered by themselves.
+        var number = 0
+        for part in message.aggregations {
+            switch part.operator {
+            case .count(let count)?:
+                guard !count.hasUpTo || count.upTo.value > 0 else { throw .invalidArgument("up_to must be positive") }
+                fields.append(.count(upTo: count.hasUpTo ? Int(clamping: count.upTo.value) : nil))
+            case .sum(let sum)?: fields.append(.sum(try Self.fieldPath(sum.field.fieldPath)))
+            case .avg(let average)?: fields.append(.average(try Self.fieldPath(average.field.fieldPath)))
+            case nil: throw .invalidArgument("an aggregation has no operator")
+            }
+            if part.alias.isEmpty { number += 1 }
+            aliases.append(part.alias.isEmpty ? "field_\(number)" : part.alias)
+        }
+        guard (1...AggregateField.maxCount).contains(fields.count) else {
+            throw .invalidArgument(
+                "a query must have 1 to \(AggregateField.maxCount) aggregations; this one has \(fields.count)")
+        }
+        guard Set(aliases).count == aliases.count else { throw .invalidArgument("two aggregations have one alias") }
+        return (try query(structured, parent: parent), fields, aliases)
+    }
+}

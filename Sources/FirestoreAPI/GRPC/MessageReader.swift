@@ -1,0 +1,131 @@
+import DocumentModel
+import FirestoreMessages
+import SwiftProtobuf
+
+/// Values and documents between protobuf and the model.
+struct MessageReader {
+    let database: DatabaseID
+
+    func value(_ message: FSValue) throws(DocumentError) -> Value {
+        switch message.valueType {
+        case .nullValue?: return .null
+        case .booleanValue(let value)?: return .boolean(value)
+        case .integerValue(let value)?: return .integer(value)
+        case .doubleValue(let value)?: return .double(value)
+        case .timestampValue(let time)?: return .timestamp(try Self.timestamp(time))
+        case .stringValue(let text)?: return .string(text)
+        case .bytesValue(let bytes)?: return .bytes(Array(bytes))
+        case .referenceValue(let name)?: return .reference(try DocumentName(name))
+        case .geoPointValue(let point)?:
+            let point = GeoPoint(latitude: point.latitude, longitude: point.longitude)
+            guard point.isValid else {
+                throw .invalidArgument("a geo point's latitude must be -90 … 90, its longitude -180 … 180")
+            }
+            return .geoPoint(point)
+        case .arrayValue(let array)?: return .array(try values(array.values))
+        case .mapValue(let map)?: return .map(try fields(map.fields))
+        case nil: throw .invalidArgument("a value has no type")
+        }
+    }
+
+    func values(_ messages: [FSValue]) throws(DocumentError) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(messages.count)
+        for message in messages { values.append(try value(message)) }
+        return values
+    }
+
+    func fields(_ messages: [String: FSValue]) throws(DocumentError) -> [String: Value] {
+        var fields: [String: Value] = [:]
+        fields.reserveCapacity(messages.count)
+        for (name, message) in messages { fields[name] = try value(message) }
+        return fields
+    }
+
+    static func timestamp(_ message: Google_Protobuf_Timestamp) throws(DocumentError) -> Timestamp {
+        let time = Timestamp(seconds: message.seconds, nanoseconds: message.nanos)
+        guard (0..<1_000_000_000).contains(message.nanos), time.isInRange else {
+            throw .invalidArgument("a timestamp is outside of the years 1 to 9999, or has invalid nanoseconds")
+        }
+        return time
+    }
+
+    /// The path of a document in this database.
+    func path(_ text: String) throws(DocumentError) -> DocumentPath {
+        let name = try DocumentName(text)
+        guard name.database == database else {
+            throw .invalidArgument("\"\(text)\" is not in this database, \(database.resourceName)")
+        }
+        return name.path
+    }
+
+    /// The document above a collection; nil for the root.
+    func parent(_ text: String) throws(DocumentError) -> DocumentPath? {
+        if text == database.documentsRoot || text == database.documentsRoot + "/" { return nil }
+        return try path(text)
+    }
+
+    /// - Parameter name: the database that a request names; empty in requests that name it elsewhere.
+    func check(database name: String) throws(DocumentError) {
+        guard name.isEmpty || name == database.resourceName else {
+            throw DocumentError(.notFound, "this host serves \(database.resourceName), not \(name)")
+        }
+    }
+
+    static func fieldPath(_ text: String) throws(DocumentError) -> FieldPath { try FieldPath(text) }
+}
+
+/// Values and documents between the model and protobuf.
+struct MessageWriter {
+    let database: DatabaseID
+
+    func value(_ value: Value) -> FSValue {
+        var message = FSValue()
+        switch value {
+        case .null: message.valueType = .nullValue(.nullValue)
+        case .boolean(let value): message.valueType = .booleanValue(value)
+        case .integer(let value): message.valueType = .integerValue(value)
+        case .double(let value): message.valueType = .doubleValue(value)
+        case .timestamp(let time): message.valueType = .timestampValue(Self.timestamp(time))
+        case .string(let text): message.valueType = .stringValue(text)
+        case .bytes(let bytes): message.valueType = .bytesValue(.init(bytes))
+        case .reference(let name): message.valueType = .referenceValue(name.description)
+        case .geoPoint(let point):
+            var latLng = FSLatLng()
+            latLng.latitude = point.latitude
+            latLng.longitude = point.longitude
+            message.valueType = .geoPointValue(latLng)
+        case .array(let values):
+            var array = FSArrayValue()
+            array.values = values.map(self.value)
+            message.valueType = .arrayValue(array)
+        case .map(let fields):
+            var map = FSMapValue()
+            map.fields = fields.mapValues(self.value)
+            message.valueType = .mapValue(map)
+        }
+        return message
+    }
+
+    func document(_ document: Document) -> FSDocument {
+        var message = FSDocument()
+        message.name = name(document.path)
+        message.fields = document.fields.mapValues(value)
+        message.createTime = Self.timestamp(document.createTime)
+        message.updateTime = Self.timestamp(document.updateTime)
+        return message
+    }
+
+    func name(_ path: DocumentPath) -> String { DocumentName(database: database, path: path).description }
+
+    static func timestamp(_ time: Timestamp) -> Google_Protobuf_Timestamp {
+        Google_Protobuf_Timestamp(seconds: time.seconds, nanos: time.nanoseconds)
+    }
+
+    func writeResult(_ result: WriteResult) -> FSWriteResult {
+        var message = FSWriteResult()
+        if let time = result.updateTime { message.updateTime = Self.timestamp(time) }
+        message.transformResults = result.transformResults.map(value)
+        return message
+    }
+}

@@ -1,0 +1,113 @@
+import DocumentModel
+@testable import FirestoreAPI
+import FirestoreMessages
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+import Testing
+
+/// The bytes of gRPC calls.
+@Suite struct GRPCTests {
+    private func message(_ text: String, flag: UInt8 = 0, length: UInt32? = nil) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.writeInteger(flag)
+        buffer.writeInteger(length ?? UInt32(text.utf8.count))
+        buffer.writeString(text)
+        return buffer
+    }
+
+    @Test func messagesArriveInPieces() throws {
+        var bytes = message("first")
+        bytes.writeImmutableBuffer(message(""))
+        bytes.writeImmutableBuffer(message("third"))
+        for size in 1...bytes.readableBytes {
+            var (rest, reader, found) = (bytes, GRPCMessageReader(), [String]())
+            while let piece = rest.readSlice(length: min(size, rest.readableBytes)), piece.readableBytes > 0 {
+                reader.append(piece)
+                while let message = try reader.next() { found.append(String(buffer: message)) }
+            }
+            #expect(found == ["first", "", "third"])
+            #expect(reader.count == 0)
+        }
+    }
+
+    @Test func whatIsCompressedOrTooLargeIsRefused() {
+        var reader = GRPCMessageReader()
+        reader.append(message("x", flag: 1))
+        #expect(throws: GRPCMessageReader.Problem.self) { try reader.next() }
+        reader = GRPCMessageReader()
+        reader.append(message("", length: .max))
+        #expect(throws: GRPCMessageReader.Problem.self) { try reader.next() }
+    }
+
+    @Test(arguments: [
+        ("2H", TimeAmount.hours(2)), ("3M", .minutes(3)), ("15S", .seconds(15)), ("250m", .milliseconds(250)),
+        ("7u", .microseconds(7)), ("9n", .nanoseconds(9)), ("99999999S", .seconds(99_999_999)),
+    ])
+    func timeoutsAreRead(text: String, amount: TimeAmount) { #expect(GRPCTimeout.amount(text) == amount) }
+
+    @Test(arguments: ["", "S", "1", "-1S", "1.5S", "1s", "123456789S"])
+    func whatIsNoTimeoutIsIgnored(text: String) { #expect(GRPCTimeout.amount(text) == nil) }
+
+    @Test func statusesAreEncoded() {
+        #expect(HPACKHeaders.trailers(nil) == ["grpc-status": "0"])
+        let trailers = HPACKHeaders.trailers(DocumentError(.notFound, "nein: 100 % é\n"))
+        #expect(trailers.first(name: "grpc-status") == "5")
+        #expect(trailers.first(name: "grpc-message") == "nein: 100 %25 %C3%A9%0A")
+    }
+
+    // MARK: Protocols
+
+    /// - Returns: whether it was taken for HTTP/2, and what went on to the next handler.
+    private func detect(_ pieces: [String]) throws -> (isHTTP2: Bool?, passed: String) {
+        var isHTTP2: Bool?
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(
+            ProtocolDetector {
+                isHTTP2 = $0
+            } onClose: {
+            })
+        var passed = ""
+        for piece in pieces {
+            try channel.writeInbound(ByteBuffer(string: piece))
+            while let bytes = try channel.readInbound(as: ByteBuffer.self) { passed += String(buffer: bytes) }
+        }
+        _ = try? channel.finish()
+        return (isHTTP2, passed)
+    }
+
+    @Test func theFirstBytesTellTheProtocol() throws {
+        let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+        for (pieces, isHTTP2) in [
+            ([preface], true), (preface.map(String.init), true), (["GET / HTTP/1.1\r\n"], false),
+            (["P", "OST / "], false),
+            (["PRI", "NT / HTTP/1.1"], false), (["PR"], nil), ([], nil),
+        ] as [([String], Bool?)] {
+            let seen = try detect(pieces)
+            #expect(seen.isHTTP2 == isHTTP2)
+            #expect(seen.passed == (isHTTP2 == nil ? "" : pieces.joined()))
+        }
+    }
+
+    // MARK: Messages
+
+    @Test func valuesAreTheSameBothWays() throws {
+        let database = DatabaseID(project: "demo")
+        let (reader, writer) = (MessageReader(database: database), MessageWriter(database: database))
+        let values: [Value] = [
+            .null, .boolean(true), .integer(.min), .double(-0.0), .timestamp(Timestamp(seconds: 1, nanoseconds: 5000)),
+            .string("é🛒"), .bytes([0, 255]), .geoPoint(GeoPoint(latitude: 1, longitude: 2)),
+            .reference(DocumentName(database: database, path: try DocumentPath("a/b"))),
+            .array([.integer(1), .map(["k": .array([])])]), .map([:]),
+        ]
+        for value in values { #expect(try reader.value(writer.value(value)) == value) }
+        #expect(throws: DocumentError.self) { try reader.value(FSValue()) }
+    }
+
+    @Test func resumeTokensArePositions() {
+        let position = Timestamp(microseconds: 1_795_580_608_916_123)
+        #expect(ResumeToken.position(of: ResumeToken.bytes(of: position)) == position)
+        #expect(ResumeToken.position(of: []) == nil)
+        #expect(ResumeToken.position(of: [2, 0, 0, 0, 0, 0, 0, 0, 0]) == nil)
+    }
+}

@@ -33,3 +33,8 @@ package struct PrincipalReader: Sendable {
 
     private static let invalid = DocumentError(.unauthenticated, "the ID token is not valid")
 }
+
+extension Principal {
+    /// When the client's token is no longer valid; nil for never.
+    var expires: Timestamp? { if case .client(let client) = self { client?.expires } else { nil } }
+}

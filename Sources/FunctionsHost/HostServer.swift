@@ -77,7 +77,8 @@ package final class HostServer: Sendable {
             logger: logger)
         self.parts = parts
         webChannel = WebChannelService(
-            parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients)
+            parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
+            answers: parts.serving.memory.answers)
         do {
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = parts.releases

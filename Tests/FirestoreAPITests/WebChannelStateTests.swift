@@ -12,12 +12,19 @@ import Testing
         }
     }
 
+    private func open(
+        _ state: inout WebChannelState, _ id: UInt64, _ isBuffered: Bool, _ acknowledged: Int
+    ) -> [WebChannelState.Action] {
+        state.acknowledge(acknowledged)
+        return state.open(id, isBuffered: isBuffered)
+    }
+
     private func message(_ text: String) -> [UInt8] { Array("[\(text)]".utf8) }
 
     @Test func messagesAreNumberedAndFramed() {
         var state = WebChannelState()
         #expect(state.send([message("1"), message("2")]).isEmpty)
-        #expect(text(state.open(1, isBuffered: false, acknowledged: 0)) == ["17\n[[1,[1]],[2,[2]]]"])
+        #expect(text(open(&state, 1, false, 0)) == ["17\n[[1,[1]],[2,[2]]]"])
         #expect(text(state.send([message("3")])) == ["9\n[[3,[3]]]"])
         // The length counts UTF-16 units.
         #expect(text(state.send([message("\"é🛒\"")])) == ["13\n[[4,[\"é🛒\"]]]"])
@@ -26,9 +33,9 @@ import Testing
     @Test func whatIsNotAcknowledgedIsSentAgain() {
         var state = WebChannelState()
         _ = state.send([message("1"), message("2"), message("3")])
-        #expect(text(state.open(1, isBuffered: true, acknowledged: 0)).last == "end 1")
-        #expect(text(state.open(2, isBuffered: true, acknowledged: 2)) == ["9\n[[3,[3]]]", "end 2"])
-        #expect(text(state.open(3, isBuffered: true, acknowledged: 3)) == ["14\n[[4,[\"noop\"]]]"])
+        #expect(text(open(&state, 1, true, 0)).last == "end 1")
+        #expect(text(open(&state, 2, true, 2)) == ["9\n[[3,[3]]]", "end 2"])
+        #expect(text(open(&state, 3, true, 3)) == ["14\n[[4,[\"noop\"]]]"])
         #expect(state.unacknowledgedBytes == 8)
         // A noop doesn't end a buffered answer; a message does.
         #expect(text(state.send([message("5")])) == ["9\n[[5,[5]]]", "end 3"])
@@ -37,8 +44,8 @@ import Testing
 
     @Test func aSecondBackChannelEndsTheFirst() {
         var state = WebChannelState()
-        _ = state.open(1, isBuffered: false, acknowledged: 0)
-        #expect(text(state.open(2, isBuffered: false, acknowledged: 1)).first == "end 1")
+        _ = open(&state, 1, false, 0)
+        #expect(text(open(&state, 2, false, 1)).first == "end 1")
         state.closed(1)
         #expect(state.hasBackChannel)
         state.closed(2)
@@ -48,12 +55,12 @@ import Testing
     /// Only a new back channel acknowledges.
     @Test func aBackChannelEndsOnceItHasSentMuch() {
         var state = WebChannelState()
-        _ = state.open(1, isBuffered: false, acknowledged: 0)
+        _ = open(&state, 1, false, 0)
         let large = message(String(repeating: "1", count: WebChannelState.maxBackChannelBytes))
         #expect(text(state.send([large])).last == "end 1")
         for _ in 0..<4 { _ = state.send([large]) }
         #expect(!state.hasRoom)
-        _ = state.open(2, isBuffered: false, acknowledged: 6)
+        _ = open(&state, 2, false, 6)
         #expect(state.hasRoom)
     }
 
@@ -76,10 +83,12 @@ import Testing
         _ = state.send([message("1")])
         state.finish()
         #expect(!state.isDone)
-        #expect(text(state.open(1, isBuffered: false, acknowledged: 0)) == ["9\n[[1,[1]]]", "end 1"])
+        #expect(text(open(&state, 1, false, 0)) == ["9\n[[1,[1]]]", "end 1"])
+        #expect(!state.isDone)
+        state.acknowledge(1)
         #expect(state.isDone)
         var other = WebChannelState()
-        _ = other.open(1, isBuffered: false, acknowledged: 0)
+        _ = open(&other, 1, false, 0)
         #expect(text(other.terminate()) == ["end 1"])
         #expect(other.isDone)
     }

@@ -108,11 +108,14 @@ package final class ListenerGroup: Sendable {
     ) {
         while let answer = mailbox.take(upTo: time) {
             switch answer {
-            case .event(let event): news.append((member, .event(event)))
+            case .event(.startOver(let reason)): news.append((member, .event(.startOver(reason))))
+            case .event(let event):
+                news.append((member, .event(event)))
+                continue
             case .failed(let error): news.append((member, .failed(error)))
             case .end: break
             }
-            guard mailbox.isEnded else { continue }
+            // Nothing comes after its end.
             state.withLock { state in
                 if state.mailboxes[member] === mailbox { state.mailboxes[member] = nil }
             }

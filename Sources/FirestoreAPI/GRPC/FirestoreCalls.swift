@@ -15,7 +15,7 @@ package struct FirestoreCalls: Sendable {
     private let streams = ListenStreams()
     private let principals: PrincipalReader
     private let address: DocumentREST.AddressReader
-    private let answers: MemoryBudget?
+    let answers: MemoryBudget?
     /// The memory of the messages that are being received.
     let bodies: MemoryBudget?
 
@@ -141,6 +141,7 @@ struct GRPCCall: Sendable {
 
 /// A call with one request.
 private final class SingleCall: GRPCMethod, @unchecked Sendable {
+    var isSingle: Bool { true }
     typealias Body = @Sendable (ByteBuffer, GRPCAnswer) async throws(DocumentError) -> Void
 
     private let call: GRPCCall

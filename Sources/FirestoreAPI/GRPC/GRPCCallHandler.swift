@@ -25,6 +25,9 @@ final class GRPCCallHandler: ChannelInboundHandler {
     private var deadline: Scheduled<Void>?
     /// What an incomplete message holds of the memory of all.
     private var held = 0
+    private var transfer: Scheduled<Void>?
+    /// How long a message may take to arrive.
+    private static let transferTime = TimeAmount.seconds(60)
 
     /// Messages up to this size aren't counted.
     private static let leastBytes = 64 * 1024
@@ -37,8 +40,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let frame):
-            guard case .waitingForHeaders = state else { break }
-            begin(frame.headers, context)
+            if case .waitingForHeaders = state { begin(frame.headers, context) }
             if frame.endStream { end(context) }
         case .data(let frame):
             guard case .receiving(let method) = state, case .byteBuffer(let bytes) = frame.data else { break }
@@ -61,9 +63,23 @@ final class GRPCCallHandler: ChannelInboundHandler {
                             "the message has \(bytes) bytes, more than \(GRPCMessageReader.maxBytes), the limit"))
                 }
             }
-            _ = hold()
+            // A call's one message is held until its answer was sent.
+            if !method.isSingle { _ = hold() }
+            watchTransfer(context)
             if frame.endStream { end(context) }
         default: break
+        }
+    }
+
+    /// A message that has begun must arrive within some time.
+    private func watchTransfer(_ context: ChannelHandlerContext) {
+        guard reader.count > 0 else {
+            transfer?.cancel()
+            return transfer = nil
+        }
+        guard transfer == nil else { return }
+        transfer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.transferTime) { [weak self] in
+            self?.fail(DocumentError(.deadlineExceeded, "the message didn't arrive in time"))
         }
     }
 
@@ -73,6 +89,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
     private func hold() -> Bool {
         guard let budget = service.bodies else { return true }
         let wanted = reader.count > Self.leastBytes ? reader.count : 0
+        if case .receiving(let method) = state, method.isSingle, wanted < held { return true }
         if wanted < held {
             budget.release(held - wanted, of: holder)
         } else if !budget.take(wanted - held, for: holder) {
@@ -117,11 +134,18 @@ final class GRPCCallHandler: ChannelInboundHandler {
     private func fail(_ error: DocumentError) {
         if case .receiving(let method) = state { method.cancel() }
         state = .ended
+        reader = GRPCMessageReader()
+        transfer?.cancel()
+        service.bodies?.release(held, of: holder)
+        held = 0
         answer?.end(error)
+        // The client may not have ended the stream, which would count as open.
+        answer?.closeStream()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
+        transfer?.cancel()
         service.bodies?.release(held, of: holder)
         held = 0
         if case .receiving(let method) = state { method.cancel() }
@@ -139,6 +163,8 @@ final class GRPCCallHandler: ChannelInboundHandler {
 
 /// A method while it is called. All but `isWritable` is called on the event loop.
 protocol GRPCMethod: AnyObject, Sendable {
+    /// Whether it takes one message.
+    var isSingle: Bool { get }
     func receive(_ message: ByteBuffer)
     /// No message follows.
     func finish()
@@ -199,6 +225,9 @@ final class GRPCAnswer: Sendable {
             channel.flush()
         }
     }
+
+    /// Closes the stream once what was sent is on its way.
+    func closeStream() { channel.eventLoop.execute { [channel] in channel.close(promise: nil) } }
 
     private func begin() -> Bool {
         guard !loopBound.value.isEnded else { return false }

@@ -23,6 +23,8 @@ package struct GRPCConnection: Sendable {
         ]
         var streams = NIOHTTP2Handler.StreamConfiguration()
         streams.targetWindowSize = Self.window
+        streams.outboundBufferSizeHighWatermark = 256 * 1024
+        streams.outboundBufferSizeLowWatermark = 64 * 1024
         let service = service
         let peer = channel.remoteAddress
         let handler = NIOHTTP2Handler(
@@ -33,18 +35,68 @@ package struct GRPCConnection: Sendable {
                 try stream.pipeline.syncOperations.addHandler(GRPCCallHandler(service, peer: peer))
             }
         }
-        try channel.pipeline.syncOperations.addHandlers([handler, ConnectionEnd()])
+        let activity = Activity()
+        try channel.pipeline.syncOperations.addHandlers([
+            ActivityWatch(activity), handler, ConnectionEnd(activity),
+        ])
     }
 
-    /// Closes the connection after an error of its own, and when the host stops.
+    /// When the client last sent something. Used on the event loop.
+    private final class Activity {
+        var last = NIODeadline.now()
+    }
+
+    private final class ActivityWatch: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias InboundOut = ByteBuffer
+
+        private let activity: Activity
+
+        init(_ activity: Activity) { self.activity = activity }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            activity.last = .now()
+            context.fireChannelRead(data)
+        }
+    }
+
+    /// Closes the connection once its client has left, after an error of its own, and when the host stops.
     private final class ConnectionEnd: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
         typealias OutboundOut = HTTP2Frame
 
         /// What calls under way have left when the host stops.
         private static let patience = TimeAmount.seconds(1)
+        /// A client that is silent for so long is asked whether it is still there, and has as long again to answer.
+        private static let silence = TimeAmount.seconds(60)
+
+        private let activity: Activity
+        private var watch: Scheduled<Void>?
+
+        init(_ activity: Activity) { self.activity = activity }
+
+        func handlerAdded(context: ChannelHandlerContext) { look(after: Self.silence, context: context) }
+
+        private func look(after delay: TimeAmount, context: ChannelHandlerContext) {
+            watch = context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
+                let silent = NIODeadline.now() - self.activity.last
+                if silent >= Self.silence + Self.silence { return context.close(promise: nil) }
+                if silent >= Self.silence {
+                    let ping = HTTP2Frame(
+                        streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 0), ack: false))
+                    context.writeAndFlush(self.wrapOutboundOut(ping), promise: nil)
+                }
+                self.look(after: Self.silence, context: context)
+            }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            watch?.cancel()
+            context.fireChannelInactive()
+        }
 
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
             if event is ChannelShouldQuiesceEvent {
                 // Clients open another connection; streams that go on would hold up the host.
                 let frame = HTTP2Frame(

@@ -21,7 +21,10 @@ struct GRPCMessageReader {
 
     mutating func append(_ bytes: ByteBuffer) {
         var bytes = bytes
-        if buffer.readableBytes == 0 { buffer = bytes } else { buffer.writeBuffer(&bytes) }
+        guard buffer.readableBytes > 0 else { return buffer = bytes }
+        // The messages before would be kept for as long as the call goes on.
+        buffer.discardReadBytes()
+        buffer.writeBuffer(&bytes)
     }
 
     /// The next whole message; nil if more has to come.

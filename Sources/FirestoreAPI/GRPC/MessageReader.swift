@@ -43,10 +43,11 @@ struct MessageReader {
     }
 
     static func timestamp(_ message: Google_Protobuf_Timestamp) throws(DocumentError) -> Timestamp {
+        let invalid = DocumentError.invalidArgument(
+            "a timestamp is outside of the years 1 to 9999, or has invalid nanoseconds")
+        guard (0..<1_000_000_000).contains(message.nanos) else { throw invalid }
         let time = Timestamp(seconds: message.seconds, nanoseconds: message.nanos)
-        guard (0..<1_000_000_000).contains(message.nanos), time.isInRange else {
-            throw .invalidArgument("a timestamp is outside of the years 1 to 9999, or has invalid nanoseconds")
-        }
+        guard time.isInRange else { throw invalid }
         return time
     }
 

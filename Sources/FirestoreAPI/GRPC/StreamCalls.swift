@@ -2,18 +2,25 @@ import DocumentModel
 import DocumentStore
 import FirestoreMessages
 import NIOCore
+import Sharing
 import Synchronization
 import SwiftProtobuf
 
 /// A Listen stream as a call.
 final class ListenCall: GRPCMethod, @unchecked Sendable {
+    var isSingle: Bool { false }
     /// Messages that may wait until the client's token is verified.
-    private static let maxEarly = 1000
+    private static let maxEarly = 20
+    /// They are decoded on the event loop.
+    private static let maxMessageBytes = 1 << 20
 
     private let call: GRPCCall
     private let calls: FirestoreCalls
     private let stream = Mutex<ListenStream?>(nil)
     private let pumping = Mutex((isRunning: false, again: false))
+    /// What was taken from the stream and isn't sent yet, in reverse, and what it holds of the memory of all answers. For
+    /// the one that pumps.
+    private let pending = Mutex<(messages: [ListenResponse], held: Int)>(([], 0))
     private let loop: any EventLoop
     // Used on the event loop only.
     private var early: [ByteBuffer] = []
@@ -56,6 +63,10 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     func receive(_ message: ByteBuffer) {
         guard !isEnded else { return }
+        guard message.readableBytes <= Self.maxMessageBytes else {
+            return fail(
+                DocumentError(.resourceExhausted, "a message of Listen has more than \(Self.maxMessageBytes) bytes"))
+        }
         guard hasBegun, let stream = stream.withLock({ $0 }) else {
             guard early.count < Self.maxEarly else {
                 return fail(DocumentError(.resourceExhausted, "too many messages before the stream has begun"))
@@ -63,7 +74,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
             return early.append(message)
         }
         do throws(DocumentError) {
-            stream.receive(try calls.reader.listenRequest(try GRPCCall.decode(message)))
+            try stream.receive(try calls.reader.listenRequest(try GRPCCall.decode(message)))
         } catch {
             fail(error)
         }
@@ -85,6 +96,31 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         call.answer.end(error)
     }
 
+    /// The next message; nil if there is none, or there is too much.
+    private func nextMessage() -> ListenResponse? {
+        if let next = pending.withLock({ $0.messages.popLast() }) { return next }
+        calls.answers?.release(
+            pending.withLock { pending in
+                defer { pending.held = 0 }
+                return pending.held
+            }, of: holder)
+        guard let messages = stream.withLock({ $0 })?.take(), !messages.isEmpty else { return nil }
+        let bytes = messages.reduce(0) { $0 + $1.weight }
+        let held = bytes > ClientAnswer.leastBytes ? bytes : 0
+        guard calls.answers?.take(held, for: holder) ?? true else {
+            fail(DocumentError(.resourceExhausted, "too much waits for this client, or for all; listen again later"))
+            return nil
+        }
+        return pending.withLock { pending in
+            pending = (messages.reversed(), held)
+            return pending.messages.popLast()
+        }
+    }
+
+    private var holder: MemoryBudget.Holder { .stranger(call.call.address ?? 0) }
+
+    deinit { calls.answers?.release(pending.withLock { $0.held }, of: holder) }
+
     private func close() {
         isEnded = true
         expiry?.cancel()
@@ -104,8 +140,8 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         }
         guard isMine else { return }
         while true {
-            while call.answer.isWritable, let messages = stream.withLock({ $0 })?.take(), !messages.isEmpty {
-                call.answer.send(messages.map { .framed(calls.writer.listenResponse($0)) })
+            while call.answer.isWritable, let next = nextMessage() {
+                call.answer.send([.framed(calls.writer.listenResponse(next))])
             }
             let isDone = pumping.withLock { pumping in
                 defer { pumping.again = false }
@@ -119,36 +155,40 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
 /// A Write stream as a call.
 final class WriteCall: GRPCMethod, @unchecked Sendable {
-    /// Messages that may wait for the ones before.
-    private static let maxWaiting = 100
+    var isSingle: Bool { false }
 
     private final class Waiting: Sendable {
-        private let count = Atomic(0)
+        private let writes = Mutex(WaitingWrites())
 
-        func add() -> Int { count.add(1, ordering: .relaxed).newValue }
-        func remove() { count.subtract(1, ordering: .relaxed) }
+        func add(_ size: Int) throws(DocumentError) {
+            try writes.withLock { writes throws(DocumentError) in try writes.add(size) }
+        }
+
+        func remove(_ size: Int) { writes.withLock { $0.remove(size) } }
     }
 
     private let call: GRPCCall
     private let waiting = Waiting()
+    private let isEnded = OperationCancellation()
     private let messages: AsyncStream<ByteBuffer>.Continuation
-    private let task: Task<Void, Never>
 
     init(_ call: GRPCCall, _ calls: FirestoreCalls) {
         self.call = call
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.messages = messages
-        let waiting = waiting
-        task = Task {
+        let (waiting, isEnded) = (waiting, isEnded)
+        Task {
             await ClientCall.$current.withValue(call.call) {
                 do throws(DocumentError) {
                     var stream = WriteStream(calls.service, as: try await calls.principal(call))
                     for await message in input {
-                        waiting.remove()
+                        waiting.remove(message.readableBytes)
+                        // What is still here then, the client sends again on another stream.
+                        guard !isEnded.isCancelled else { return }
                         let request = try calls.reader.writeRequest(try GRPCCall.decode(message))
                         switch try await stream.handle(request) {
                         case .response(let response):
-                            call.answer.send([.framed(calls.writer.writeResponse(response))])
+                            await call.answer.sendAndWait(.framed(calls.writer.writeResponse(response)))
                         case .last(let response):
                             call.answer.send([.framed(calls.writer.writeResponse(response))])
                             return call.answer.end()
@@ -163,10 +203,11 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     }
 
     func receive(_ message: ByteBuffer) {
-        guard waiting.add() <= Self.maxWaiting else {
-            task.cancel()
-            return call.answer.end(
-                DocumentError(.resourceExhausted, "more than \(Self.maxWaiting) writes wait for their answers"))
+        do throws(DocumentError) {
+            try waiting.add(message.readableBytes)
+        } catch {
+            isEnded.cancel()
+            return call.answer.end(error)
         }
         messages.yield(message)
     }
@@ -174,8 +215,9 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     func finish() { messages.finish() }
 
     func cancel() {
+        isEnded.cancel()
+        call.call.cancellation.cancel()
         messages.finish()
-        task.cancel()
     }
 
     func isWritable() {}
@@ -189,11 +231,7 @@ extension MessageReader {
         case .addTarget(let target)?:
             var request = ListenTargetRequest(id: target.targetID, target: self.target(target))
             switch target.resumeType {
-            case .resumeToken(let token)? where !token.isEmpty:
-                request.position = ResumeToken.position(of: Array(token))
-                if request.position == nil {
-                    request.target = .failure(.invalidArgument("the resume token is none of this host's"))
-                }
+            case .resumeToken(let token)?: request.resume(from: Array(token))
             case .readTime(let time)?: request.position = try Self.timestamp(time).truncatedToMicroseconds
             default: break
             }
@@ -214,7 +252,9 @@ extension MessageReader {
             case .documents(let documents)?:
                 var paths: Set<DocumentPath> = []
                 for name in documents.documents { paths.insert(try path(name)) }
-                guard !paths.isEmpty else { throw .invalidArgument("a target needs at least one document") }
+                guard (1...ListenTargetRequest.maxDocuments).contains(paths.count) else {
+                    throw .invalidArgument("a target has 1 to \(ListenTargetRequest.maxDocuments) documents")
+                }
                 return .success(.documents(paths))
             case nil: throw .invalidArgument("a target needs a query or documents")
             }
@@ -250,6 +290,10 @@ extension MessageWriter {
                 targetChange.resumeToken = .init(ResumeToken.bytes(of: position))
                 targetChange.readTime = Self.timestamp(position)
             }
+            message.responseType = .targetChange(targetChange)
+        case .snapshot(let time):
+            var targetChange = FSTargetChange()
+            targetChange.readTime = Self.timestamp(time)
             message.responseType = .targetChange(targetChange)
         case .change(let document, let targets, let removed):
             var change = FSDocumentChange()

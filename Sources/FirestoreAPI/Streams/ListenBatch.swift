@@ -15,11 +15,10 @@ struct ListenBatch {
         case gone(isDeleted: Bool)
     }
 
-    private let time: Timestamp
     private var order: [Key] = []
     private var places: [Key: [Int32: Place]] = [:]
 
-    init(at time: Timestamp) { self.time = time }
+    var isEmpty: Bool { order.isEmpty }
 
     mutating func add(_ event: ListenEvent, of id: Int32, _ target: ListenTarget, isProjected: Bool) {
         let own = isProjected ? id : nil
@@ -46,6 +45,8 @@ struct ListenBatch {
     /// Forgets what a target has so far.
     mutating func drop(_ id: Int32) {
         for key in order { places[key]?[id] = nil }
+        order.removeAll { places[$0]?.isEmpty ?? true }
+        places = places.filter { !$0.value.isEmpty }
     }
 
     private mutating func set(_ place: Place, _ path: DocumentPath, _ id: Int32, _ own: Int32?) {
@@ -55,7 +56,7 @@ struct ListenBatch {
     }
 
     /// One for each document.
-    var messages: [ListenResponse] {
+    func messages(at time: Timestamp) -> [ListenResponse] {
         order.compactMap { key in
             var (document, isDeleted): (Document?, Bool) = (nil, false)
             var (targets, removed): ([Int32], [Int32]) = ([], [])

@@ -3,6 +3,9 @@ import DocumentStore
 
 /// A target that a Listen client adds, whatever the wire.
 struct ListenTargetRequest: Sendable {
+    /// Documents that one target may name.
+    static let maxDocuments = 1000
+
     var id: Int32
     /// Fails with `invalidArgument` for an invalid query or name.
     var target: Result<ListenTarget, DocumentError>
@@ -10,6 +13,15 @@ struct ListenTargetRequest: Sendable {
     var position: Timestamp?
     /// Whether the target ends once its result is complete.
     var isOnce = false
+    /// Whether the client has something from elsewhere, which the result replaces: its token isn't of this host.
+    var isReset = false
+
+    /// - Parameter token: nothing, or what the client was given.
+    mutating func resume(from token: [UInt8]) {
+        guard !token.isEmpty else { return }
+        position = ResumeToken.position(of: token)
+        isReset = position == nil
+    }
 }
 
 enum ListenRequest: Sendable {
@@ -28,12 +40,17 @@ enum ListenResponse: Sendable {
     ///   - cause: why a target was removed; nil if the client asked for it.
     ///   - position: the state that is complete now; its token continues from it.
     case targets(TargetChange, targets: [Int32], cause: DocumentError?, position: Timestamp?)
+    /// The state at a time is complete, but no token continues from it: a target is missing yet.
+    case snapshot(Timestamp)
     /// A document that is new or has changed in some targets, and has left others.
     case change(Document, targets: [Int32], removed: [Int32])
     /// A document that doesn't exist.
     case delete(DocumentPath, removed: [Int32], at: Timestamp)
     /// A document that exists and has left targets.
     case remove(DocumentPath, removed: [Int32], at: Timestamp)
+
+    /// About the bytes that it holds.
+    var weight: Int { if case .change(let document, _, _) = self { document.weight } else { 128 } }
 }
 
 /// Resume tokens: the position that a client has reached. They say nothing of the target, which the client sends again, and

@@ -11,30 +11,47 @@ final class ListenStream: Sendable {
     private struct Target {
         var target: ListenTarget
         var isOnce: Bool
-        /// Whether the client has its complete result.
-        var isCurrent = false
+        /// The time up to which the client has the target; nil until its result is complete.
+        var position: Timestamp?
         /// Whether what comes next replaces what the client has.
         var isReset = false
-        /// Whether it is to continue from where the client is.
+        /// Whether it continues from its position, so that it is behind the others.
         var isResuming = false
+
+        /// Whether the client would see it at another time than the others.
+        var isBehind: Bool { position != nil && (isResuming || isReset) }
 
         /// The documents of a query with a projection aren't those of others.
         var isProjected: Bool { if case .query(let query) = target { query.projection != nil } else { false } }
+    }
+
+    /// What was taken from the store and waits, because a target is behind.
+    private struct Collected {
+        var resets: [ListenResponse] = []
+        var documents = ListenBatch()
+        var current: [Int32] = []
+        var removals: [ListenResponse] = []
+
+        var isEmpty: Bool { resets.isEmpty && documents.isEmpty && current.isEmpty && removals.isEmpty }
     }
 
     private struct State {
         var targets: [Int32: Target] = [:]
         /// Answers that wait for nothing.
         var answers: [ListenResponse] = []
-        /// The time up to which the client has everything.
-        var position: Timestamp?
+        var collected = Collected()
         var isClosed = false
     }
 
+    /// Answers that may wait for the client.
+    private static let maxAnswers = 1000
+
     private let group: ListenerGroup
     private let context: @Sendable () -> OperationContext
-    private let state = Mutex(State())
     private let onNews: @Sendable () -> Void
+    /// Held while a request, a replacement of rules or what the store has is handled. What is called meanwhile doesn't call
+    /// this stream.
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - context: makes the context of a target's reads, by the rules of the moment.
@@ -49,42 +66,46 @@ final class ListenStream: Sendable {
     }
 
     func close() {
-        state.withLock { $0.isClosed = true }
-        group.close()
+        state.withLock { state in
+            state.isClosed = true
+            state.targets = [:]
+            group.close()
+        }
     }
 
-    func receive(_ request: ListenRequest) {
-        switch request {
-        case .add(let request): add(request)
-        case .remove(let id):
-            group.remove(id)
-            state.withLock { state in
+    /// - Throws: what ends the stream.
+    func receive(_ request: ListenRequest) throws(DocumentError) {
+        try state.withLock { state throws(DocumentError) in
+            guard !state.isClosed else { return }
+            guard state.answers.count < Self.maxAnswers else {
+                throw DocumentError(.resourceExhausted, "too many answers wait to be received")
+            }
+            switch request {
+            case .add(let request): add(request, &state)
+            case .remove(let id):
+                group.remove(id)
                 state.targets[id] = nil
+                state.collected.documents.drop(id)
                 state.answers.append(.targets(.remove, targets: [id], cause: nil, position: nil))
             }
         }
         onNews()
     }
 
-    private func add(_ request: ListenTargetRequest) {
+    private func add(_ request: ListenTargetRequest, _ state: inout State) {
         let id = request.id
         group.remove(id)
-        state.withLock { state in
-            state.answers.append(.targets(.add, targets: [id], cause: nil, position: nil))
-            state.targets[id] = nil
-        }
+        state.targets[id] = nil
+        state.collected.documents.drop(id)
+        state.collected.current.removeAll { $0 == id }
+        state.answers.append(.targets(.add, targets: [id], cause: nil, position: nil))
         do throws(DocumentError) {
             guard id != 0 else { throw .invalidArgument("a target's id must not be 0") }
-            let target = try request.target.get()
-            state.withLock { $0.targets[id] = Target(target: target, isOnce: request.isOnce) }
-            try group.listen(to: target, as: id, from: request.position, in: context())
+            var target = Target(target: try request.target.get(), isOnce: request.isOnce)
+            target.isReset = request.isReset
+            state.targets[id] = target
+            try group.listen(to: target.target, as: id, from: request.position, in: context())
         } catch {
-            refuse(id, error)
-        }
-    }
-
-    private func refuse(_ id: Int32, _ error: DocumentError) {
-        state.withLock { state in
             state.targets[id] = nil
             state.answers.append(.targets(.remove, targets: [id], cause: error, position: nil))
         }
@@ -93,9 +114,27 @@ final class ListenStream: Sendable {
     /// Decides on all targets again, because the rules have changed: those that may no longer be listened to end, and the
     /// others go on.
     func decideAgain() {
-        let targets = state.withLock { $0.isClosed ? [:] : $0.targets }
-        for id in targets.keys { listenAgain(id) }
+        state.withLock { state in
+            for id in state.targets.keys.sorted() { listenAgain(id, &state) }
+        }
         onNews()
+    }
+
+    /// Continues from where the client is; a target that the client doesn't have whole begins again.
+    private func listenAgain(_ id: Int32, _ state: inout State) {
+        guard var target = state.targets[id] else { return }
+        state.collected.documents.drop(id)
+        state.collected.current.removeAll { $0 == id }
+        target.isResuming = target.position != nil && !target.isReset
+        target.isReset = !target.isResuming
+        state.targets[id] = target
+        do throws(DocumentError) {
+            try group.listen(
+                to: target.target, as: id, from: target.isResuming ? target.position : nil, in: context())
+        } catch {
+            state.targets[id] = nil
+            state.collected.removals.append(.targets(.remove, targets: [id], cause: error, position: nil))
+        }
     }
 
     // MARK: What the client receives
@@ -104,76 +143,75 @@ final class ListenStream: Sendable {
     ///
     /// - Returns: an empty list if there are none.
     func take() -> [ListenResponse] {
-        let answers = state.withLock { state in
-            defer { state.answers = [] }
-            return state.answers
-        }
-        // A target's first messages come after the answer to its request.
-        guard answers.isEmpty else { return answers }
-        guard let batch = group.take() else { return [] }
-        return messages(of: batch)
-    }
-
-    private func messages(of batch: ListenerGroup.Batch) -> [ListenResponse] {
-        var (first, last): ([ListenResponse], [ListenResponse]) = ([], [])
-        var documents = ListenBatch(at: batch.time)
-        var current: [Int32] = []
-        for (id, news) in batch.news {
-            guard let target = state.withLock({ $0.targets[id] }) else { continue }
-            switch news {
-            case .failed(let error):
-                state.withLock { $0.targets[id] = nil }
-                documents.drop(id)
-                last.append(.targets(.remove, targets: [id], cause: error, position: nil))
-            case .event(.startOver):
-                documents.drop(id)
-                // If it can't continue, it begins again.
-                if target.isResuming || !target.isCurrent { state.withLock { $0.targets[id]?.isReset = true } }
-                listenAgain(id)
-            case .event(let event):
-                state.withLock { $0.targets[id]?.isResuming = false }
-                if target.isReset {
-                    first.append(.targets(.reset, targets: [id], cause: nil, position: nil))
-                    state.withLock { $0.targets[id]?.isReset = false }
+        state.withLock { state in
+            while true {
+                // A target's first messages come after the answer to its request.
+                if !state.answers.isEmpty {
+                    defer { state.answers = [] }
+                    return state.answers
                 }
-                documents.add(event, of: id, target.target, isProjected: target.isProjected)
-                if !target.isCurrent || target.isReset {
-                    state.withLock { $0.targets[id]?.isCurrent = true }
-                    current.append(id)
-                }
+                let batch = group.take()
+                if let batch { collect(batch, &state) }
+                let messages = messages(at: batch?.time ?? group.position, &state)
+                if !messages.isEmpty || batch == nil { return messages }
             }
         }
-        var messages = first + documents.messages
-        if !current.isEmpty {
-            messages += current.map { .targets(.current, targets: [$0], cause: nil, position: batch.time) }
+    }
+
+    private func collect(_ batch: ListenerGroup.Batch, _ state: inout State) {
+        for (id, news) in batch.news {
+            guard var target = state.targets[id] else { continue }
+            switch news {
+            case .failed(let error):
+                state.targets[id] = nil
+                state.collected.documents.drop(id)
+                state.collected.current.removeAll { $0 == id }
+                state.collected.removals.append(.targets(.remove, targets: [id], cause: error, position: nil))
+            case .event(.startOver):
+                // What can't continue begins again.
+                if target.isResuming { target.isReset = true }
+                state.targets[id] = target
+                listenAgain(id, &state)
+            case .event(let event):
+                if target.isReset {
+                    state.collected.resets.append(.targets(.reset, targets: [id], cause: nil, position: nil))
+                }
+                if target.position == nil || target.isReset, !state.collected.current.contains(id) {
+                    state.collected.current.append(id)
+                }
+                target.isReset = false
+                target.isResuming = false
+                state.targets[id] = target
+                state.collected.documents.add(event, of: id, target.target, isProjected: target.isProjected)
+            }
         }
-        messages += last
-        state.withLock { $0.position = batch.time }
-        if !messages.isEmpty {
-            messages.append(.targets(.noChange, targets: [], cause: nil, position: batch.time))
+    }
+
+    /// What was collected, once no target is behind: the client would see half of a commit.
+    private func messages(at time: Timestamp, _ state: inout State) -> [ListenResponse] {
+        let collected = state.collected
+        guard !collected.isEmpty, !state.targets.values.contains(where: \.isBehind) else { return [] }
+        state.collected = Collected()
+        var messages = collected.resets + collected.documents.messages(at: time)
+        messages += collected.current.map { .targets(.current, targets: [$0], cause: nil, position: time) }
+        messages += collected.removals
+        for id in collected.current { state.targets[id]?.position = time }
+        for id in state.targets.keys where state.targets[id]?.position != nil { state.targets[id]?.position = time }
+        let complete = state.targets.filter { $0.value.position != nil }.keys.sorted()
+        // A token is for the targets that the client has whole; one for all would be kept for the others too.
+        if complete.count < state.targets.count {
+            if !complete.isEmpty {
+                messages.append(.targets(.noChange, targets: complete, cause: nil, position: time))
+            }
+            messages.append(.snapshot(time))
+        } else {
+            messages.append(.targets(.noChange, targets: [], cause: nil, position: time))
         }
-        for id in current where state.withLock({ $0.targets[id]?.isOnce ?? false }) {
+        for id in collected.current where state.targets[id]?.isOnce ?? false {
             group.remove(id)
-            state.withLock { $0.targets[id] = nil }
+            state.targets[id] = nil
             messages.append(.targets(.remove, targets: [id], cause: nil, position: nil))
         }
         return messages
-    }
-
-    /// Continues from where the client is; a target that the client doesn't have whole begins again.
-    private func listenAgain(_ id: Int32) {
-        let known = state.withLock { state -> (ListenTarget, Timestamp?)? in
-            guard var target = state.targets[id] else { return nil }
-            target.isResuming = target.isCurrent && !target.isReset
-            target.isReset = !target.isResuming
-            state.targets[id] = target
-            return (target.target, target.isResuming ? state.position : nil)
-        }
-        guard let (target, position) = known else { return }
-        do throws(DocumentError) {
-            try group.listen(to: target, as: id, from: position, in: context())
-        } catch {
-            refuse(id, error)
-        }
     }
 }

@@ -35,14 +35,7 @@ struct StreamJSON {
             case "documents":
                 request.target = result(member.value, { value throws(JSONProblem) in try documents(value) })
             case "resumeToken":
-                let bytes = try member.value.bytes()
-                if !bytes.isEmpty {
-                    guard let position = ResumeToken.position(of: bytes) else {
-                        request.target = .failure(.invalidArgument("the resume token is none of this host's"))
-                        continue
-                    }
-                    request.position = position
-                }
+                request.resume(from: try member.value.bytes())
             case "readTime": request.position = try member.value.timestamp().truncatedToMicroseconds
             case "once": request.isOnce = try member.value.boolean()
             case "expectedCount": break
@@ -79,7 +72,9 @@ struct StreamJSON {
         for name in try node["documents"]?.elements() ?? [] {
             paths.insert(try RESTWriteReader(database: database).path(name))
         }
-        guard !paths.isEmpty else { throw node.problem("a target needs at least one document") }
+        guard (1...ListenTargetRequest.maxDocuments).contains(paths.count) else {
+            throw node.problem("a target has 1 to \(ListenTargetRequest.maxDocuments) documents")
+        }
         return .documents(paths)
     }
 
@@ -109,6 +104,10 @@ struct StreamJSON {
                 member(&text, "resumeToken") { $0.string(Base64.encode(ResumeToken.bytes(of: position))) }
                 member(&text, "readTime") { $0.string(position.rfc3339) }
             }
+            text.raw("}}")
+        case .snapshot(let time):
+            text.raw("{\"targetChange\":{\"targetIds\":[],\"readTime\":")
+            text.string(time.rfc3339)
             text.raw("}}")
         case .change(let document, let targets, let removed):
             text.raw("{\"documentChange\":{\"document\":")

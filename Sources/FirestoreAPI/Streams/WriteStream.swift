@@ -17,6 +17,31 @@ struct WriteStreamResponse: Sendable {
     var result: CommitResult?
 }
 
+/// What a Write client has sent and is not yet handled: it may send some writes without waiting.
+struct WaitingWrites {
+    private static let maxCount = 100
+    private static let maxBytes = 16 << 20
+
+    private var count = 0
+    private var bytes = 0
+
+    /// - Throws: `resourceExhausted` if too much waits.
+    mutating func add(_ size: Int) throws(DocumentError) {
+        guard count < Self.maxCount, count == 0 || bytes + size <= Self.maxBytes else {
+            throw DocumentError(
+                .resourceExhausted,
+                "more than \(Self.maxCount) writes or \(Self.maxBytes / 1_048_576) MiB wait for their answers")
+        }
+        count += 1
+        bytes += size
+    }
+
+    mutating func remove(_ size: Int) {
+        count -= 1
+        bytes -= size
+    }
+}
+
 /// The server's side of a Write stream: a handshake, and then one commit after the other, each answered before the next
 /// begins. The first error ends the stream.
 struct WriteStream: Sendable {
@@ -50,6 +75,9 @@ struct WriteStream: Sendable {
             isOpen = true
             return .response(
                 WriteStreamResponse(streamID: String(UInt64.random(in: 1 ... .max), radix: 36), token: nextToken()))
+        }
+        if let expires = principal.expires, expires <= .wallClock() {
+            throw DocumentError(.unauthenticated, "the ID token has expired")
         }
         guard let writes = request.writes, !writes.isEmpty else {
             return .last(WriteStreamResponse(token: nextToken()))

@@ -51,7 +51,7 @@ final class ListenEndpoint: StreamEndpoint {
     func receive(_ text: [UInt8]) {
         guard !ready.withLock({ $0.isEnded }) else { return }
         do throws(DocumentError) {
-            stream.receive(try json.read(text) { node throws(JSONProblem) in try json.listenRequest(node) })
+            try stream.receive(try json.read(text) { node throws(JSONProblem) in try json.listenRequest(node) })
         } catch {
             fail(error)
         }
@@ -76,12 +76,12 @@ final class ListenEndpoint: StreamEndpoint {
 
 /// A Write stream in JSON: a task handles one message after the other.
 final class WriteEndpoint: StreamEndpoint {
-    /// Messages that may wait for the ones before; the SDK sends at most ten.
-    private static let maxWaiting = 100
+    /// Answers that may wait for the client.
+    private static let maxAnswers = 1000
 
     private struct State {
         var ready = Ready()
-        var waiting = 0
+        var waiting = WaitingWrites()
         var isLast = false
     }
 
@@ -108,7 +108,15 @@ final class WriteEndpoint: StreamEndpoint {
 
     /// - Returns: whether the stream goes on.
     private func handle(_ text: [UInt8], _ stream: inout WriteStream) async -> Bool {
-        state.withLock { $0.waiting -= 1 }
+        let goesOn = state.withLock { state in
+            state.waiting.remove(text.count)
+            if state.ready.messages.count > Self.maxAnswers {
+                state.ready.fail(DocumentError(.resourceExhausted, "too many answers wait to be received"), json)
+            }
+            // What is still here after an error, the SDK sends again in another stream.
+            return !state.ready.isEnded
+        }
+        guard goesOn else { return false }
         do throws(DocumentError) {
             let request = try json.read(text) { node throws(JSONProblem) in try json.writeRequest(node) }
             let answer = try await stream.handle(request)
@@ -130,13 +138,11 @@ final class WriteEndpoint: StreamEndpoint {
     }
 
     func receive(_ text: [UInt8]) {
-        let isTooMuch = state.withLock { state in
-            guard !state.ready.isEnded else { return false }
-            state.waiting += 1
-            return state.waiting > Self.maxWaiting
-        }
-        guard !isTooMuch else {
-            return fail(DocumentError(.resourceExhausted, "more than \(Self.maxWaiting) writes wait for their answers"))
+        guard !state.withLock({ $0.ready.isEnded }) else { return }
+        do throws(DocumentError) {
+            try state.withLock { state throws(DocumentError) in try state.waiting.add(text.count) }
+        } catch {
+            return fail(error)
         }
         requests.yield(text)
     }

@@ -1,6 +1,7 @@
 package import DocumentModel
 package import DocumentStore
 package import SecurityRules
+package import Sharing
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -34,17 +35,19 @@ package final class WebChannelService: Sendable {
     private let service: StoreDocumentService
     private let rules: ClientRules
     private let limits: Limits
+    private let answers: MemoryBudget?
     private let state = Mutex(State())
 
     package init(
         _ store: DocumentStore, database: DatabaseID, service: StoreDocumentService, rules: ClientRules,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), answers: MemoryBudget? = nil
     ) {
         self.store = store
         self.database = database
         self.service = service
         self.rules = rules
         self.limits = limits
+        self.answers = answers
         rules.onReplacement { [weak self] in self?.decideAgain() }
     }
 
@@ -110,16 +113,22 @@ package final class WebChannelService: Sendable {
                 }
                 return try open(parsed.method, form, who, call, hasKeepAlive: hasKeepAlive)
             case .forward(let id):
-                let form = try Self.form(try await body())
-                guard let session = session(id), let answer = session.receive(form.maps) else {
-                    return Self.unknownSession
+                let bytes = try await body()
+                guard let session = session(id) else { return Self.unknownSession }
+                let answer: [UInt8]?
+                if bytes.readableBytes < LargeRequests.leastBytes {
+                    answer = session.receive(try Self.form(bytes).maps)
+                } else {
+                    answer = try await LargeRequests(.decoding, of: call.address).run { () throws(DocumentError) in
+                        session.receive(try Self.form(bytes).maps)
+                    }
                 }
-                return Self.text(answer)
+                return answer.map(Self.text) ?? Self.unknownSession
             case .back(let id, let acknowledged, let isBuffered):
                 guard let session = session(id),
                     let (backChannel, output) = session.open(isBuffered: isBuffered, acknowledged: acknowledged)
                 else { return Self.unknownSession }
-                channel.closeFuture.whenComplete { _ in session.closed(backChannel) }
+                channel.closeFuture.whenComplete { [weak session] _ in session?.closed(backChannel) }
                 return answer(session, backChannel, output)
             case .terminate(let id):
                 guard let session = session(id) else { return Self.unknownSession }
@@ -145,7 +154,9 @@ package final class WebChannelService: Sendable {
     ) throws(DocumentError) -> Response {
         let principal = (try? who.get()) ?? .client(nil)
         let owner = StoreDocumentService.owner(of: principal, at: call.address)
-        let session = WebChannelSession(id: Self.makeID(), owner: owner, expires: principal.expires)
+        let session = WebChannelSession(
+            id: Self.makeID(), owner: owner, expires: principal.expires, answers: answers,
+            holder: principal.holder ?? .stranger(call.address ?? 0))
         let isTaken = state.withLock { state in
             guard !state.isClosed, state.sessions.count < limits.sessions,
                 principal == .admin || state.byOwner[owner] ?? 0 < limits.sessionsPerClient
@@ -222,11 +233,5 @@ package final class WebChannelService: Sendable {
     private static var unknownSession: Response {
         Response(
             status: .badRequest, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: "Unknown SID")))
-    }
-}
-
-extension Principal {
-    fileprivate var expires: Timestamp? {
-        if case .client(let client) = self { client?.expires } else { nil }
     }
 }

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import NIOCore
+import Sharing
 import StrictJSON
 import Synchronization
 
@@ -12,6 +13,8 @@ final class WebChannelSession: Sendable {
         var nextBackChannel: WebChannelState.BackChannelID = 1
         var isPumping = false
         var mustPumpAgain = false
+        /// What the session holds of the memory of all answers.
+        var held = 0
         /// When the client was last there.
         var seen: ContinuousClock.Instant = .now
     }
@@ -21,16 +24,26 @@ final class WebChannelSession: Sendable {
     let owner: UInt64
     /// When the client's token is no longer valid; nil for never.
     let expires: Timestamp?
+    private let answers: MemoryBudget?
+    private let holder: MemoryBudget.Holder
     private let state = Mutex(State())
     private let endpoint: Mutex<(any StreamEndpoint)?> = Mutex(nil)
     /// Held while maps are handled, so that those of two requests stay in order.
     private let forward = Mutex(())
 
-    init(id: String, owner: UInt64, expires: Timestamp?) {
+    /// - Parameter answers: the memory of all answers; nil for no bound.
+    init(
+        id: String, owner: UInt64, expires: Timestamp?, answers: MemoryBudget? = nil,
+        holder: MemoryBudget.Holder = .host
+    ) {
         self.id = id
         self.owner = owner
         self.expires = expires
+        self.answers = answers
+        self.holder = holder
     }
+
+    deinit { answers?.release(state.withLock { $0.held }, of: holder) }
 
     /// Connects the session with its stream.
     func connect(_ endpoint: any StreamEndpoint) { self.endpoint.withLock { $0 = endpoint } }
@@ -49,7 +62,10 @@ final class WebChannelSession: Sendable {
             }
             return ready != nil
         }
-        guard isTaken else { return nil }
+        guard isTaken else {
+            terminate()
+            return nil
+        }
         return state.withLock { state in
             let channel = state.channel
             return WebChannelState.framed(
@@ -65,14 +81,16 @@ final class WebChannelSession: Sendable {
     func open(isBuffered: Bool, acknowledged: Int) -> (id: UInt64, output: AsyncStream<ByteBuffer>)? {
         let (output, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
         let id: UInt64? = perform { state in
+            state.channel.acknowledge(acknowledged)
             guard !state.channel.isDone else { return ([], nil) }
             state.seen = .now
             let id = state.nextBackChannel
             state.nextBackChannel += 1
             state.outputs[id] = continuation
-            return (state.channel.open(id, isBuffered: isBuffered, acknowledged: acknowledged), id)
+            return (state.channel.open(id, isBuffered: isBuffered), id)
         }
         guard let id else { return nil }
+        _ = hold(0)
         pump()
         return (id, output)
     }
@@ -100,6 +118,11 @@ final class WebChannelSession: Sendable {
             while state.withLock({ $0.channel.hasRoom }), let endpoint = endpoint.withLock({ $0 }) {
                 let output = endpoint.take()
                 guard !output.messages.isEmpty || output.isLast else { break }
+                guard hold(output.messages.reduce(0) { $0 + $1.count }) else {
+                    // The SDK opens another stream and resumes.
+                    terminate()
+                    break
+                }
                 perform { state in
                     if output.isLast { state.channel.finish() }
                     return (state.channel.send(output.messages), ())
@@ -114,6 +137,24 @@ final class WebChannelSession: Sendable {
         }
     }
 
+    /// Counts what waits for its acknowledgement, and what comes now.
+    ///
+    /// - Returns: false if it is too much.
+    private func hold(_ bytes: Int) -> Bool {
+        guard let answers else { return true }
+        return state.withLock { state in
+            let all = state.channel.unacknowledgedBytes + bytes
+            let wanted = all > ClientAnswer.leastBytes ? all : 0
+            if wanted < state.held {
+                answers.release(state.held - wanted, of: holder)
+            } else if !answers.take(wanted - state.held, for: holder) {
+                return false
+            }
+            state.held = wanted
+            return true
+        }
+    }
+
     func keepAlive() { perform { state in (state.channel.keepAlive(), ()) } }
 
     func terminate() {
@@ -123,6 +164,7 @@ final class WebChannelSession: Sendable {
             return endpoint
         }
         endpoint?.close()
+        _ = hold(0)
     }
 
     /// Whether the session has ended, or its client hasn't been there for some time.

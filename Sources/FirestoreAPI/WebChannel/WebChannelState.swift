@@ -36,6 +36,7 @@ struct WebChannelState {
     /// The number of the next map of the client, and those that came early.
     private var nextMap = 0
     private var early: [Int: [UInt8]] = [:]
+    private var earlyBytes = 0
     private(set) var unacknowledgedBytes = 0
     /// Whether nothing more comes, so that the session ends once all was sent.
     private(set) var isFinished = false
@@ -46,14 +47,15 @@ struct WebChannelState {
     static let maxUnacknowledgedBytes = 4 << 20
     /// Maps that may wait for earlier ones. The SDK sends at most 1,000 in one request.
     static let maxEarlyMaps = 1000
+    static let maxEarlyBytes = 16 << 20
 
     var hasBackChannel: Bool { backChannel != nil }
 
     /// Whether the stream's next messages can be taken.
     var hasRoom: Bool { unacknowledgedBytes < Self.maxUnacknowledgedBytes && !isFinished }
 
-    /// Whether the client has received everything that will ever come.
-    var isDone: Bool { isFinished && sent == unacknowledged.count && backChannel == nil }
+    /// Whether the client has acknowledged everything that will ever come.
+    var isDone: Bool { isFinished && unacknowledged.isEmpty && backChannel == nil }
 
     // MARK: What the client sends
 
@@ -64,13 +66,17 @@ struct WebChannelState {
     /// - Parameter first: the number of the first one.
     /// - Returns: the maps that can be handled now, in order. Known ones are dropped.
     mutating func receive(_ maps: [(number: Int, text: [UInt8])]) throws(TooManyMaps) -> [[UInt8]] {
-        for map in maps where map.number >= nextMap { early[map.number] = map.text }
+        for map in maps where map.number >= nextMap && early[map.number] == nil {
+            early[map.number] = map.text
+            earlyBytes += map.text.count
+        }
         var ready: [[UInt8]] = []
         while let next = early.removeValue(forKey: nextMap) {
             ready.append(next)
+            earlyBytes -= next.count
             nextMap += 1
         }
-        guard early.count <= Self.maxEarlyMaps else { throw TooManyMaps() }
+        guard early.count <= Self.maxEarlyMaps, earlyBytes <= Self.maxEarlyBytes else { throw TooManyMaps() }
         return ready
     }
 
@@ -100,14 +106,17 @@ struct WebChannelState {
 
     // MARK: Back channels
 
-    /// A client opens a back channel, in place of the one before.
-    ///
-    /// - Parameter acknowledged: the number up to which it has received everything.
-    mutating func open(_ id: BackChannelID, isBuffered: Bool, acknowledged: Int) -> [Action] {
-        var actions: [Action] = backChannel.map { [.end($0.id)] } ?? []
-        let count = unacknowledged.prefix { $0.number <= acknowledged }.count
+    /// A client has received everything up to a number. Only those that open a back channel say so.
+    mutating func acknowledge(_ number: Int) {
+        let count = unacknowledged.prefix { $0.number <= number }.count
         unacknowledgedBytes -= unacknowledged.prefix(count).reduce(0) { $0 + $1.text.count }
         unacknowledged.removeFirst(count)
+        sent = max(sent - count, 0)
+    }
+
+    /// A client opens a back channel, in place of the one before.
+    mutating func open(_ id: BackChannelID, isBuffered: Bool) -> [Action] {
+        var actions: [Action] = backChannel.map { [.end($0.id)] } ?? []
         sent = 0
         backChannel = BackChannel(id: id, isBuffered: isBuffered)
         // Without a first byte, the SDK takes it that a proxy holds answers back.

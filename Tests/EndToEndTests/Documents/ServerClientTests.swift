@@ -65,7 +65,7 @@ import Testing
             bundles: "", ports: #""functions": 0, "firestore": \#(port), "auth": 0, "events": 0"#)
         var host = try await RunningHost.start(in: directory)
         let output = directory.path + "/heard"
-        FileManager.default.createFile(atPath: output, contents: nil)
+        _ = FileManager.default.createFile(atPath: output, contents: nil)
         let listener = Process()
         listener.executableURL = URL(fileURLWithPath: Self.python)
         listener.arguments = [Self.script("server_listener.py"), "\(port)", "demo-shop"]

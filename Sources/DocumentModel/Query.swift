@@ -29,6 +29,9 @@ public struct Query: Hashable, Sendable {
         self.projection = nil
     }
 
+    /// Whether the query is on all collections below its parent, whatever their ids.
+    package var coversAllCollections: Bool { collectionID.isEmpty && allDescendants }
+
     /// Collection ids are compared by their bytes, like all paths.
     public static func == (a: Query, b: Query) -> Bool {
         TextBytes.equal(a.collectionID, b.collectionID) && a.parent == b.parent

@@ -93,6 +93,9 @@ struct DocumentPages {
         return (page, PageToken.text(values))
     }
 
+    static let noPastCollections = DocumentError(
+        .unimplemented, "collections can only be listed as they are now, without a read time")
+
     func collectionIDs(
         below parent: DocumentPath?, size: Int, token: String, as principal: Principal
     ) async throws(DocumentError) -> (ids: ArraySlice<String>, next: String?) {
@@ -138,7 +141,7 @@ struct DocumentPages {
 
     private func orders(_ text: String) throws(DocumentError) -> [Query.Order] {
         var orders: [Query.Order] = []
-        for part in text.split(separator: ",") {
+        for part in text.split(separator: ",", omittingEmptySubsequences: text.isEmpty) {
             let words = part.split(separator: " ")
             let direction = words.count > 1 ? words[1].lowercased() : "asc"
             guard (1...2).contains(words.count), direction == "asc" || direction == "desc" else {

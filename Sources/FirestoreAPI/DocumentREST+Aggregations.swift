@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreJSON
+import FirestoreMessages
 import GoogleREST
 import StrictJSON
 
@@ -9,7 +10,8 @@ extension DocumentREST {
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
     ) async throws(DocumentError) -> StreamedAnswer {
         let parent = try path.parent()
-        let (aggregation, selector, explains) = try body.read { (root) throws(JSONProblem) in
+        let (aggregation, selector, explains) = try body.read(as: FSRunAggregationQueryRequest.self) {
+            (root) throws(JSONProblem) in
             var aggregation: RESTAggregation?
             var selector = RESTConsistencySelector.strong
             var explains: RESTExplainOptions?

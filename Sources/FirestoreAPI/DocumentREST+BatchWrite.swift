@@ -1,12 +1,13 @@
 import DocumentModel
 import FirestoreJSON
+import FirestoreMessages
 import GoogleREST
 import StrictJSON
 
 /// Writes that succeed or fail independently of each other.
 extension DocumentREST {
     func batchWrite(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
-        let writes = try body.read { (root) throws(JSONProblem) in
+        let writes = try body.read(as: FSBatchWriteRequest.self) { (root) throws(JSONProblem) in
             var writes: [Write] = []
             for member in try root.members() {
                 switch member.key {

@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreJSON
+import FirestoreMessages
 import GoogleREST
 import StrictJSON
 
@@ -73,7 +74,7 @@ extension DocumentREST {
 
     /// Reads the fields of a `Document` message. If it has a name, that must be the one in the URL.
     private func fields(_ body: RESTBody, of document: DocumentPath?) throws(DocumentError) -> [String: Value] {
-        try body.read { (root) throws(JSONProblem) in
+        try body.read(as: FSDocument.self) { (root) throws(JSONProblem) in
             var fields: [String: Value] = [:]
             for member in try root.members() {
                 switch member.key {

@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreJSON
+import FirestoreMessages
 import GoogleREST
 import StrictJSON
 
@@ -43,13 +44,14 @@ extension DocumentREST {
     func listCollectionIDs(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
     ) async throws(DocumentError) -> JSONWriter {
-        let (size, token) = try body.read { (root) throws(JSONProblem) in
+        let (size, token) = try body.read(as: FSListCollectionIdsRequest.self) { (root) throws(JSONProblem) in
             var size: Int64 = 0
             var token = ""
             for member in try root.members() {
                 switch member.key {
                 case "pageSize": size = try member.value.integer()
                 case "pageToken": token = try member.value.string()
+                case "readTime": throw member.value.problem(DocumentPages.noPastCollections.message)
                 case "parent": _ = try member.value.string()
                 default: throw member.unknown
                 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreJSON
+import FirestoreMessages
 import GoogleREST
 import StrictJSON
 
@@ -9,7 +10,7 @@ extension DocumentREST {
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
     ) async throws(DocumentError) -> JSONWriter {
         let parent = try path.parent()
-        let request = try body.read { (root) throws(JSONProblem) in
+        let request = try body.read(as: FSPartitionQueryRequest.self) { (root) throws(JSONProblem) in
             try partitionRequest(root, parent)
         }
         let (page, next) = try await DocumentPages(service: service, database: database).partitions(

@@ -1,12 +1,14 @@
 import DocumentModel
 import FirestoreJSON
+import FirestoreMessages
 import GoogleREST
 import StrictJSON
 
 /// Reads by name and by query. Over gRPC these stream their results; here they respond with a JSON array.
 extension DocumentREST {
     func batchGet(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> StreamedAnswer {
-        let (paths, mask, selector) = try body.read { (root) throws(JSONProblem) in
+        let (paths, mask, selector) = try body.read(as: FSBatchGetDocumentsRequest.self) {
+            (root) throws(JSONProblem) in
             var paths: [DocumentPath] = []
             var mask: FieldMask?
             var selector = RESTConsistencySelector.strong
@@ -42,34 +44,31 @@ extension DocumentREST {
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
     ) async throws(DocumentError) -> StreamedAnswer {
         let parent = try path.parent()
-        let (query, selector, explains) = try body.read { (root) throws(JSONProblem) in
-            var query: Query?
+        let (search, selector, explains) = try body.read(as: FSRunQueryRequest.self) { (root) throws(JSONProblem) in
+            var search: (query: Query, nearest: VectorSearch?)?
             var selector = RESTConsistencySelector.strong
             var explains: RESTExplainOptions?
             for member in try root.members() {
                 if try selector.read(member) { continue }
                 switch member.key {
-                case "structuredQuery": query = try member.value.structuredQuery(parent: parent)
+                case "structuredQuery": search = try member.value.structuredSearch(parent: parent)
                 case "explainOptions": explains = try member.value.explainOptions()
                 case "parent": try checkParent(member.value, parent)
                 default: throw member.unknown
                 }
             }
-            guard let query else { throw root.problem("a request needs its structuredQuery") }
-            return (query, selector, explains)
+            guard let search else { throw root.problem("a request needs its structuredQuery") }
+            return (search, selector, explains)
         }
-        try database.check(query)
+        try database.check(search.query)
         return try await reading(selector, principal) { [database] (consistency) throws(DocumentError) in
-            guard let explains else {
-                let found = try await service.query(query, consistency, as: principal)
-                return StreamedAnswer.Elements(found.documents, at: found.readTime, in: database)
-            }
-            let explained = try await service.explain(
-                query, [], analyze: explains.analyze, consistency, as: principal)
+            let found = try await service.find(
+                search.query, search.nearest, analyze: explains?.analyze, consistency, as: principal)
             let results =
-                explains.analyze
-                ? StreamedAnswer.Elements(explained.documents, at: explained.readTime, in: database) : .none
-            return results.followed { $0.explainMetrics(explained.explanation, isAggregation: false) }
+                explains?.analyze ?? true
+                ? StreamedAnswer.Elements(found.documents, at: found.readTime, in: database) : .none
+            guard let explanation = found.explanation else { return results }
+            return results.followed { $0.explainMetrics(explanation, isAggregation: false) }
         }
     }
 }

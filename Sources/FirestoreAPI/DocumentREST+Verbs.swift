@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreJSON
+import FirestoreMessages
 import GoogleREST
 import StrictJSON
 import TextFormats
@@ -29,7 +30,7 @@ extension DocumentREST {
     }
 
     private func commit(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
-        let (writes, transaction) = try body.read { (root) throws(JSONProblem) in
+        let (writes, transaction) = try body.read(as: FSCommitRequest.self) { (root) throws(JSONProblem) in
             var writes: [Write] = []
             var transaction: TransactionID?
             for member in try root.members() {
@@ -63,11 +64,11 @@ extension DocumentREST {
     }
 
     private func begin(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
-        let mode = try body.read { (root) throws(JSONProblem) in
+        let mode = try body.read(as: FSBeginTransactionRequest.self) { (root) throws(JSONProblem) in
             var mode = TransactionMode.readWrite(retrying: nil)
             for member in try root.members() {
                 switch member.key {
-                case "options": mode = try member.value.transactionMode()
+                case "options": mode = try member.value.transactionMode(default: .readWrite(retrying: nil))
                 case "database": try checkDatabase(member.value)
                 default: throw member.unknown
                 }
@@ -82,7 +83,7 @@ extension DocumentREST {
     }
 
     private func rollback(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {
-        let transaction = try body.read { (root) throws(JSONProblem) in
+        let transaction = try body.read(as: FSRollbackRequest.self) { (root) throws(JSONProblem) in
             var transaction: TransactionID?
             for member in try root.members() {
                 switch member.key {

@@ -14,6 +14,15 @@ package protocol DocumentService: Sendable {
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, as principal: Principal
     ) async throws(DocumentError) -> AggregateAnswer
 
+    /// The documents of a query whose vectors are nearest to one.
+    ///
+    /// - Parameter analyze: nil to run the search; otherwise whether it is run, too, and not only explained. Explanations
+    ///   are for admins only.
+    func nearest(
+        _ search: VectorSearch, of query: Query, analyze: Bool?, _ consistency: ReadConsistency,
+        as principal: Principal
+    ) async throws(DocumentError) -> ExplainAnswer
+
     /// For admins only: it reveals documents that a client may not see.
     func explain(
         _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
@@ -48,4 +57,34 @@ package protocol DocumentService: Sendable {
 
     /// Deletes every document. For development.
     func clear() async throws(DocumentError)
+}
+
+/// The answer to a query in any of its forms.
+struct FoundDocuments {
+    var documents: [Document]
+    /// Nil if none was asked for.
+    var explanation: QueryExplanation?
+    var readTime: Timestamp
+}
+
+extension DocumentService {
+    /// - Parameter analyze: nil without an explanation; otherwise whether the query is run, too.
+    func find(
+        _ query: Query, _ nearest: VectorSearch?, analyze: Bool?, _ consistency: ReadConsistency,
+        as principal: Principal
+    ) async throws(DocumentError) -> FoundDocuments {
+        if nearest == nil, analyze == nil {
+            let found = try await self.query(query, consistency, as: principal)
+            return FoundDocuments(documents: found.documents, readTime: found.readTime)
+        }
+        let found =
+            if let nearest {
+                try await self.nearest(nearest, of: query, analyze: analyze, consistency, as: principal)
+            } else {
+                try await explain(query, [], analyze: analyze ?? false, consistency, as: principal)
+            }
+        return FoundDocuments(
+            documents: found.documents, explanation: analyze == nil ? nil : found.explanation,
+            readTime: found.readTime)
+    }
 }

@@ -20,7 +20,7 @@ enum RESTConsistencySelector {
         }
         switch member.key {
         case "transaction": self = .at(.transaction(try member.value.transaction()))
-        case "newTransaction": self = .new(try member.value.transactionMode())
+        case "newTransaction": self = .new(try member.value.transactionMode(default: .readOnly(at: nil)))
         default: self = .at(.at(try member.value.timestamp()))
         }
         return true

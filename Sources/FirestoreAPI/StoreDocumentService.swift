@@ -33,6 +33,19 @@ package struct StoreDocumentService: DocumentService {
         try await store.aggregate(query, fields, consistency, in: context(principal))
     }
 
+    package func nearest(
+        _ search: VectorSearch, of query: Query, analyze: Bool?, _ consistency: ReadConsistency,
+        as principal: Principal
+    ) async throws(DocumentError) -> ExplainAnswer {
+        if analyze != nil { try requireAdmin(principal) }
+        let (store, context) = (store, context(principal))
+        return try await withCheckedContinuation { continuation in
+            store.nearest(search, of: query, isRun: analyze ?? true, consistency, in: context) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
+    }
+
     package func explain(
         _ query: Query, _ fields: [AggregateField], analyze: Bool, _ consistency: ReadConsistency,
         as principal: Principal

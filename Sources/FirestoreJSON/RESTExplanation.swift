@@ -52,6 +52,15 @@ extension QueryExplanation {
     }
 }
 
+extension QueryExplanation {
+    /// Counted as Firestore bills them: one for each document; for an aggregation, one for each thousand index entries; at
+    /// least one.
+    package func readOperations(isAggregation: Bool) -> Int {
+        guard let cost else { return 0 }
+        return max(1, isAggregation ? (cost.indexEntriesRead + 999) / 1000 : cost.documentsReturned)
+    }
+}
+
 extension JSONNode {
     /// Reads a duration such as `0.001500s`.
     fileprivate func microseconds() throws(JSONProblem) -> Int64 {
@@ -65,9 +74,6 @@ extension JSONNode {
 
 extension JSONWriter {
     /// Writes the element that contains the metrics, after those of the results.
-    ///
-    /// `readOperations` are counted as Firestore bills them: one for each document; for an aggregation, one for each
-    /// thousand index entries; at least one.
     package mutating func explainMetrics(_ explanation: QueryExplanation, isAggregation: Bool) {
         raw("{\"explainMetrics\":{\"planSummary\":{\"indexesUsed\":")
         array(explanation.indexes) { text, index in
@@ -85,13 +91,12 @@ extension JSONWriter {
         }
         raw("}")
         if let cost = explanation.cost {
-            let operations = isAggregation ? (cost.indexEntriesRead + 999) / 1000 : cost.documentsReturned
             raw(",\"executionStats\":{\"resultsReturned\":")
             string(String(isAggregation ? 1 : cost.documentsReturned))
             raw(",\"executionDuration\":")
             string(Self.seconds(cost.microseconds))
             raw(",\"readOperations\":")
-            string(String(max(1, operations)))
+            string(String(explanation.readOperations(isAggregation: isAggregation)))
             raw(",\"debugStats\":{\"index_entries_scanned\":")
             string(String(cost.indexEntriesRead))
             raw(",\"documents_scanned\":")

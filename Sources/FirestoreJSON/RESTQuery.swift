@@ -5,6 +5,11 @@ package import StrictJSON
 extension JSONNode {
     /// Reads a `StructuredQuery` below `parent`; at the root if that is nil.
     package func structuredQuery(parent: DocumentPath?) throws(JSONProblem) -> Query {
+        try structuredQuery(parent: parent, hasNearest: false)
+    }
+
+    /// - Parameter hasNearest: whether a `findNearest` is expected, and read by the caller.
+    func structuredQuery(parent: DocumentPath?, hasNearest: Bool) throws(JSONProblem) -> Query {
         var query: Query?
         let members = try members()
         for member in members where member.key == "from" {
@@ -24,7 +29,9 @@ extension JSONNode {
             case "limit": query.limit = try node.limit()
             case "select": query.projection = try node.projection()
             case "findNearest":
-                throw JSONProblem(offset: member.offset, message: "vector search isn't supported")
+                guard hasNearest else {
+                    throw JSONProblem(offset: member.offset, message: "findNearest is only possible with runQuery")
+                }
             default: throw member.unknown
             }
         }
@@ -41,6 +48,7 @@ extension JSONNode {
             switch member.key {
             case "collectionId":
                 let id = try member.value.string()
+                guard !id.isEmpty else { continue }
                 do throws(DocumentError) {
                     let path = try CollectionPath(id)
                     guard path.parent == nil else {
@@ -54,8 +62,9 @@ extension JSONNode {
             default: throw member.unknown
             }
         }
-        guard !query.collectionID.isEmpty else {
-            throw selector.problem("queries over all collections aren't supported; name one with collectionId")
+        guard !query.collectionID.isEmpty || query.allDescendants else {
+            throw selector.problem(
+                "a collection needs its collectionId; allDescendants alone stands for all collections")
         }
         return query
     }
@@ -93,7 +102,7 @@ extension JSONNode {
     }
 
     /// Reads an integer, or the wrapper `{"value": 10}` that some clients send.
-    private func limit() throws(JSONProblem) -> Int? {
+    func limit() throws(JSONProblem) -> Int? {
         guard case .object = kind else { return try count() }
         var limit: Int?
         for member in try members() {

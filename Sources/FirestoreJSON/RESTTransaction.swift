@@ -20,8 +20,11 @@ extension JSONNode {
         return id
     }
 
-    /// Reads `TransactionOptions`; empty options mean a read-write transaction.
-    package func transactionMode() throws(JSONProblem) -> TransactionMode {
+    /// Reads `TransactionOptions`.
+    ///
+    /// - Parameter mode: what empty options mean: a read-write transaction where one begins, a read-only one where it begins
+    ///   with a read.
+    package func transactionMode(default: TransactionMode) throws(JSONProblem) -> TransactionMode {
         var mode: TransactionMode?
         for member in try members() {
             guard mode == nil else {
@@ -46,7 +49,7 @@ extension JSONNode {
             default: throw member.unknown
             }
         }
-        return mode ?? .readWrite(retrying: nil)
+        return mode ?? `default`
     }
 }
 

@@ -551,70 +551,79 @@ package nonisolated struct FSWriteResult: Sendable {
   fileprivate var _updateTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
-package nonisolated struct FSStructuredQuery: Sendable {
+package nonisolated struct FSStructuredQuery: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   package var select: FSStructuredQuery.Projection {
-    get {_select ?? FSStructuredQuery.Projection()}
-    set {_select = newValue}
+    get {_storage._select ?? FSStructuredQuery.Projection()}
+    set {_uniqueStorage()._select = newValue}
   }
   /// Returns true if `select` has been explicitly set.
-  package var hasSelect: Bool {self._select != nil}
+  package var hasSelect: Bool {_storage._select != nil}
   /// Clears the value of `select`. Subsequent reads from it will return its default value.
-  package mutating func clearSelect() {self._select = nil}
+  package mutating func clearSelect() {_uniqueStorage()._select = nil}
 
-  package var from: [FSStructuredQuery.CollectionSelector] = []
+  package var from: [FSStructuredQuery.CollectionSelector] {
+    get {_storage._from}
+    set {_uniqueStorage()._from = newValue}
+  }
 
   package var `where`: FSStructuredQuery.Filter {
-    get {_where ?? FSStructuredQuery.Filter()}
-    set {_where = newValue}
+    get {_storage._where ?? FSStructuredQuery.Filter()}
+    set {_uniqueStorage()._where = newValue}
   }
   /// Returns true if ``where`` has been explicitly set.
-  package var hasWhere: Bool {self._where != nil}
+  package var hasWhere: Bool {_storage._where != nil}
   /// Clears the value of ``where``. Subsequent reads from it will return its default value.
-  package mutating func clearWhere() {self._where = nil}
+  package mutating func clearWhere() {_uniqueStorage()._where = nil}
 
-  package var orderBy: [FSStructuredQuery.Order] = []
+  package var orderBy: [FSStructuredQuery.Order] {
+    get {_storage._orderBy}
+    set {_uniqueStorage()._orderBy = newValue}
+  }
 
   package var startAt: FSCursor {
-    get {_startAt ?? FSCursor()}
-    set {_startAt = newValue}
+    get {_storage._startAt ?? FSCursor()}
+    set {_uniqueStorage()._startAt = newValue}
   }
   /// Returns true if `startAt` has been explicitly set.
-  package var hasStartAt: Bool {self._startAt != nil}
+  package var hasStartAt: Bool {_storage._startAt != nil}
   /// Clears the value of `startAt`. Subsequent reads from it will return its default value.
-  package mutating func clearStartAt() {self._startAt = nil}
+  package mutating func clearStartAt() {_uniqueStorage()._startAt = nil}
 
   package var endAt: FSCursor {
-    get {_endAt ?? FSCursor()}
-    set {_endAt = newValue}
+    get {_storage._endAt ?? FSCursor()}
+    set {_uniqueStorage()._endAt = newValue}
   }
   /// Returns true if `endAt` has been explicitly set.
-  package var hasEndAt: Bool {self._endAt != nil}
+  package var hasEndAt: Bool {_storage._endAt != nil}
   /// Clears the value of `endAt`. Subsequent reads from it will return its default value.
-  package mutating func clearEndAt() {self._endAt = nil}
+  package mutating func clearEndAt() {_uniqueStorage()._endAt = nil}
 
-  package var offset: Int32 = 0
+  package var offset: Int32 {
+    get {_storage._offset}
+    set {_uniqueStorage()._offset = newValue}
+  }
 
   package var limit: SwiftProtobuf.Google_Protobuf_Int32Value {
-    get {_limit ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
-    set {_limit = newValue}
+    get {_storage._limit ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
+    set {_uniqueStorage()._limit = newValue}
   }
   /// Returns true if `limit` has been explicitly set.
-  package var hasLimit: Bool {self._limit != nil}
+  package var hasLimit: Bool {_storage._limit != nil}
   /// Clears the value of `limit`. Subsequent reads from it will return its default value.
-  package mutating func clearLimit() {self._limit = nil}
+  package mutating func clearLimit() {_uniqueStorage()._limit = nil}
 
   package var findNearest: FSStructuredQuery.FindNearest {
-    get {_findNearest ?? FSStructuredQuery.FindNearest()}
-    set {_findNearest = newValue}
+    get {_storage._findNearest ?? FSStructuredQuery.FindNearest()}
+    set {_uniqueStorage()._findNearest = newValue}
   }
   /// Returns true if `findNearest` has been explicitly set.
-  package var hasFindNearest: Bool {self._findNearest != nil}
+  package var hasFindNearest: Bool {_storage._findNearest != nil}
   /// Clears the value of `findNearest`. Subsequent reads from it will return its default value.
-  package mutating func clearFindNearest() {self._findNearest = nil}
+  package mutating func clearFindNearest() {_uniqueStorage()._findNearest = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1002,21 +1011,92 @@ package nonisolated struct FSStructuredQuery: Sendable {
     /// Clears the value of `vectorField`. Subsequent reads from it will return its default value.
     package mutating func clearVectorField() {self._vectorField = nil}
 
+    package var queryVector: FSValue {
+      get {_queryVector ?? FSValue()}
+      set {_queryVector = newValue}
+    }
+    /// Returns true if `queryVector` has been explicitly set.
+    package var hasQueryVector: Bool {self._queryVector != nil}
+    /// Clears the value of `queryVector`. Subsequent reads from it will return its default value.
+    package mutating func clearQueryVector() {self._queryVector = nil}
+
+    package var distanceMeasure: FSStructuredQuery.FindNearest.DistanceMeasure = .unspecified
+
+    package var limit: SwiftProtobuf.Google_Protobuf_Int32Value {
+      get {_limit ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
+      set {_limit = newValue}
+    }
+    /// Returns true if `limit` has been explicitly set.
+    package var hasLimit: Bool {self._limit != nil}
+    /// Clears the value of `limit`. Subsequent reads from it will return its default value.
+    package mutating func clearLimit() {self._limit = nil}
+
+    package var distanceResultField: String = String()
+
+    package var distanceThreshold: SwiftProtobuf.Google_Protobuf_DoubleValue {
+      get {_distanceThreshold ?? SwiftProtobuf.Google_Protobuf_DoubleValue()}
+      set {_distanceThreshold = newValue}
+    }
+    /// Returns true if `distanceThreshold` has been explicitly set.
+    package var hasDistanceThreshold: Bool {self._distanceThreshold != nil}
+    /// Clears the value of `distanceThreshold`. Subsequent reads from it will return its default value.
+    package mutating func clearDistanceThreshold() {self._distanceThreshold = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package nonisolated enum DistanceMeasure: SwiftProtobuf.Enum, Swift.CaseIterable {
+      package typealias RawValue = Int
+      case unspecified // = 0
+      case euclidean // = 1
+      case cosine // = 2
+      case dotProduct // = 3
+      case UNRECOGNIZED(Int)
+
+      package init() {
+        self = .unspecified
+      }
+
+      package init?(rawValue: Int) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .euclidean
+        case 2: self = .cosine
+        case 3: self = .dotProduct
+        default: self = .UNRECOGNIZED(rawValue)
+        }
+      }
+
+      package var rawValue: Int {
+        switch self {
+        case .unspecified: return 0
+        case .euclidean: return 1
+        case .cosine: return 2
+        case .dotProduct: return 3
+        case .UNRECOGNIZED(let i): return i
+        }
+      }
+
+      // The compiler won't synthesize support with the UNRECOGNIZED case.
+      package static let allCases: [FSStructuredQuery.FindNearest.DistanceMeasure] = [
+        .unspecified,
+        .euclidean,
+        .cosine,
+        .dotProduct,
+      ]
+
+    }
 
     package init() {}
 
     fileprivate var _vectorField: FSStructuredQuery.FieldReference? = nil
+    fileprivate var _queryVector: FSValue? = nil
+    fileprivate var _limit: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    fileprivate var _distanceThreshold: SwiftProtobuf.Google_Protobuf_DoubleValue? = nil
   }
 
   package init() {}
 
-  fileprivate var _select: FSStructuredQuery.Projection? = nil
-  fileprivate var _where: FSStructuredQuery.Filter? = nil
-  fileprivate var _startAt: FSCursor? = nil
-  fileprivate var _endAt: FSCursor? = nil
-  fileprivate var _limit: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-  fileprivate var _findNearest: FSStructuredQuery.FindNearest? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct FSCursor: Sendable {
@@ -1178,6 +1258,96 @@ package nonisolated struct FSAggregationResult: Sendable {
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+}
+
+package nonisolated struct FSExplainOptions: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var analyze: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct FSExplainMetrics: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var planSummary: FSPlanSummary {
+    get {_planSummary ?? FSPlanSummary()}
+    set {_planSummary = newValue}
+  }
+  /// Returns true if `planSummary` has been explicitly set.
+  package var hasPlanSummary: Bool {self._planSummary != nil}
+  /// Clears the value of `planSummary`. Subsequent reads from it will return its default value.
+  package mutating func clearPlanSummary() {self._planSummary = nil}
+
+  package var executionStats: FSExecutionStats {
+    get {_executionStats ?? FSExecutionStats()}
+    set {_executionStats = newValue}
+  }
+  /// Returns true if `executionStats` has been explicitly set.
+  package var hasExecutionStats: Bool {self._executionStats != nil}
+  /// Clears the value of `executionStats`. Subsequent reads from it will return its default value.
+  package mutating func clearExecutionStats() {self._executionStats = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _planSummary: FSPlanSummary? = nil
+  fileprivate var _executionStats: FSExecutionStats? = nil
+}
+
+package nonisolated struct FSPlanSummary: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var indexesUsed: [SwiftProtobuf.Google_Protobuf_Struct] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct FSExecutionStats: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var resultsReturned: Int64 = 0
+
+  package var executionDuration: SwiftProtobuf.Google_Protobuf_Duration {
+    get {_executionDuration ?? SwiftProtobuf.Google_Protobuf_Duration()}
+    set {_executionDuration = newValue}
+  }
+  /// Returns true if `executionDuration` has been explicitly set.
+  package var hasExecutionDuration: Bool {self._executionDuration != nil}
+  /// Clears the value of `executionDuration`. Subsequent reads from it will return its default value.
+  package mutating func clearExecutionDuration() {self._executionDuration = nil}
+
+  package var readOperations: Int64 = 0
+
+  package var debugStats: SwiftProtobuf.Google_Protobuf_Struct {
+    get {_debugStats ?? SwiftProtobuf.Google_Protobuf_Struct()}
+    set {_debugStats = newValue}
+  }
+  /// Returns true if `debugStats` has been explicitly set.
+  package var hasDebugStats: Bool {self._debugStats != nil}
+  /// Clears the value of `debugStats`. Subsequent reads from it will return its default value.
+  package mutating func clearDebugStats() {self._debugStats = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _executionDuration: SwiftProtobuf.Google_Protobuf_Duration? = nil
+  fileprivate var _debugStats: SwiftProtobuf.Google_Protobuf_Struct? = nil
 }
 
 package nonisolated struct FSGetDocumentRequest: Sendable {
@@ -1602,57 +1772,57 @@ package nonisolated struct FSRollbackRequest: Sendable {
   package init() {}
 }
 
-package nonisolated struct FSRunQueryRequest: @unchecked Sendable {
+package nonisolated struct FSRunQueryRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var parent: String {
-    get {_storage._parent}
-    set {_uniqueStorage()._parent = newValue}
-  }
+  package var parent: String = String()
 
-  package var queryType: OneOf_QueryType? {
-    get {return _storage._queryType}
-    set {_uniqueStorage()._queryType = newValue}
-  }
+  package var queryType: FSRunQueryRequest.OneOf_QueryType? = nil
 
   package var structuredQuery: FSStructuredQuery {
     get {
-      if case .structuredQuery(let v)? = _storage._queryType {return v}
+      if case .structuredQuery(let v)? = queryType {return v}
       return FSStructuredQuery()
     }
-    set {_uniqueStorage()._queryType = .structuredQuery(newValue)}
+    set {queryType = .structuredQuery(newValue)}
   }
 
-  package var consistencySelector: OneOf_ConsistencySelector? {
-    get {return _storage._consistencySelector}
-    set {_uniqueStorage()._consistencySelector = newValue}
-  }
+  package var consistencySelector: FSRunQueryRequest.OneOf_ConsistencySelector? = nil
 
   package var transaction: Data {
     get {
-      if case .transaction(let v)? = _storage._consistencySelector {return v}
+      if case .transaction(let v)? = consistencySelector {return v}
       return Data()
     }
-    set {_uniqueStorage()._consistencySelector = .transaction(newValue)}
+    set {consistencySelector = .transaction(newValue)}
   }
 
   package var newTransaction: FSTransactionOptions {
     get {
-      if case .newTransaction(let v)? = _storage._consistencySelector {return v}
+      if case .newTransaction(let v)? = consistencySelector {return v}
       return FSTransactionOptions()
     }
-    set {_uniqueStorage()._consistencySelector = .newTransaction(newValue)}
+    set {consistencySelector = .newTransaction(newValue)}
   }
 
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {
-      if case .readTime(let v)? = _storage._consistencySelector {return v}
+      if case .readTime(let v)? = consistencySelector {return v}
       return SwiftProtobuf.Google_Protobuf_Timestamp()
     }
-    set {_uniqueStorage()._consistencySelector = .readTime(newValue)}
+    set {consistencySelector = .readTime(newValue)}
   }
+
+  package var explainOptions: FSExplainOptions {
+    get {_explainOptions ?? FSExplainOptions()}
+    set {_explainOptions = newValue}
+  }
+  /// Returns true if `explainOptions` has been explicitly set.
+  package var hasExplainOptions: Bool {self._explainOptions != nil}
+  /// Clears the value of `explainOptions`. Subsequent reads from it will return its default value.
+  package mutating func clearExplainOptions() {self._explainOptions = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1670,7 +1840,7 @@ package nonisolated struct FSRunQueryRequest: @unchecked Sendable {
 
   package init() {}
 
-  fileprivate var _storage = _StorageClass.defaultInstance
+  fileprivate var _explainOptions: FSExplainOptions? = nil
 }
 
 package nonisolated struct FSRunQueryResponse: Sendable {
@@ -1700,65 +1870,75 @@ package nonisolated struct FSRunQueryResponse: Sendable {
 
   package var skippedResults: Int32 = 0
 
+  package var explainMetrics: FSExplainMetrics {
+    get {_explainMetrics ?? FSExplainMetrics()}
+    set {_explainMetrics = newValue}
+  }
+  /// Returns true if `explainMetrics` has been explicitly set.
+  package var hasExplainMetrics: Bool {self._explainMetrics != nil}
+  /// Clears the value of `explainMetrics`. Subsequent reads from it will return its default value.
+  package mutating func clearExplainMetrics() {self._explainMetrics = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _document: FSDocument? = nil
   fileprivate var _readTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+  fileprivate var _explainMetrics: FSExplainMetrics? = nil
 }
 
-package nonisolated struct FSRunAggregationQueryRequest: @unchecked Sendable {
+package nonisolated struct FSRunAggregationQueryRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var parent: String {
-    get {_storage._parent}
-    set {_uniqueStorage()._parent = newValue}
-  }
+  package var parent: String = String()
 
-  package var queryType: OneOf_QueryType? {
-    get {return _storage._queryType}
-    set {_uniqueStorage()._queryType = newValue}
-  }
+  package var queryType: FSRunAggregationQueryRequest.OneOf_QueryType? = nil
 
   package var structuredAggregationQuery: FSStructuredAggregationQuery {
     get {
-      if case .structuredAggregationQuery(let v)? = _storage._queryType {return v}
+      if case .structuredAggregationQuery(let v)? = queryType {return v}
       return FSStructuredAggregationQuery()
     }
-    set {_uniqueStorage()._queryType = .structuredAggregationQuery(newValue)}
+    set {queryType = .structuredAggregationQuery(newValue)}
   }
 
-  package var consistencySelector: OneOf_ConsistencySelector? {
-    get {return _storage._consistencySelector}
-    set {_uniqueStorage()._consistencySelector = newValue}
-  }
+  package var consistencySelector: FSRunAggregationQueryRequest.OneOf_ConsistencySelector? = nil
 
   package var transaction: Data {
     get {
-      if case .transaction(let v)? = _storage._consistencySelector {return v}
+      if case .transaction(let v)? = consistencySelector {return v}
       return Data()
     }
-    set {_uniqueStorage()._consistencySelector = .transaction(newValue)}
+    set {consistencySelector = .transaction(newValue)}
   }
 
   package var newTransaction: FSTransactionOptions {
     get {
-      if case .newTransaction(let v)? = _storage._consistencySelector {return v}
+      if case .newTransaction(let v)? = consistencySelector {return v}
       return FSTransactionOptions()
     }
-    set {_uniqueStorage()._consistencySelector = .newTransaction(newValue)}
+    set {consistencySelector = .newTransaction(newValue)}
   }
 
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {
-      if case .readTime(let v)? = _storage._consistencySelector {return v}
+      if case .readTime(let v)? = consistencySelector {return v}
       return SwiftProtobuf.Google_Protobuf_Timestamp()
     }
-    set {_uniqueStorage()._consistencySelector = .readTime(newValue)}
+    set {consistencySelector = .readTime(newValue)}
   }
+
+  package var explainOptions: FSExplainOptions {
+    get {_explainOptions ?? FSExplainOptions()}
+    set {_explainOptions = newValue}
+  }
+  /// Returns true if `explainOptions` has been explicitly set.
+  package var hasExplainOptions: Bool {self._explainOptions != nil}
+  /// Clears the value of `explainOptions`. Subsequent reads from it will return its default value.
+  package mutating func clearExplainOptions() {self._explainOptions = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1776,7 +1956,7 @@ package nonisolated struct FSRunAggregationQueryRequest: @unchecked Sendable {
 
   package init() {}
 
-  fileprivate var _storage = _StorageClass.defaultInstance
+  fileprivate var _explainOptions: FSExplainOptions? = nil
 }
 
 package nonisolated struct FSRunAggregationQueryResponse: Sendable {
@@ -1804,63 +1984,55 @@ package nonisolated struct FSRunAggregationQueryResponse: Sendable {
   /// Clears the value of `readTime`. Subsequent reads from it will return its default value.
   package mutating func clearReadTime() {self._readTime = nil}
 
+  package var explainMetrics: FSExplainMetrics {
+    get {_explainMetrics ?? FSExplainMetrics()}
+    set {_explainMetrics = newValue}
+  }
+  /// Returns true if `explainMetrics` has been explicitly set.
+  package var hasExplainMetrics: Bool {self._explainMetrics != nil}
+  /// Clears the value of `explainMetrics`. Subsequent reads from it will return its default value.
+  package mutating func clearExplainMetrics() {self._explainMetrics = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _result: FSAggregationResult? = nil
   fileprivate var _readTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+  fileprivate var _explainMetrics: FSExplainMetrics? = nil
 }
 
-package nonisolated struct FSPartitionQueryRequest: @unchecked Sendable {
+package nonisolated struct FSPartitionQueryRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var parent: String {
-    get {_storage._parent}
-    set {_uniqueStorage()._parent = newValue}
-  }
+  package var parent: String = String()
 
-  package var queryType: OneOf_QueryType? {
-    get {return _storage._queryType}
-    set {_uniqueStorage()._queryType = newValue}
-  }
+  package var queryType: FSPartitionQueryRequest.OneOf_QueryType? = nil
 
   package var structuredQuery: FSStructuredQuery {
     get {
-      if case .structuredQuery(let v)? = _storage._queryType {return v}
+      if case .structuredQuery(let v)? = queryType {return v}
       return FSStructuredQuery()
     }
-    set {_uniqueStorage()._queryType = .structuredQuery(newValue)}
+    set {queryType = .structuredQuery(newValue)}
   }
 
-  package var partitionCount: Int64 {
-    get {_storage._partitionCount}
-    set {_uniqueStorage()._partitionCount = newValue}
-  }
+  package var partitionCount: Int64 = 0
 
-  package var pageToken: String {
-    get {_storage._pageToken}
-    set {_uniqueStorage()._pageToken = newValue}
-  }
+  package var pageToken: String = String()
 
-  package var pageSize: Int32 {
-    get {_storage._pageSize}
-    set {_uniqueStorage()._pageSize = newValue}
-  }
+  package var pageSize: Int32 = 0
 
-  package var consistencySelector: OneOf_ConsistencySelector? {
-    get {return _storage._consistencySelector}
-    set {_uniqueStorage()._consistencySelector = newValue}
-  }
+  package var consistencySelector: FSPartitionQueryRequest.OneOf_ConsistencySelector? = nil
 
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {
-      if case .readTime(let v)? = _storage._consistencySelector {return v}
+      if case .readTime(let v)? = consistencySelector {return v}
       return SwiftProtobuf.Google_Protobuf_Timestamp()
     }
-    set {_uniqueStorage()._consistencySelector = .readTime(newValue)}
+    set {consistencySelector = .readTime(newValue)}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1876,8 +2048,6 @@ package nonisolated struct FSPartitionQueryRequest: @unchecked Sendable {
   }
 
   package init() {}
-
-  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct FSPartitionQueryResponse: Sendable {
@@ -2030,71 +2200,59 @@ package nonisolated struct FSWriteResponse: Sendable {
   fileprivate var _commitTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
-package nonisolated struct FSTarget: @unchecked Sendable {
+package nonisolated struct FSTarget: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var targetType: OneOf_TargetType? {
-    get {return _storage._targetType}
-    set {_uniqueStorage()._targetType = newValue}
-  }
+  package var targetType: FSTarget.OneOf_TargetType? = nil
 
   package var query: FSTarget.QueryTarget {
     get {
-      if case .query(let v)? = _storage._targetType {return v}
+      if case .query(let v)? = targetType {return v}
       return FSTarget.QueryTarget()
     }
-    set {_uniqueStorage()._targetType = .query(newValue)}
+    set {targetType = .query(newValue)}
   }
 
   package var documents: FSTarget.DocumentsTarget {
     get {
-      if case .documents(let v)? = _storage._targetType {return v}
+      if case .documents(let v)? = targetType {return v}
       return FSTarget.DocumentsTarget()
     }
-    set {_uniqueStorage()._targetType = .documents(newValue)}
+    set {targetType = .documents(newValue)}
   }
 
-  package var resumeType: OneOf_ResumeType? {
-    get {return _storage._resumeType}
-    set {_uniqueStorage()._resumeType = newValue}
-  }
+  package var resumeType: FSTarget.OneOf_ResumeType? = nil
 
   package var resumeToken: Data {
     get {
-      if case .resumeToken(let v)? = _storage._resumeType {return v}
+      if case .resumeToken(let v)? = resumeType {return v}
       return Data()
     }
-    set {_uniqueStorage()._resumeType = .resumeToken(newValue)}
+    set {resumeType = .resumeToken(newValue)}
   }
 
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {
-      if case .readTime(let v)? = _storage._resumeType {return v}
+      if case .readTime(let v)? = resumeType {return v}
       return SwiftProtobuf.Google_Protobuf_Timestamp()
     }
-    set {_uniqueStorage()._resumeType = .readTime(newValue)}
+    set {resumeType = .readTime(newValue)}
   }
 
-  package var targetID: Int32 {
-    get {_storage._targetID}
-    set {_uniqueStorage()._targetID = newValue}
-  }
+  package var targetID: Int32 = 0
 
-  package var once: Bool {
-    get {_storage._once}
-    set {_uniqueStorage()._once = newValue}
-  }
+  package var once: Bool = false
 
   package var expectedCount: SwiftProtobuf.Google_Protobuf_Int32Value {
-    get {_storage._expectedCount ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
-    set {_uniqueStorage()._expectedCount = newValue}
+    get {_expectedCount ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
+    set {_expectedCount = newValue}
   }
   /// Returns true if `expectedCount` has been explicitly set.
-  package var hasExpectedCount: Bool {_storage._expectedCount != nil}
+  package var hasExpectedCount: Bool {self._expectedCount != nil}
   /// Clears the value of `expectedCount`. Subsequent reads from it will return its default value.
-  package mutating func clearExpectedCount() {_uniqueStorage()._expectedCount = nil}
+  package mutating func clearExpectedCount() {self._expectedCount = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2151,7 +2309,7 @@ package nonisolated struct FSTarget: @unchecked Sendable {
 
   package init() {}
 
-  fileprivate var _storage = _StorageClass.defaultInstance
+  fileprivate var _expectedCount: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
 }
 
 package nonisolated struct FSListenRequest: Sendable {
@@ -3319,71 +3477,123 @@ nonisolated extension FSStructuredQuery: SwiftProtobuf.Message, SwiftProtobuf._M
   package static let protoMessageName: String = _protobuf_package + ".StructuredQuery"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}select\0\u{1}from\0\u{1}where\0\u{3}order_by\0\u{1}limit\0\u{1}offset\0\u{3}start_at\0\u{3}end_at\0\u{3}find_nearest\0")
 
+  fileprivate class _StorageClass {
+    var _select: FSStructuredQuery.Projection? = nil
+    var _from: [FSStructuredQuery.CollectionSelector] = []
+    var _where: FSStructuredQuery.Filter? = nil
+    var _orderBy: [FSStructuredQuery.Order] = []
+    var _startAt: FSCursor? = nil
+    var _endAt: FSCursor? = nil
+    var _offset: Int32 = 0
+    var _limit: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+    var _findNearest: FSStructuredQuery.FindNearest? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _select = source._select
+      _from = source._from
+      _where = source._where
+      _orderBy = source._orderBy
+      _startAt = source._startAt
+      _endAt = source._endAt
+      _offset = source._offset
+      _limit = source._limit
+      _findNearest = source._findNearest
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._select) }()
-      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.from) }()
-      case 3: try { try decoder.decodeSingularMessageField(value: &self._where) }()
-      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.orderBy) }()
-      case 5: try { try decoder.decodeSingularMessageField(value: &self._limit) }()
-      case 6: try { try decoder.decodeSingularInt32Field(value: &self.offset) }()
-      case 7: try { try decoder.decodeSingularMessageField(value: &self._startAt) }()
-      case 8: try { try decoder.decodeSingularMessageField(value: &self._endAt) }()
-      case 9: try { try decoder.decodeSingularMessageField(value: &self._findNearest) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._select) }()
+        case 2: try { try decoder.decodeRepeatedMessageField(value: &_storage._from) }()
+        case 3: try { try decoder.decodeSingularMessageField(value: &_storage._where) }()
+        case 4: try { try decoder.decodeRepeatedMessageField(value: &_storage._orderBy) }()
+        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._limit) }()
+        case 6: try { try decoder.decodeSingularInt32Field(value: &_storage._offset) }()
+        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._startAt) }()
+        case 8: try { try decoder.decodeSingularMessageField(value: &_storage._endAt) }()
+        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._findNearest) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._select {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if !self.from.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.from, fieldNumber: 2)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._select {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if !_storage._from.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._from, fieldNumber: 2)
+      }
+      try { if let v = _storage._where {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+      } }()
+      if !_storage._orderBy.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._orderBy, fieldNumber: 4)
+      }
+      try { if let v = _storage._limit {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+      } }()
+      if _storage._offset != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._offset, fieldNumber: 6)
+      }
+      try { if let v = _storage._startAt {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+      } }()
+      try { if let v = _storage._endAt {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+      } }()
+      try { if let v = _storage._findNearest {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+      } }()
     }
-    try { if let v = self._where {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-    } }()
-    if !self.orderBy.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.orderBy, fieldNumber: 4)
-    }
-    try { if let v = self._limit {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-    } }()
-    if self.offset != 0 {
-      try visitor.visitSingularInt32Field(value: self.offset, fieldNumber: 6)
-    }
-    try { if let v = self._startAt {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-    } }()
-    try { if let v = self._endAt {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
-    } }()
-    try { if let v = self._findNearest {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
-    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: FSStructuredQuery, rhs: FSStructuredQuery) -> Bool {
-    if lhs._select != rhs._select {return false}
-    if lhs.from != rhs.from {return false}
-    if lhs._where != rhs._where {return false}
-    if lhs.orderBy != rhs.orderBy {return false}
-    if lhs._startAt != rhs._startAt {return false}
-    if lhs._endAt != rhs._endAt {return false}
-    if lhs.offset != rhs.offset {return false}
-    if lhs._limit != rhs._limit {return false}
-    if lhs._findNearest != rhs._findNearest {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._select != rhs_storage._select {return false}
+        if _storage._from != rhs_storage._from {return false}
+        if _storage._where != rhs_storage._where {return false}
+        if _storage._orderBy != rhs_storage._orderBy {return false}
+        if _storage._startAt != rhs_storage._startAt {return false}
+        if _storage._endAt != rhs_storage._endAt {return false}
+        if _storage._offset != rhs_storage._offset {return false}
+        if _storage._limit != rhs_storage._limit {return false}
+        if _storage._findNearest != rhs_storage._findNearest {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3755,7 +3965,7 @@ nonisolated extension FSStructuredQuery.Projection: SwiftProtobuf.Message, Swift
 
 nonisolated extension FSStructuredQuery.FindNearest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = FSStructuredQuery.protoMessageName + ".FindNearest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}vector_field\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}vector_field\0\u{3}query_vector\0\u{3}distance_measure\0\u{1}limit\0\u{3}distance_result_field\0\u{3}distance_threshold\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3764,6 +3974,11 @@ nonisolated extension FSStructuredQuery.FindNearest: SwiftProtobuf.Message, Swif
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._vectorField) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._queryVector) }()
+      case 3: try { try decoder.decodeSingularEnumField(value: &self.distanceMeasure) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._limit) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.distanceResultField) }()
+      case 6: try { try decoder.decodeSingularMessageField(value: &self._distanceThreshold) }()
       default: break
       }
     }
@@ -3777,14 +3992,38 @@ nonisolated extension FSStructuredQuery.FindNearest: SwiftProtobuf.Message, Swif
     try { if let v = self._vectorField {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
+    try { if let v = self._queryVector {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    if self.distanceMeasure != .unspecified {
+      try visitor.visitSingularEnumField(value: self.distanceMeasure, fieldNumber: 3)
+    }
+    try { if let v = self._limit {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    if !self.distanceResultField.isEmpty {
+      try visitor.visitSingularStringField(value: self.distanceResultField, fieldNumber: 5)
+    }
+    try { if let v = self._distanceThreshold {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: FSStructuredQuery.FindNearest, rhs: FSStructuredQuery.FindNearest) -> Bool {
     if lhs._vectorField != rhs._vectorField {return false}
+    if lhs._queryVector != rhs._queryVector {return false}
+    if lhs.distanceMeasure != rhs.distanceMeasure {return false}
+    if lhs._limit != rhs._limit {return false}
+    if lhs.distanceResultField != rhs.distanceResultField {return false}
+    if lhs._distanceThreshold != rhs._distanceThreshold {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
+}
+
+nonisolated extension FSStructuredQuery.FindNearest.DistanceMeasure: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0DISTANCE_MEASURE_UNSPECIFIED\0\u{1}EUCLIDEAN\0\u{1}COSINE\0\u{1}DOT_PRODUCT\0")
 }
 
 nonisolated extension FSCursor: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -4089,6 +4328,154 @@ nonisolated extension FSAggregationResult: SwiftProtobuf.Message, SwiftProtobuf.
 
   package static func ==(lhs: FSAggregationResult, rhs: FSAggregationResult) -> Bool {
     if lhs.aggregateFields != rhs.aggregateFields {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FSExplainOptions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ExplainOptions"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}analyze\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.analyze) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.analyze != false {
+      try visitor.visitSingularBoolField(value: self.analyze, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: FSExplainOptions, rhs: FSExplainOptions) -> Bool {
+    if lhs.analyze != rhs.analyze {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FSExplainMetrics: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ExplainMetrics"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}plan_summary\0\u{3}execution_stats\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._planSummary) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._executionStats) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._planSummary {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._executionStats {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: FSExplainMetrics, rhs: FSExplainMetrics) -> Bool {
+    if lhs._planSummary != rhs._planSummary {return false}
+    if lhs._executionStats != rhs._executionStats {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FSPlanSummary: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".PlanSummary"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}indexes_used\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.indexesUsed) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.indexesUsed.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.indexesUsed, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: FSPlanSummary, rhs: FSPlanSummary) -> Bool {
+    if lhs.indexesUsed != rhs.indexesUsed {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FSExecutionStats: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ExecutionStats"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}results_returned\0\u{4}\u{2}execution_duration\0\u{3}read_operations\0\u{3}debug_stats\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.resultsReturned) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._executionDuration) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.readOperations) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._debugStats) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.resultsReturned != 0 {
+      try visitor.visitSingularInt64Field(value: self.resultsReturned, fieldNumber: 1)
+    }
+    try { if let v = self._executionDuration {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    if self.readOperations != 0 {
+      try visitor.visitSingularInt64Field(value: self.readOperations, fieldNumber: 4)
+    }
+    try { if let v = self._debugStats {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: FSExecutionStats, rhs: FSExecutionStats) -> Bool {
+    if lhs.resultsReturned != rhs.resultsReturned {return false}
+    if lhs._executionDuration != rhs._executionDuration {return false}
+    if lhs.readOperations != rhs.readOperations {return false}
+    if lhs._debugStats != rhs._debugStats {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4791,140 +5178,105 @@ nonisolated extension FSRollbackRequest: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension FSRunQueryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RunQueryRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_query\0\u{2}\u{3}transaction\0\u{3}new_transaction\0\u{3}read_time\0")
-
-  fileprivate class _StorageClass {
-    var _parent: String = String()
-    var _queryType: FSRunQueryRequest.OneOf_QueryType?
-    var _consistencySelector: FSRunQueryRequest.OneOf_ConsistencySelector?
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _parent = source._parent
-      _queryType = source._queryType
-      _consistencySelector = source._consistencySelector
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_query\0\u{2}\u{3}transaction\0\u{3}new_transaction\0\u{3}read_time\0\u{4}\u{3}explain_options\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularStringField(value: &_storage._parent) }()
-        case 2: try {
-          var v: FSStructuredQuery?
-          var hadOneofValue = false
-          if let current = _storage._queryType {
-            hadOneofValue = true
-            if case .structuredQuery(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._queryType = .structuredQuery(v)
-          }
-        }()
-        case 5: try {
-          var v: Data?
-          try decoder.decodeSingularBytesField(value: &v)
-          if let v = v {
-            if _storage._consistencySelector != nil {try decoder.handleConflictingOneOf()}
-            _storage._consistencySelector = .transaction(v)
-          }
-        }()
-        case 6: try {
-          var v: FSTransactionOptions?
-          var hadOneofValue = false
-          if let current = _storage._consistencySelector {
-            hadOneofValue = true
-            if case .newTransaction(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._consistencySelector = .newTransaction(v)
-          }
-        }()
-        case 7: try {
-          var v: SwiftProtobuf.Google_Protobuf_Timestamp?
-          var hadOneofValue = false
-          if let current = _storage._consistencySelector {
-            hadOneofValue = true
-            if case .readTime(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._consistencySelector = .readTime(v)
-          }
-        }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.parent) }()
+      case 2: try {
+        var v: FSStructuredQuery?
+        var hadOneofValue = false
+        if let current = self.queryType {
+          hadOneofValue = true
+          if case .structuredQuery(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.queryType = .structuredQuery(v)
+        }
+      }()
+      case 5: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.consistencySelector != nil {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .transaction(v)
+        }
+      }()
+      case 6: try {
+        var v: FSTransactionOptions?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .newTransaction(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .newTransaction(v)
+        }
+      }()
+      case 7: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
+      case 10: try { try decoder.decodeSingularMessageField(value: &self._explainOptions) }()
+      default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if !_storage._parent.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._parent, fieldNumber: 1)
-      }
-      try { if case .structuredQuery(let v)? = _storage._queryType {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      } }()
-      switch _storage._consistencySelector {
-      case .transaction?: try {
-        guard case .transaction(let v)? = _storage._consistencySelector else { preconditionFailure() }
-        try visitor.visitSingularBytesField(value: v, fieldNumber: 5)
-      }()
-      case .newTransaction?: try {
-        guard case .newTransaction(let v)? = _storage._consistencySelector else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
-      }()
-      case .readTime?: try {
-        guard case .readTime(let v)? = _storage._consistencySelector else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-      }()
-      case nil: break
-      }
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.parent.isEmpty {
+      try visitor.visitSingularStringField(value: self.parent, fieldNumber: 1)
     }
+    try { if case .structuredQuery(let v)? = self.queryType {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    switch self.consistencySelector {
+    case .transaction?: try {
+      guard case .transaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 5)
+    }()
+    case .newTransaction?: try {
+      guard case .newTransaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case .readTime?: try {
+      guard case .readTime(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case nil: break
+    }
+    try { if let v = self._explainOptions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: FSRunQueryRequest, rhs: FSRunQueryRequest) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._parent != rhs_storage._parent {return false}
-        if _storage._queryType != rhs_storage._queryType {return false}
-        if _storage._consistencySelector != rhs_storage._consistencySelector {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.parent != rhs.parent {return false}
+    if lhs.queryType != rhs.queryType {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
+    if lhs._explainOptions != rhs._explainOptions {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4932,7 +5284,7 @@ nonisolated extension FSRunQueryRequest: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension FSRunQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RunQueryResponse"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}transaction\0\u{3}read_time\0\u{3}skipped_results\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}transaction\0\u{3}read_time\0\u{3}skipped_results\0\u{4}\u{7}explain_metrics\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4944,6 +5296,7 @@ nonisolated extension FSRunQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._
       case 2: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
       case 3: try { try decoder.decodeSingularMessageField(value: &self._readTime) }()
       case 4: try { try decoder.decodeSingularInt32Field(value: &self.skippedResults) }()
+      case 11: try { try decoder.decodeSingularMessageField(value: &self._explainMetrics) }()
       default: break
       }
     }
@@ -4966,6 +5319,9 @@ nonisolated extension FSRunQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._
     if self.skippedResults != 0 {
       try visitor.visitSingularInt32Field(value: self.skippedResults, fieldNumber: 4)
     }
+    try { if let v = self._explainMetrics {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4974,6 +5330,7 @@ nonisolated extension FSRunQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs._document != rhs._document {return false}
     if lhs._readTime != rhs._readTime {return false}
     if lhs.skippedResults != rhs.skippedResults {return false}
+    if lhs._explainMetrics != rhs._explainMetrics {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4981,140 +5338,105 @@ nonisolated extension FSRunQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension FSRunAggregationQueryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RunAggregationQueryRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_aggregation_query\0\u{2}\u{2}transaction\0\u{3}new_transaction\0\u{3}read_time\0")
-
-  fileprivate class _StorageClass {
-    var _parent: String = String()
-    var _queryType: FSRunAggregationQueryRequest.OneOf_QueryType?
-    var _consistencySelector: FSRunAggregationQueryRequest.OneOf_ConsistencySelector?
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _parent = source._parent
-      _queryType = source._queryType
-      _consistencySelector = source._consistencySelector
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_aggregation_query\0\u{2}\u{2}transaction\0\u{3}new_transaction\0\u{3}read_time\0\u{4}\u{2}explain_options\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularStringField(value: &_storage._parent) }()
-        case 2: try {
-          var v: FSStructuredAggregationQuery?
-          var hadOneofValue = false
-          if let current = _storage._queryType {
-            hadOneofValue = true
-            if case .structuredAggregationQuery(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._queryType = .structuredAggregationQuery(v)
-          }
-        }()
-        case 4: try {
-          var v: Data?
-          try decoder.decodeSingularBytesField(value: &v)
-          if let v = v {
-            if _storage._consistencySelector != nil {try decoder.handleConflictingOneOf()}
-            _storage._consistencySelector = .transaction(v)
-          }
-        }()
-        case 5: try {
-          var v: FSTransactionOptions?
-          var hadOneofValue = false
-          if let current = _storage._consistencySelector {
-            hadOneofValue = true
-            if case .newTransaction(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._consistencySelector = .newTransaction(v)
-          }
-        }()
-        case 6: try {
-          var v: SwiftProtobuf.Google_Protobuf_Timestamp?
-          var hadOneofValue = false
-          if let current = _storage._consistencySelector {
-            hadOneofValue = true
-            if case .readTime(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._consistencySelector = .readTime(v)
-          }
-        }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.parent) }()
+      case 2: try {
+        var v: FSStructuredAggregationQuery?
+        var hadOneofValue = false
+        if let current = self.queryType {
+          hadOneofValue = true
+          if case .structuredAggregationQuery(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.queryType = .structuredAggregationQuery(v)
+        }
+      }()
+      case 4: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.consistencySelector != nil {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .transaction(v)
+        }
+      }()
+      case 5: try {
+        var v: FSTransactionOptions?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .newTransaction(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .newTransaction(v)
+        }
+      }()
+      case 6: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
+      case 8: try { try decoder.decodeSingularMessageField(value: &self._explainOptions) }()
+      default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if !_storage._parent.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._parent, fieldNumber: 1)
-      }
-      try { if case .structuredAggregationQuery(let v)? = _storage._queryType {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      } }()
-      switch _storage._consistencySelector {
-      case .transaction?: try {
-        guard case .transaction(let v)? = _storage._consistencySelector else { preconditionFailure() }
-        try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
-      }()
-      case .newTransaction?: try {
-        guard case .newTransaction(let v)? = _storage._consistencySelector else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-      }()
-      case .readTime?: try {
-        guard case .readTime(let v)? = _storage._consistencySelector else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
-      }()
-      case nil: break
-      }
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.parent.isEmpty {
+      try visitor.visitSingularStringField(value: self.parent, fieldNumber: 1)
     }
+    try { if case .structuredAggregationQuery(let v)? = self.queryType {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    switch self.consistencySelector {
+    case .transaction?: try {
+      guard case .transaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+    }()
+    case .newTransaction?: try {
+      guard case .newTransaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .readTime?: try {
+      guard case .readTime(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case nil: break
+    }
+    try { if let v = self._explainOptions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: FSRunAggregationQueryRequest, rhs: FSRunAggregationQueryRequest) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._parent != rhs_storage._parent {return false}
-        if _storage._queryType != rhs_storage._queryType {return false}
-        if _storage._consistencySelector != rhs_storage._consistencySelector {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.parent != rhs.parent {return false}
+    if lhs.queryType != rhs.queryType {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
+    if lhs._explainOptions != rhs._explainOptions {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5122,7 +5444,7 @@ nonisolated extension FSRunAggregationQueryRequest: SwiftProtobuf.Message, Swift
 
 nonisolated extension FSRunAggregationQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RunAggregationQueryResponse"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}result\0\u{1}transaction\0\u{3}read_time\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}result\0\u{1}transaction\0\u{3}read_time\0\u{4}\u{7}explain_metrics\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5133,6 +5455,7 @@ nonisolated extension FSRunAggregationQueryResponse: SwiftProtobuf.Message, Swif
       case 1: try { try decoder.decodeSingularMessageField(value: &self._result) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
       case 3: try { try decoder.decodeSingularMessageField(value: &self._readTime) }()
+      case 10: try { try decoder.decodeSingularMessageField(value: &self._explainMetrics) }()
       default: break
       }
     }
@@ -5152,6 +5475,9 @@ nonisolated extension FSRunAggregationQueryResponse: SwiftProtobuf.Message, Swif
     try { if let v = self._readTime {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
     } }()
+    try { if let v = self._explainMetrics {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5159,6 +5485,7 @@ nonisolated extension FSRunAggregationQueryResponse: SwiftProtobuf.Message, Swif
     if lhs._result != rhs._result {return false}
     if lhs.transaction != rhs.transaction {return false}
     if lhs._readTime != rhs._readTime {return false}
+    if lhs._explainMetrics != rhs._explainMetrics {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5168,126 +5495,80 @@ nonisolated extension FSPartitionQueryRequest: SwiftProtobuf.Message, SwiftProto
   package static let protoMessageName: String = _protobuf_package + ".PartitionQueryRequest"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_query\0\u{3}partition_count\0\u{3}page_token\0\u{3}page_size\0\u{3}read_time\0")
 
-  fileprivate class _StorageClass {
-    var _parent: String = String()
-    var _queryType: FSPartitionQueryRequest.OneOf_QueryType?
-    var _partitionCount: Int64 = 0
-    var _pageToken: String = String()
-    var _pageSize: Int32 = 0
-    var _consistencySelector: FSPartitionQueryRequest.OneOf_ConsistencySelector?
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _parent = source._parent
-      _queryType = source._queryType
-      _partitionCount = source._partitionCount
-      _pageToken = source._pageToken
-      _pageSize = source._pageSize
-      _consistencySelector = source._consistencySelector
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularStringField(value: &_storage._parent) }()
-        case 2: try {
-          var v: FSStructuredQuery?
-          var hadOneofValue = false
-          if let current = _storage._queryType {
-            hadOneofValue = true
-            if case .structuredQuery(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._queryType = .structuredQuery(v)
-          }
-        }()
-        case 3: try { try decoder.decodeSingularInt64Field(value: &_storage._partitionCount) }()
-        case 4: try { try decoder.decodeSingularStringField(value: &_storage._pageToken) }()
-        case 5: try { try decoder.decodeSingularInt32Field(value: &_storage._pageSize) }()
-        case 6: try {
-          var v: SwiftProtobuf.Google_Protobuf_Timestamp?
-          var hadOneofValue = false
-          if let current = _storage._consistencySelector {
-            hadOneofValue = true
-            if case .readTime(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._consistencySelector = .readTime(v)
-          }
-        }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.parent) }()
+      case 2: try {
+        var v: FSStructuredQuery?
+        var hadOneofValue = false
+        if let current = self.queryType {
+          hadOneofValue = true
+          if case .structuredQuery(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.queryType = .structuredQuery(v)
+        }
+      }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.partitionCount) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.pageToken) }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.pageSize) }()
+      case 6: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
+      default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if !_storage._parent.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._parent, fieldNumber: 1)
-      }
-      try { if case .structuredQuery(let v)? = _storage._queryType {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      } }()
-      if _storage._partitionCount != 0 {
-        try visitor.visitSingularInt64Field(value: _storage._partitionCount, fieldNumber: 3)
-      }
-      if !_storage._pageToken.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._pageToken, fieldNumber: 4)
-      }
-      if _storage._pageSize != 0 {
-        try visitor.visitSingularInt32Field(value: _storage._pageSize, fieldNumber: 5)
-      }
-      try { if case .readTime(let v)? = _storage._consistencySelector {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
-      } }()
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.parent.isEmpty {
+      try visitor.visitSingularStringField(value: self.parent, fieldNumber: 1)
     }
+    try { if case .structuredQuery(let v)? = self.queryType {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    if self.partitionCount != 0 {
+      try visitor.visitSingularInt64Field(value: self.partitionCount, fieldNumber: 3)
+    }
+    if !self.pageToken.isEmpty {
+      try visitor.visitSingularStringField(value: self.pageToken, fieldNumber: 4)
+    }
+    if self.pageSize != 0 {
+      try visitor.visitSingularInt32Field(value: self.pageSize, fieldNumber: 5)
+    }
+    try { if case .readTime(let v)? = self.consistencySelector {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: FSPartitionQueryRequest, rhs: FSPartitionQueryRequest) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._parent != rhs_storage._parent {return false}
-        if _storage._queryType != rhs_storage._queryType {return false}
-        if _storage._partitionCount != rhs_storage._partitionCount {return false}
-        if _storage._pageToken != rhs_storage._pageToken {return false}
-        if _storage._pageSize != rhs_storage._pageSize {return false}
-        if _storage._consistencySelector != rhs_storage._consistencySelector {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.parent != rhs.parent {return false}
+    if lhs.queryType != rhs.queryType {return false}
+    if lhs.partitionCount != rhs.partitionCount {return false}
+    if lhs.pageToken != rhs.pageToken {return false}
+    if lhs.pageSize != rhs.pageSize {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5637,151 +5918,107 @@ nonisolated extension FSTarget: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
   package static let protoMessageName: String = _protobuf_package + ".Target"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}query\0\u{1}documents\0\u{3}resume_token\0\u{3}target_id\0\u{1}once\0\u{4}\u{5}read_time\0\u{3}expected_count\0")
 
-  fileprivate class _StorageClass {
-    var _targetType: FSTarget.OneOf_TargetType?
-    var _resumeType: FSTarget.OneOf_ResumeType?
-    var _targetID: Int32 = 0
-    var _once: Bool = false
-    var _expectedCount: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _targetType = source._targetType
-      _resumeType = source._resumeType
-      _targetID = source._targetID
-      _once = source._once
-      _expectedCount = source._expectedCount
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 2: try {
-          var v: FSTarget.QueryTarget?
-          var hadOneofValue = false
-          if let current = _storage._targetType {
-            hadOneofValue = true
-            if case .query(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._targetType = .query(v)
-          }
-        }()
-        case 3: try {
-          var v: FSTarget.DocumentsTarget?
-          var hadOneofValue = false
-          if let current = _storage._targetType {
-            hadOneofValue = true
-            if case .documents(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._targetType = .documents(v)
-          }
-        }()
-        case 4: try {
-          var v: Data?
-          try decoder.decodeSingularBytesField(value: &v)
-          if let v = v {
-            if _storage._resumeType != nil {try decoder.handleConflictingOneOf()}
-            _storage._resumeType = .resumeToken(v)
-          }
-        }()
-        case 5: try { try decoder.decodeSingularInt32Field(value: &_storage._targetID) }()
-        case 6: try { try decoder.decodeSingularBoolField(value: &_storage._once) }()
-        case 11: try {
-          var v: SwiftProtobuf.Google_Protobuf_Timestamp?
-          var hadOneofValue = false
-          if let current = _storage._resumeType {
-            hadOneofValue = true
-            if case .readTime(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._resumeType = .readTime(v)
-          }
-        }()
-        case 12: try { try decoder.decodeSingularMessageField(value: &_storage._expectedCount) }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 2: try {
+        var v: FSTarget.QueryTarget?
+        var hadOneofValue = false
+        if let current = self.targetType {
+          hadOneofValue = true
+          if case .query(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.targetType = .query(v)
+        }
+      }()
+      case 3: try {
+        var v: FSTarget.DocumentsTarget?
+        var hadOneofValue = false
+        if let current = self.targetType {
+          hadOneofValue = true
+          if case .documents(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.targetType = .documents(v)
+        }
+      }()
+      case 4: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.resumeType != nil {try decoder.handleConflictingOneOf()}
+          self.resumeType = .resumeToken(v)
+        }
+      }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.targetID) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.once) }()
+      case 11: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.resumeType {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.resumeType = .readTime(v)
+        }
+      }()
+      case 12: try { try decoder.decodeSingularMessageField(value: &self._expectedCount) }()
+      default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      switch _storage._targetType {
-      case .query?: try {
-        guard case .query(let v)? = _storage._targetType else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      }()
-      case .documents?: try {
-        guard case .documents(let v)? = _storage._targetType else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-      }()
-      case nil: break
-      }
-      try { if case .resumeToken(let v)? = _storage._resumeType {
-        try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
-      } }()
-      if _storage._targetID != 0 {
-        try visitor.visitSingularInt32Field(value: _storage._targetID, fieldNumber: 5)
-      }
-      if _storage._once != false {
-        try visitor.visitSingularBoolField(value: _storage._once, fieldNumber: 6)
-      }
-      try { if case .readTime(let v)? = _storage._resumeType {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-      } }()
-      try { if let v = _storage._expectedCount {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
-      } }()
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    switch self.targetType {
+    case .query?: try {
+      guard case .query(let v)? = self.targetType else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .documents?: try {
+      guard case .documents(let v)? = self.targetType else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case nil: break
     }
+    try { if case .resumeToken(let v)? = self.resumeType {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+    } }()
+    if self.targetID != 0 {
+      try visitor.visitSingularInt32Field(value: self.targetID, fieldNumber: 5)
+    }
+    if self.once != false {
+      try visitor.visitSingularBoolField(value: self.once, fieldNumber: 6)
+    }
+    try { if case .readTime(let v)? = self.resumeType {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+    } }()
+    try { if let v = self._expectedCount {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: FSTarget, rhs: FSTarget) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._targetType != rhs_storage._targetType {return false}
-        if _storage._resumeType != rhs_storage._resumeType {return false}
-        if _storage._targetID != rhs_storage._targetID {return false}
-        if _storage._once != rhs_storage._once {return false}
-        if _storage._expectedCount != rhs_storage._expectedCount {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.targetType != rhs.targetType {return false}
+    if lhs.resumeType != rhs.resumeType {return false}
+    if lhs.targetID != rhs.targetID {return false}
+    if lhs.once != rhs.once {return false}
+    if lhs._expectedCount != rhs._expectedCount {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -4,7 +4,7 @@ package import StrictJSON
 
 /// The JSON body of a request. Invalid content fails with INVALID_ARGUMENT and its path.
 package struct RESTBody: Sendable {
-    private let bytes: ByteBuffer
+    package let bytes: ByteBuffer
 
     package init(_ bytes: ByteBuffer) { self.bytes = bytes }
 

@@ -48,7 +48,7 @@ struct DocumentRESTRefusalTests: RESTExchanges {
         ),
         (
             ":runQuery", "{\"structuredQuery\":{\"from\":[]}}", .invalidArgument,
-            "structuredQuery.from: \"from\" must name one collection, not 0"
+            "structuredQuery: a query needs \"from\" with one collection"
         ),
         (":listen", "{}", .unimplemented, "listen is not available over REST"),
         (":runAggregationQuery", "{}", .invalidArgument, "a request needs its structuredAggregationQuery"),

@@ -9,6 +9,7 @@ final class ScriptedDocuments: DocumentService {
         case query(Query, ReadConsistency)
         case aggregate(Query, [AggregateField], ReadConsistency)
         case explain(Query, [AggregateField], analyze: Bool, ReadConsistency)
+        case nearest(VectorSearch, Query, analyze: Bool?, ReadConsistency)
         case partition(Query, points: Int, ReadConsistency)
         case begin(TransactionMode)
         case commit([Write], transaction: TransactionID?)
@@ -91,6 +92,17 @@ final class ScriptedDocuments: DocumentService {
         let answer = try answer(.aggregate(query, fields, consistency), principal)
         guard case .aggregated(let values, let time) = answer else { throw mismatch(answer) }
         return AggregateAnswer(values: values, readTime: time)
+    }
+
+    func nearest(
+        _ search: VectorSearch, of query: Query, analyze: Bool?, _ consistency: ReadConsistency,
+        as principal: Principal
+    ) async throws(DocumentError) -> ExplainAnswer {
+        let answer = try answer(.nearest(search, query, analyze: analyze, consistency), principal)
+        guard case .explained(let explanation, let documents, let values, let time) = answer else {
+            throw mismatch(answer)
+        }
+        return ExplainAnswer(explanation: explanation, documents: documents, values: values, readTime: time)
     }
 
     func explain(

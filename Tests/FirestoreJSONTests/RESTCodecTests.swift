@@ -126,7 +126,9 @@ struct RESTCodecTests {
             .readOnly(at: Timestamp(microseconds: 5)),
         ] {
             let retrying = if case .readWrite(let retried) = mode { retried?.restBytes } else { nil as [UInt8]? }
-            #expect(try Self.node { $0.transactionOptions(mode, retrying: retrying) }.transactionMode() == mode)
+            #expect(
+                try Self.node { $0.transactionOptions(mode, retrying: retrying) }.transactionMode(
+                    default: .readOnly(at: nil)) == mode)
         }
     }
 

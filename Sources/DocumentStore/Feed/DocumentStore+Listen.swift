@@ -6,19 +6,24 @@ extension DocumentStore {
     ///
     /// The policy is checked before anything is delivered, and for documents again at each change.
     ///
-    /// - Parameter position: the position that an earlier listener on the same target reached. If the log still reaches
-    ///   back to it, the first event has only the changes since then; otherwise it says to start over.
+    /// - Parameters:
+    ///   - position: the position that an earlier listener on the same target reached. If the log still reaches back to it,
+    ///     the first event has only the changes since then; otherwise it says to start over.
+    ///   - isCounted: whether a listener with a position also receives the number of documents, as
+    ///     ``ListenEvent/count(_:at:)``.
     /// - Throws: `invalidArgument` for an invalid query, `resourceExhausted` if there are too many listeners. The
     ///   listener reports all other errors.
     package func listen(
-        to target: ListenTarget, from position: Timestamp? = nil, in context: OperationContext = OperationContext()
+        to target: ListenTarget, from position: Timestamp? = nil, isCounted: Bool = false,
+        in context: OperationContext = OperationContext()
     ) throws(DocumentError) -> DocumentListener {
-        DocumentListener(try listen(to: target, from: position, in: context, onNews: nil), hub: listeners)
+        DocumentListener(
+            try listen(to: target, from: position, isCounted: isCounted, in: context, onNews: nil), hub: listeners)
     }
 
     /// - Parameter onNews: called after each event, on a thread of the store, and with true when the listener has ended.
     func listen(
-        to target: ListenTarget, from position: Timestamp?, in context: OperationContext,
+        to target: ListenTarget, from position: Timestamp?, isCounted: Bool = false, in context: OperationContext,
         onNews: (@Sendable (_ isEnd: Bool) -> Void)?
     ) throws(DocumentError) -> ListenerMailbox {
         let target = try ListenerTarget(target)
@@ -32,7 +37,8 @@ extension DocumentStore {
             } body: { [parts] view, version in
                 // The listener may have been cancelled while this read was waiting.
                 guard !mailbox.isEnded else { return }
-                let core = try ListenerCore(target, from: position, mailbox, context, parts, view, version: version)
+                let core = try ListenerCore(
+                    target, from: position, isCounted: isCounted, mailbox, context, parts, view, version: version)
                 try parts.listeners.add(core)
             })
         return mailbox

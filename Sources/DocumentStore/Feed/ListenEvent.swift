@@ -25,6 +25,9 @@ package enum ListenEvent: Hashable, Sendable {
     /// rest, each in the order of the query or by path. It is the first event of a listener that continues from a
     /// position; the differences may be empty then.
     case changes([ListenChange], at: Timestamp)
+    /// How many documents the result has after the events before: for a listener that continues from a position, and asked
+    /// for it, after its first event.
+    case count(Int, at: Timestamp)
     /// The result is no longer kept up to date, or the position can't be continued from. The listener has ended; a new
     /// one without a position starts from the beginning.
     case startOver(String)

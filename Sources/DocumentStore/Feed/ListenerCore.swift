@@ -13,7 +13,7 @@ final class ListenerCore: @unchecked Sendable {
     var target: ListenerTarget
     /// The version of the first result, which includes all changes up to it.
     let start: Int64
-    private var first: ListenEvent?
+    private var first: [ListenEvent]
     /// The bytes that count as unread until the thread takes the listener. They include its window: if the listener
     /// ends before that, the limit on windows no longer counts the window, although it is still in memory.
     let untakenBytes: Int
@@ -24,8 +24,8 @@ final class ListenerCore: @unchecked Sendable {
     ///
     /// - Throws: `DocumentError`; `failedPrecondition` if the listener has to start over.
     init(
-        _ target: ListenerTarget, from position: Timestamp?, _ mailbox: ListenerMailbox, _ context: OperationContext,
-        _ parts: DocumentParts, _ view: DocumentView, version: Int64
+        _ target: ListenerTarget, from position: Timestamp?, isCounted: Bool = false, _ mailbox: ListenerMailbox,
+        _ context: OperationContext, _ parts: DocumentParts, _ view: DocumentView, version: Int64
     ) throws {
         self.mailbox = mailbox
         policy = context.policy
@@ -35,16 +35,20 @@ final class ListenerCore: @unchecked Sendable {
         let budget = ReadBudget(parts.configuration.maxReadBytes)
         let time = Timestamp(microseconds: version)
         if let policy { try target.check(policy, parts.accessView(view), in: view) }
-        let first = try Self.first(
-            &self.target, from: position, at: time, within: budget, parts.meter(context), parts, view)
-        self.first = first
+        let meter = parts.meter(context)
+        let first = try Self.first(&self.target, from: position, at: time, within: budget, meter, parts, view)
+        self.first = [first]
+        if isCounted, position != nil {
+            let count = try self.target.count(in: view, meter, maxBytes: parts.configuration.maxReadBytes)
+            self.first.append(.count(count, at: time))
+        }
         let windowBytes = if case .window(let window) = self.target { window.bytes } else { 0 }
         untakenBytes = max(first.size, windowBytes)
     }
 
-    /// Returns the first event, once: a whole result isn't held for the listener's lifetime.
-    func takeFirst() -> ListenEvent? {
-        defer { first = nil }
+    /// Returns the first events, once: a whole result isn't held for the listener's lifetime.
+    func takeFirst() -> [ListenEvent] {
+        defer { first = [] }
         return first
     }
 
@@ -73,6 +77,20 @@ final class ListenerCore: @unchecked Sendable {
 }
 
 extension ListenerTarget {
+    /// The number of documents in the result, in a state in which a window has been filled.
+    fileprivate func count(in view: DocumentView, _ meter: QueryMeter, maxBytes: Int) throws -> Int {
+        switch self {
+        case .documents(let paths): return try paths.count { try view.document($0) != nil }
+        case .window(let window): return window.visible.count
+        case .query(let query):
+            let plan = try AggregationPlan(query, [.count(upTo: nil)], view.catalog)
+            guard case .integer(let count)? = try plan.run(in: view, meter, maxBytes: maxBytes).values.first else {
+                throw DocumentError(.internal, "a count has no number")
+            }
+            return Int(count)
+        }
+    }
+
     /// The differences between two versions, from the log. Not for windows, which depend on more than the changes.
     fileprivate mutating func difference(
         after since: Int64, upTo version: Int64, atMostBytes limit: Int, in view: DocumentView

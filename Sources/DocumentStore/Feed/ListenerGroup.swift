@@ -39,12 +39,15 @@ package final class ListenerGroup: Sendable {
 
     /// Adds a listener, instead of one of the same number.
     ///
+    /// - Parameter isCounted: whether a listener with a position also receives the number of documents.
     /// - Throws: as `DocumentStore.listen(to:from:in:)`.
     package func listen(
-        to target: ListenTarget, as member: Int32, from position: Timestamp? = nil, in context: OperationContext
+        to target: ListenTarget, as member: Int32, from position: Timestamp? = nil, isCounted: Bool = false,
+        in context: OperationContext
     ) throws(DocumentError) {
         remove(member)
-        let mailbox = try store.listen(to: target, from: position, in: context) { [weak self] isEnd in
+        let mailbox = try store.listen(to: target, from: position, isCounted: isCounted, in: context) {
+            [weak self] isEnd in
             self?.note(member, isEnd: isEnd)
         }
         let isClosed = state.withLock { state in

@@ -88,7 +88,7 @@ extension ListenEvent {
     /// The time of the result after this event.
     package var time: Timestamp? {
         switch self {
-        case .initial(_, let time), .changes(_, let time): time
+        case .initial(_, let time), .changes(_, let time), .count(_, let time): time
         case .startOver: nil
         }
     }
@@ -98,6 +98,7 @@ extension ListenEvent {
         switch self {
         case .initial(let documents, _): documents.reduce(128) { $0 + $1.heldBytes }
         case .changes(let changes, _): changes.reduce(128) { $0 + $1.document.heldBytes }
+        case .count: 128
         case .startOver(let reason): reason.utf8.count
         }
     }

@@ -134,9 +134,10 @@ final class ListenerThread: @unchecked Sendable {
         let id = core.mailbox.id
         hub.took(core)
         // The listener may have ended before the thread took it.
-        guard !core.mailbox.isEnded, let first = core.takeFirst() else { return }
+        guard !core.mailbox.isEnded else { return }
         do {
-            var events = [first]
+            var events = core.takeFirst()
+            guard !events.isEmpty else { return }
             if position > core.start {
                 let changes = try session.read { snapshot in
                     try ChangeLog.difference(

@@ -16,6 +16,13 @@ struct NormalizedQuery: Sendable {
 
     /// - Throws: `invalidArgument` with the rule that the query violates.
     init(_ query: Query, required: [FieldPath] = []) throws(DocumentError) {
+        guard !query.collectionID.isEmpty else {
+            throw .invalidArgument(
+                query.allDescendants
+                    ? "a query over all collections can only be run; name a collection"
+                    : "a query must name a collection"
+            )
+        }
         self.query = query
         self.required = required
         let path = query.allDescendants ? query.collectionID : Self.path(query)
@@ -87,7 +94,11 @@ struct NormalizedQuery: Sendable {
     /// The document that a value names: a reference, or an id or path relative to the queried collection.
     func name(_ value: Value) throws(DocumentError) -> DocumentPath {
         switch value {
-        case .reference(let name): return name.path
+        case .reference(let name):
+            guard !name.path.hasNumericID else {
+                throw .invalidArgument("\"\(name)\" has a numeric id, with which names can't be compared here")
+            }
+            return name.path
         case .string(let text):
             if query.allDescendants { return try DocumentPath(text) }
             return try DocumentPath(collection.string + "/" + text)

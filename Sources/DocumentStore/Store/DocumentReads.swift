@@ -62,6 +62,9 @@ struct QueryRead: DocumentRead {
     var readTime: Timestamp? { consistency.time }
 
     func answer(from view: DocumentView, version: Int64) throws -> QueryAnswer? {
+        if query.coversAllCollections {
+            return try store.allCollections(query, consistency, context, view, version)
+        }
         let normalized = try NormalizedQuery(query)
         let reads = ReadSet(queries: [query: normalized])
         let state = try store.listState(query, consistency, reads, context, view, version)
@@ -69,6 +72,32 @@ struct QueryRead: DocumentRead {
     }
 
     func complete(_ result: Result<QueryAnswer, DocumentError>) { completion(result) }
+}
+
+/// In a transaction it counts as a read of the query.
+struct NearestRead: DocumentRead {
+    let store: DocumentStore
+    let search: VectorSearch
+    let query: Query
+    let isRun: Bool
+    let consistency: ReadConsistency
+    let context: OperationContext
+    let completion: DocumentStore.Completion<ExplainAnswer>
+
+    var caller: ReadCaller? { context.client }
+    var readTime: Timestamp? { consistency.time }
+
+    func answer(from view: DocumentView, version: Int64) throws -> ExplainAnswer? {
+        let normalized = try NormalizedQuery(query, nearest: search)
+        let reads = ReadSet(queries: [query: normalized], aggregated: [query])
+        // Rules see the search's limit as that of the query.
+        var listed = query
+        listed.limit = search.limit
+        let state = try store.listState(listed, consistency, isRun ? reads : ReadSet(), context, view, version)
+        return try state.map { try store.nearest(search, normalized, isRun: isRun, $0, context) }
+    }
+
+    func complete(_ result: Result<ExplainAnswer, DocumentError>) { completion(result) }
 }
 
 /// In a transaction it counts as a read of the query.

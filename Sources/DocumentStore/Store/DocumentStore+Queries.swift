@@ -60,11 +60,11 @@ extension DocumentStore {
             explanation: explanation, documents: results, values: values, readTime: state.time)
     }
 
-    private func readBudget(_ context: OperationContext) -> ReadBudget {
+    func readBudget(_ context: OperationContext) -> ReadBudget {
         ReadBudget(configuration.maxReadBytes, answer: context.answer)
     }
 
-    private func cost(_ meter: QueryMeter, since start: Duration, returned: Int) -> QueryExplanation.Cost {
+    func cost(_ meter: QueryMeter, since start: Duration, returned: Int) -> QueryExplanation.Cost {
         let (seconds, attoseconds) = (elapsed() - start).components
         return QueryExplanation.Cost(
             documentsReturned: returned, indexEntriesRead: meter.entries, documentsRead: meter.documents,
@@ -72,7 +72,7 @@ extension DocumentStore {
     }
 
     /// Runs a query, and reports it if it is costly or ends at a limit.
-    private func noting<Results>(
+    func noting<Results>(
         _ query: Query, _ plan: QueryPlan, _ meter: QueryMeter, since start: Duration, _ catalog: IndexCatalog,
         returned: (Results) -> Int, _ body: () throws -> Results
     ) throws -> Results {

@@ -19,6 +19,21 @@ extension DocumentStore {
             QueryRead(store: self, query: query, consistency: consistency, context: context, completion: completion))
     }
 
+    /// Answers with the nearest documents and how they are found.
+    ///
+    /// - Parameters:
+    ///   - query: the candidates; without limit, offset and cursors.
+    ///   - isRun: false if there is only to be an explanation.
+    package func nearest(
+        _ search: VectorSearch, of query: Query, isRun: Bool, _ consistency: ReadConsistency,
+        in context: OperationContext, completion: @escaping Completion<ExplainAnswer>
+    ) {
+        submit(
+            NearestRead(
+                store: self, search: search, query: query, isRun: isRun, consistency: consistency, context: context,
+                completion: completion))
+    }
+
     package func aggregate(
         _ query: Query, _ fields: [AggregateField], _ consistency: ReadConsistency, in context: OperationContext,
         completion: @escaping Completion<AggregateAnswer>

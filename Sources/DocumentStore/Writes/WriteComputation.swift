@@ -85,7 +85,12 @@ struct WriteComputation {
 
     private mutating func compute(_ write: Write) throws -> (WriteResult, Access) {
         let path = write.path
+        guard !path.hasNumericID else {
+            throw DocumentError.invalidArgument(
+                "\"\(path)\" has a numeric id; ids of the form __id7__ can't be written here")
+        }
         let current: Document?
+        let isRepeated = after[path] != nil
         if let known = after[path] {
             current = known
         } else {
@@ -94,7 +99,9 @@ struct WriteComputation {
             before[path] = .some(current)
         }
         try checkVerify(write)
-        note { () throws(DocumentError) in try Self.check(write.precondition, of: path, current) }
+        note { () throws(DocumentError) in
+            try Self.check(write.precondition, of: path, current, isRepeated: isRepeated)
+        }
         var fields: [String: Value]
         switch write.operation {
         case .delete, .verify:
@@ -163,6 +170,10 @@ struct WriteComputation {
         var arrays: Set<FieldPath> = []
         for transform in write.transforms {
             try transform.check()
+            if let other = write.transforms.first(where: { $0.field.isBelow(transform.field) }) {
+                throw .invalidArgument(
+                    "a write can't transform \(transform.field) and \(other.field), which is in it, at once")
+            }
             let current = Value.map(fields)[transform.field]
             if transform.isOfArray, !arrays.insert(transform.field).inserted || after[write.path] != nil {
                 repeated.add(current)
@@ -176,8 +187,14 @@ struct WriteComputation {
     }
 
     private static func check(
-        _ precondition: Write.Precondition?, of path: DocumentPath, _ current: Document?
+        _ precondition: Write.Precondition?, of path: DocumentPath, _ current: Document?, isRepeated: Bool
     ) throws(DocumentError) {
+        // As on Firestore: no other state of the document would make such a commit succeed.
+        if isRepeated, case .exists(let exists)? = precondition, exists != (current != nil) {
+            throw .invalidArgument(
+                "a write of \"\(path)\" requires that it \(exists ? "exists" : "doesn't exist"), and an earlier one in the "
+                    + "same request \(exists ? "deletes" : "writes") it")
+        }
         switch precondition {
         case nil: return
         case .exists(true):

@@ -58,6 +58,9 @@ extension FirestoreCalls {
         guard !request.documentID.contains("/") else {
             throw .invalidArgument("a document id must not contain a slash")
         }
+        guard request.document.name.isEmpty else {
+            throw .invalidArgument("omit the name; parent, collection_id and document_id name a new document")
+        }
         let path = try collection.document(request.documentID.isEmpty ? RESTAutoID.make() : request.documentID)
         let fields = try reader.fields(request.document.fields)
         let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
@@ -97,7 +100,8 @@ extension FirestoreCalls {
         _ request: FSBeginTransactionRequest, _ principal: Principal
     ) async throws(DocumentError) -> FSBeginTransactionResponse {
         try reader.check(database: request.database)
-        let mode = try MessageReader.mode(request.hasOptions ? request.options : nil)
+        let mode = try MessageReader.mode(
+            request.hasOptions ? request.options : nil, default: .readWrite(retrying: nil))
         var response = FSBeginTransactionResponse()
         response.transaction = .init(try await service.begin(mode, as: principal).restBytes)
         return response
@@ -172,6 +176,7 @@ extension FirestoreCalls {
     @Sendable func collectionIDs(
         _ request: FSListCollectionIdsRequest, _ principal: Principal
     ) async throws(DocumentError) -> FSListCollectionIdsResponse {
+        guard request.consistencySelector == nil else { throw DocumentPages.noPastCollections }
         let (ids, next) = try await pages.collectionIDs(
             below: try reader.parent(request.parent), size: Int(request.pageSize), token: request.pageToken,
             as: principal)
@@ -190,7 +195,11 @@ extension MessageReader {
         return id
     }
 
-    static func mode(_ options: FSTransactionOptions?) throws(DocumentError) -> TransactionMode {
+    /// - Parameter mode: what empty options mean: a read-write transaction where one begins, a read-only one where it begins
+    ///   with a read.
+    static func mode(
+        _ options: FSTransactionOptions?, default: TransactionMode = .readOnly(at: nil)
+    ) throws(DocumentError) -> TransactionMode {
         switch options?.mode {
         case .readOnly(let options)?:
             guard case .readTime(let time)? = options.consistencySelector else { return .readOnly(at: nil) }
@@ -199,7 +208,7 @@ extension MessageReader {
             guard !options.retryTransaction.isEmpty else { return .readWrite(retrying: nil) }
             // A transaction that is no longer known begins as any other.
             return .readWrite(retrying: try transaction(options.retryTransaction))
-        case nil: return .readWrite(retrying: nil)
+        case nil: return `default`
         }
     }
 
@@ -209,6 +218,9 @@ extension MessageReader {
     }
 
     func collection(_ id: String, below parent: String) throws(DocumentError) -> CollectionPath {
+        guard !id.isEmpty, !id.contains("/") else {
+            throw .invalidArgument("a collection_id must be one segment of a path, not \"\(id)\"")
+        }
         let prefix = try self.parent(parent).map { $0.string + "/" } ?? ""
         return try CollectionPath(prefix + id)
     }

@@ -47,8 +47,9 @@ extension FirestoreCalls {
         guard case .structuredQuery(let structured)? = request.queryType else {
             throw .invalidArgument("a request needs its structured_query")
         }
-        let query = try reader.query(structured, parent: try reader.parent(request.parent))
+        let (query, nearest) = try reader.search(structured, parent: try reader.parent(request.parent))
         try database.check(query)
+        let analyze = request.hasExplainOptions ? request.explainOptions.analyze : nil
         let selector: Selector =
             switch request.consistencySelector {
             case .transaction(let id)?: .at(.transaction(try MessageReader.transaction(id)))
@@ -61,12 +62,12 @@ extension FirestoreCalls {
             first.transaction = .init(transaction.restBytes)
             answer.send([.framed(first)])
         } _: { (consistency) throws(DocumentError) in
-            let found = try await service.query(query, consistency, as: principal)
+            let found = try await service.find(query, nearest, analyze: analyze, consistency, as: principal)
             let time = MessageWriter.timestamp(found.readTime)
-            guard !found.documents.isEmpty else {
+            if found.documents.isEmpty, analyze ?? true {
                 var response = FSRunQueryResponse()
                 response.readTime = time
-                return try await send(response, answer)
+                try await send(response, answer)
             }
             for document in found.documents {
                 var response = FSRunQueryResponse()
@@ -74,6 +75,10 @@ extension FirestoreCalls {
                 response.readTime = time
                 try await send(response, answer)
             }
+            guard let explanation = found.explanation else { return }
+            var last = FSRunQueryResponse()
+            last.explainMetrics = MessageWriter.metrics(explanation, isAggregation: false)
+            try await send(last, answer)
         }
     }
 
@@ -86,6 +91,7 @@ extension FirestoreCalls {
         let (query, fields, aliases) = try reader.aggregation(
             structured, parent: try reader.parent(request.parent))
         try database.check(query)
+        let analyze = request.hasExplainOptions ? request.explainOptions.analyze : nil
         let selector: Selector =
             switch request.consistencySelector {
             case .transaction(let id)?: .at(.transaction(try MessageReader.transaction(id)))
@@ -98,13 +104,23 @@ extension FirestoreCalls {
             first.transaction = .init(transaction.restBytes)
             answer.send([.framed(first)])
         } _: { (consistency) throws(DocumentError) in
-            let found = try await service.aggregate(query, fields, consistency, as: principal)
-            var response = FSRunAggregationQueryResponse()
-            for (alias, value) in zip(aliases, found.values) {
-                response.result.aggregateFields[alias] = writer.value(value)
+            func result(_ values: [Value], at time: Timestamp) -> FSRunAggregationQueryResponse {
+                var response = FSRunAggregationQueryResponse()
+                for (alias, value) in zip(aliases, values) {
+                    response.result.aggregateFields[alias] = writer.value(value)
+                }
+                response.readTime = MessageWriter.timestamp(time)
+                return response
             }
-            response.readTime = MessageWriter.timestamp(found.readTime)
-            try await send(response, answer)
+            guard let analyze else {
+                let found = try await service.aggregate(query, fields, consistency, as: principal)
+                return try await send(result(found.values, at: found.readTime), answer)
+            }
+            let found = try await service.explain(query, fields, analyze: analyze, consistency, as: principal)
+            if analyze { try await send(result(found.values, at: found.readTime), answer) }
+            var last = FSRunAggregationQueryResponse()
+            last.explainMetrics = MessageWriter.metrics(found.explanation, isAggregation: true)
+            try await send(last, answer)
         }
     }
 

@@ -3,20 +3,52 @@ import FirestoreMessages
 import SwiftProtobuf
 
 extension MessageReader {
+    /// A query and the `find_nearest` in it.
+    func search(
+        _ message: FSStructuredQuery, parent: DocumentPath?
+    ) throws(DocumentError) -> (query: Query, nearest: VectorSearch?) {
+        guard message.hasFindNearest else { return (try query(message, parent: parent), nil) }
+        var plain = message
+        plain.clearFindNearest()
+        let query = try query(plain, parent: parent)
+        let search = message.findNearest
+        guard let measure = Self.measures[search.distanceMeasure] else {
+            throw .invalidArgument("find_nearest needs its distance_measure")
+        }
+        guard search.hasQueryVector else { throw .invalidArgument("find_nearest needs its query_vector") }
+        let nearest = try VectorSearch(
+            field: try Self.fieldPath(search.vectorField.fieldPath), vector: try value(search.queryVector),
+            measure: measure, limit: Int(search.limit.value),
+            resultField: search.distanceResultField.isEmpty ? nil : search.distanceResultField,
+            threshold: search.hasDistanceThreshold ? search.distanceThreshold.value : nil)
+        return (query, nearest)
+    }
+
+    private static let measures: [FSStructuredQuery.FindNearest.DistanceMeasure: VectorSearch.Measure] = [
+        .euclidean: .euclidean, .cosine: .cosine, .dotProduct: .dotProduct,
+    ]
+
     func query(_ message: FSStructuredQuery, parent: DocumentPath?) throws(DocumentError) -> Query {
+        guard !message.hasFindNearest else { throw .invalidArgument("find_nearest is only possible with RunQuery") }
         guard let from = message.from.first, message.from.count == 1 else {
             throw .invalidArgument("a query is on one collection, not \(message.from.count)")
         }
-        guard !from.collectionID.isEmpty else {
-            throw DocumentError(.unimplemented, "queries over all collections aren't supported; name one")
+        if from.collectionID.isEmpty {
+            guard from.allDescendants else {
+                throw .invalidArgument(
+                    "a collection needs its collection_id; all_descendants alone stands for all collections")
+            }
+        } else {
+            guard try CollectionPath(from.collectionID).parent == nil else {
+                throw .invalidArgument("a collection id must not contain a slash")
+            }
         }
-        guard try CollectionPath(from.collectionID).parent == nil else {
-            throw .invalidArgument("a collection id must not contain a slash")
-        }
-        guard !message.hasFindNearest else { throw DocumentError(.unimplemented, "vector search isn't supported") }
         var query = Query(parent: parent, collectionID: from.collectionID, allDescendants: from.allDescendants)
         if message.hasWhere { query.filter = try filter(message.where) }
         for order in message.orderBy {
+            if case .UNRECOGNIZED(let number) = order.direction {
+                throw .invalidArgument("\(number) is neither ASCENDING nor DESCENDING")
+            }
             query.orderBy.append(
                 Query.Order(try Self.fieldPath(order.field.fieldPath), descending: order.direction == .descending))
         }
@@ -90,7 +122,7 @@ extension MessageReader {
             case .avg(let average)?: fields.append(.average(try Self.fieldPath(average.field.fieldPath)))
             case nil: throw .invalidArgument("an aggregation has no operator")
             }
-            if part.alias.isEmpty { number += 1 }
+            if part.alias.isEmpty { number += 1 } else { try DocumentLimits.checkFieldName(part.alias) }
             aliases.append(part.alias.isEmpty ? "field_\(number)" : part.alias)
         }
         guard (1...AggregateField.maxCount).contains(fields.count) else {

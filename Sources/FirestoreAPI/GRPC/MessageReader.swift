@@ -1,4 +1,5 @@
 import DocumentModel
+import FirestoreJSON
 import FirestoreMessages
 import SwiftProtobuf
 
@@ -62,18 +63,24 @@ struct MessageReader {
 
     /// The document above a collection; nil for the root.
     func parent(_ text: String) throws(DocumentError) -> DocumentPath? {
-        if text == database.documentsRoot || text == database.documentsRoot + "/" { return nil }
+        if text == database.documentsRoot { return nil }
         return try path(text)
     }
 
-    /// - Parameter name: the database that a request names; empty in requests that name it elsewhere.
-    func check(database name: String) throws(DocumentError) {
-        guard name.isEmpty || name == database.resourceName else {
-            throw DocumentError(.notFound, "this host serves \(database.resourceName), not \(name)")
+    /// - Parameters:
+    ///   - name: the database that a request names.
+    ///   - isOptional: whether it may be empty, as in later messages of a stream.
+    func check(database name: String, isOptional: Bool = false) throws(DocumentError) {
+        if name == database.resourceName || isOptional && name.isEmpty { return }
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0] == "projects", parts[2] == "databases", !parts[1].isEmpty, !parts[3].isEmpty
+        else {
+            throw .invalidArgument("\"\(name)\" isn't the name of a database; write projects/P/databases/D")
         }
+        throw DocumentError(.notFound, "this host serves \(database.resourceName), not \(name)")
     }
 
-    static func fieldPath(_ text: String) throws(DocumentError) -> FieldPath { try FieldPath(text) }
+    static func fieldPath(_ text: String) throws(DocumentError) -> FieldPath { try FieldPath(rest: text) }
 }
 
 /// Values and documents between the model and protobuf.

@@ -225,7 +225,7 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
 
 extension MessageReader {
     func listenRequest(_ message: FSListenRequest) throws(DocumentError) -> ListenRequest {
-        try check(database: message.database)
+        try check(database: message.database, isOptional: true)
         switch message.targetChange {
         case .removeTarget(let id)?: return .remove(id)
         case .addTarget(let target)?:
@@ -236,6 +236,7 @@ extension MessageReader {
             default: break
             }
             request.isOnce = target.once
+            request.isCounted = target.hasExpectedCount
             return .add(request)
         case nil: throw .invalidArgument("a message of Listen needs add_target or remove_target")
         }
@@ -264,7 +265,7 @@ extension MessageReader {
     }
 
     func writeRequest(_ message: FSWriteRequest) throws(DocumentError) -> WriteStreamRequest {
-        try check(database: message.database)
+        try check(database: message.database, isOptional: true)
         return WriteStreamRequest(
             hasDatabase: !message.database.isEmpty, writes: message.writes.isEmpty ? nil : try writes(message.writes))
     }
@@ -313,6 +314,11 @@ extension MessageWriter {
             remove.removedTargetIds = removed
             remove.readTime = Self.timestamp(time)
             message.responseType = .documentRemove(remove)
+        case .filter(let target, let count):
+            var filter = FSExistenceFilter()
+            filter.targetID = target
+            filter.count = Int32(clamping: count)
+            message.responseType = .filter(filter)
         }
         return message
     }

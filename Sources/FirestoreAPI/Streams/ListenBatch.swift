@@ -17,8 +17,10 @@ struct ListenBatch {
 
     private var order: [Key] = []
     private var places: [Key: [Int32: Place]] = [:]
+    /// How many documents targets have that are counted.
+    private var counts: [Int32: Int] = [:]
 
-    var isEmpty: Bool { order.isEmpty }
+    var isEmpty: Bool { order.isEmpty && counts.isEmpty }
 
     mutating func add(_ event: ListenEvent, of id: Int32, _ target: ListenTarget, isProjected: Bool) {
         let own = isProjected ? id : nil
@@ -30,7 +32,9 @@ struct ListenBatch {
             for path in paths.subtracting(documents.map(\.path)).sorted(by: { $0.string < $1.string }) {
                 set(.gone(isDeleted: true), path, id, own)
             }
+        case .count(let count, _): counts[id] = count
         case .changes(let changes, _):
+            if let count = counts[id] { counts[id] = changes.reduce(count) { $0 + $1.addedCount } }
             for change in changes {
                 switch change {
                 case .added(let document), .modified(let document): set(.present(document), document.path, id, own)
@@ -44,6 +48,7 @@ struct ListenBatch {
 
     /// Forgets what a target has so far.
     mutating func drop(_ id: Int32) {
+        counts[id] = nil
         for key in order { places[key]?[id] = nil }
         order.removeAll { places[$0]?.isEmpty ?? true }
         places = places.filter { !$0.value.isEmpty }
@@ -55,8 +60,13 @@ struct ListenBatch {
         places[key, default: [:]][id] = place
     }
 
-    /// One for each document.
+    /// One for each document, then one for each target that is counted.
     func messages(at time: Timestamp) -> [ListenResponse] {
+        changes(at: time)
+            + counts.sorted { $0.key < $1.key }.map { .filter(target: $0.key, count: $0.value) }
+    }
+
+    private func changes(at time: Timestamp) -> [ListenResponse] {
         order.compactMap { key in
             var (document, isDeleted): (Document?, Bool) = (nil, false)
             var (targets, removed): ([Int32], [Int32]) = ([], [])
@@ -74,6 +84,17 @@ struct ListenBatch {
             guard !removed.isEmpty else { return nil }
             return isDeleted
                 ? .delete(key.path, removed: removed, at: time) : .remove(key.path, removed: removed, at: time)
+        }
+    }
+}
+
+extension ListenChange {
+    /// By how much it changes the number of documents.
+    fileprivate var addedCount: Int {
+        switch self {
+        case .added: 1
+        case .modified: 0
+        case .removed: -1
         }
     }
 }

@@ -13,6 +13,9 @@ struct ListenTargetRequest: Sendable {
     var position: Timestamp?
     /// Whether the target ends once its result is complete.
     var isOnce = false
+    /// Whether a client that continues is sent how many documents it has then, to compare with its own. It asks by sending
+    /// the number that it has.
+    var isCounted = false
     /// Whether the client has something from elsewhere, which the result replaces: its token isn't of this host.
     var isReset = false
 
@@ -48,6 +51,8 @@ enum ListenResponse: Sendable {
     case delete(DocumentPath, removed: [Int32], at: Timestamp)
     /// A document that exists and has left targets.
     case remove(DocumentPath, removed: [Int32], at: Timestamp)
+    /// How many documents a target has: if the client has another number, it begins again.
+    case filter(target: Int32, count: Int)
 
     /// About the bytes that it holds.
     var weight: Int { if case .change(let document, _, _) = self { document.weight } else { 128 } }

@@ -104,7 +104,8 @@ final class ListenStream: Sendable {
             var target = Target(target: try request.target.get(), isOnce: request.isOnce)
             target.isReset = request.isReset
             state.targets[id] = target
-            try group.listen(to: target.target, as: id, from: request.position, in: context())
+            try group.listen(
+                to: target.target, as: id, from: request.position, isCounted: request.isCounted, in: context())
         } catch {
             state.targets[id] = nil
             state.answers.append(.targets(.remove, targets: [id], cause: error, position: nil))

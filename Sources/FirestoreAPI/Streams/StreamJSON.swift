@@ -38,7 +38,7 @@ struct StreamJSON {
                 request.resume(from: try member.value.bytes())
             case "readTime": request.position = try member.value.timestamp().truncatedToMicroseconds
             case "once": request.isOnce = try member.value.boolean()
-            case "expectedCount": break
+            case "expectedCount": request.isCounted = true
             default: throw member.unknown
             }
         }
@@ -121,6 +121,12 @@ struct StreamJSON {
         case .remove(let path, let removed, let time):
             text.raw("{\"documentRemove\":")
             gone(&text, path, removed, time)
+        case .filter(let target, let count):
+            text.raw("{\"filter\":{\"targetId\":")
+            text.integer(target)
+            text.raw(",\"count\":")
+            text.integer(count)
+            text.raw("}}")
         }
         return text
     }

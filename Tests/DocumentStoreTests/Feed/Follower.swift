@@ -32,6 +32,7 @@ struct Follower {
                 case .removed(let document, _): #expect(documents.removeValue(forKey: document.path) == document)
                 }
             }
+        case .count(let count, _): #expect(count == documents.count)
         case .startOver(let reason): startedOver = reason
         }
         if let time, let next = event.time { #expect(next >= time) }

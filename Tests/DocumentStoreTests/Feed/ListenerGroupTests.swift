@@ -33,6 +33,7 @@ import Testing
         switch event {
         case .initial(let documents, _): return documents.map(\.path.string)
         case .changes(let changes, _): return changes.map { "~" + $0.document.path.string }
+        case .count(let count, _): return ["#\(count)"]
         case .startOver: return ["start over"]
         }
     }

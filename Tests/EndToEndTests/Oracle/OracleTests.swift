@@ -22,7 +22,7 @@ struct OracleTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for cases in [
                     OracleValues.cases, OracleQueries.cases, OracleWrites.cases, OracleLimits.cases,
-                    OracleAggregations.cases,
+                    OracleAggregations.cases, OracleSearches.cases,
                 ] {
                     group.addTask { for example in cases { try await pair.check(example) } }
                 }

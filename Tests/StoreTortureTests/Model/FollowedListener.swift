@@ -41,6 +41,8 @@ struct FollowedListener {
                 let result = Self.result(of: target, in: model.state(at: at))
                 try Self.expect(documents == result, "\(target) begins at \(at) with \(documents), not \(result)")
                 (shown, position) = (result, at)
+            case .count(let count, let at):
+                try Self.expect(count == shown.count, "\(target) has \(shown.count) documents at \(at), not \(count)")
             case .changes(let changes, let at):
                 try Self.expect(position.map { $0 <= at } ?? false, "\(target) goes from \(position as Any) to \(at)")
                 try apply(changes, at, model)

@@ -14,7 +14,7 @@ extension ModelRun {
         var earlier: Timestamp?
         if followed.listener == nil {
             earlier = followed.position
-            followed.listener = try tested.store.listen(to: followed.target, from: earlier)
+            followed.listener = try tested.store.listen(to: followed.target, from: earlier, isCounted: true)
         }
         if try await followed.follow(upTo: model.time, model) {
             listeners[slot] = followed

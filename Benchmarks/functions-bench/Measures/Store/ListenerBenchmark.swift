@@ -83,7 +83,7 @@ struct ListenerBenchmark: Benchmark {
 
     private static func next(of listener: DocumentListener) async throws -> ContinuousClock.Instant {
         switch try await listener.next() {
-        case .initial, .changes: return .now
+        case .initial, .changes, .count: return .now
         case .startOver(let reason): throw LoadError("a listener has to start over: \(reason)")
         case nil: throw LoadError("a listener has ended")
         }

@@ -1,0 +1,136 @@
+import DocumentModel
+
+/// A query over all collections below a document, or over all there are: by names, which is all that their documents have
+/// in common. Firebase's clients find with it what `recursiveDelete` deletes.
+struct AllCollectionsQuery {
+    private let query: Query
+    /// The same query of a collection group: what the conditions and cursors mean doesn't depend on the collection.
+    private let names: NormalizedQuery
+
+    /// - Throws: `invalidArgument` if the query has conditions or orders on fields.
+    init(_ query: Query) throws(DocumentError) {
+        self.query = query
+        var group = query
+        group.collectionID = "any"
+        group.filter = query.filter?.withoutNumericIDs
+        // No document has a numeric id, so that one is where its collection begins.
+        if let start = query.start?.beginningOfCollection { group.start = start }
+        if let end = query.end?.beginningOfCollection { group.end = end }
+        names = try NormalizedQuery(group)
+        for leaf in names.disjuncts.joined() where !leaf.field.isDocumentID {
+            throw .invalidArgument(
+                "a query over all collections can only filter by __name__; \(leaf.field) needs a collection")
+        }
+        guard names.orders == [Query.Order(.documentID)] else {
+            throw .invalidArgument("a query over all collections can only be ordered by __name__, ascending")
+        }
+    }
+
+    func run(in view: DocumentView, within budget: ReadBudget, _ meter: QueryMeter) throws -> [Document] {
+        var budget = budget
+        var documents: [Document] = []
+        var offset = query.offset
+        let walk = DescendantWalk(below: query.parent, in: view.storage)
+        if query.limit == 0 { return [] }
+        let (lower, upper) = bounds
+        // A bound outside of what is walked is checked like any other condition.
+        var found = try lower.flatMap { walk.segments(of: $0) }.map { try walk.first(from: $0) } ?? walk.next(after: [])
+        while let place = found, documents.count < query.limit ?? .max {
+            try meter.readEntries(4)
+            let path = try DocumentKeys.checkedPath(of: place.key)
+            if let upper, DocumentPath.compare(path, upper) == .descending { break }
+            if try includes(path) {
+                if offset > 0 {
+                    offset -= 1
+                } else {
+                    try meter.readDocument(place.stored.count)
+                    let document = names.project(try StoredDocument.decode(place.stored, path: path))
+                    try budget.take(document.weight)
+                    documents.append(document)
+                }
+            }
+            found = try walk.next(after: place.segments)
+        }
+        return documents
+    }
+
+    private func includes(_ path: DocumentPath) throws -> Bool {
+        let document = Document(
+            path: path, fields: [:], createTime: Timestamp(microseconds: 0), updateTime: Timestamp(microseconds: 0))
+        return names.disjuncts.contains { leaves in leaves.allSatisfy { names.matches(document, $0) } }
+            && names.isBetweenCursors(names.place(of: document))
+    }
+
+    /// Names that are at most the first and at least the last of the result.
+    private var bounds: (lower: DocumentPath?, upper: DocumentPath?) {
+        var lower = names.query.start?.values.first.flatMap { try? names.name($0) }
+        var upper = names.query.end?.values.first.flatMap { try? names.name($0) }
+        guard names.disjuncts.count == 1 else { return (lower, upper) }
+        for leaf in names.disjuncts[0] {
+            guard case .compare(let comparison, let value) = leaf.test, let name = try? names.name(value) else {
+                continue
+            }
+            if [.greaterThan, .greaterThanOrEqual, .equal].contains(comparison) {
+                lower = lower.map { DocumentPath.compare($0, name) == .descending ? $0 : name } ?? name
+            }
+            if [.lessThan, .lessThanOrEqual, .equal].contains(comparison) {
+                upper = upper.map { DocumentPath.compare($0, name) == .ascending ? $0 : name } ?? name
+            }
+        }
+        return (lower, upper)
+    }
+}
+
+extension Value {
+    /// The lowest name of the collection in which this is the name of a numeric id; nil for any other value.
+    fileprivate var beginningOfCollection: Value? {
+        guard case .reference(let name) = self, name.path.hasNumericID else { return nil }
+        let known = name.path.segments.prefix { !DocumentPath.isNumericID($0) }
+        guard known.count % 2 == 1 else { return nil }
+        let path = DocumentPath(unchecked: known.joined(separator: "/") + "/\0")
+        return .reference(DocumentName(database: name.database, path: path))
+    }
+}
+
+extension Query.Cursor {
+    fileprivate var beginningOfCollection: Query.Cursor? {
+        values.first?.beginningOfCollection.map { Query.Cursor(values: [$0], before: true) }
+    }
+}
+
+extension Query.Filter {
+    /// Conditions on the names of numeric ids as such on where their collections begin.
+    fileprivate var withoutNumericIDs: Query.Filter {
+        switch self {
+        case .and(let filters): return .and(filters.map(\.withoutNumericIDs))
+        case .or(let filters): return .or(filters.map(\.withoutNumericIDs))
+        case .field(let field, let comparison, let value):
+            guard field.isDocumentID, let name = value.beginningOfCollection else { return self }
+            switch comparison {
+            case .greaterThan, .greaterThanOrEqual: return .field(field, .greaterThanOrEqual, name)
+            case .lessThan, .lessThanOrEqual: return .field(field, .lessThan, name)
+            default: return self
+            }
+        case .unary: return self
+        }
+    }
+}
+
+extension DocumentStore {
+    /// For admins only, and of the current state: transactions and reads of the past name their collections.
+    func allCollections(
+        _ query: Query, _ consistency: ReadConsistency, _ context: OperationContext, _ view: DocumentView,
+        _ version: Int64
+    ) throws -> QueryAnswer {
+        guard context.policy == nil else {
+            throw DocumentError(.permissionDenied, "Missing or insufficient permissions.")
+        }
+        guard consistency == .strong else {
+            throw DocumentError.invalidArgument(
+                "a query over all collections can't be part of a transaction, nor read the past")
+        }
+        let documents = try AllCollectionsQuery(query).run(
+            in: view, within: ReadBudget(configuration.maxReadBytes, answer: context.answer), parts.meter(context))
+        return QueryAnswer(documents: documents, readTime: Timestamp(microseconds: version))
+    }
+}

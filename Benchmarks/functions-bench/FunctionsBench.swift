@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import NIOCore
 
 /// Measures the host, beside references. Build it for release: debug builds say little.
 @main
@@ -7,7 +8,9 @@ struct FunctionsBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions-bench",
         abstract: "Measures the host, beside references.",
-        subcommands: [RunCommand.self, ReferenceCommand.self, ScanCommand.self, DrainCommand.self],
+        subcommands: [
+            RunCommand.self, ReferenceCommand.self, HTTP2ReferenceCommand.self, ScanCommand.self, DrainCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 }
 
@@ -20,6 +23,23 @@ struct ReferenceCommand: AsyncParsableCommand {
     var port: Int
 
     func run() async throws { try await ReferenceServer(port: port).run() }
+}
+
+/// `functions-bench reference-http2`
+struct HTTP2ReferenceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reference-http2", abstract: "Serves the reference of the gRPC benchmark.")
+
+    @Option(help: "The port to listen on.")
+    var port: Int
+
+    @Option(help: "The file with the answer to every call.")
+    var answer: String
+
+    func run() async throws {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: answer))
+        try await HTTP2Reference(port: port, answer: ByteBuffer(bytes: bytes)).run()
+    }
 }
 
 /// `functions-bench scan-store`
@@ -71,7 +91,8 @@ struct RunCommand: AsyncParsableCommand {
         CallableBenchmark.self, HTTPBenchmark.self, ColdStartBenchmark.self, HostStartBenchmark.self,
         PurchaseBenchmark.self,
         EventBenchmark.self, ReleaseBenchmark.self, LimitsBenchmark.self,
-        DocumentBenchmark.self, RulesBenchmark.self, QueryBenchmark.self, StoreBenchmark.self,
+        DocumentBenchmark.self, GRPCBenchmark.self, TargetBenchmark.self, RulesBenchmark.self, QueryBenchmark.self,
+        StoreBenchmark.self,
         GroupCommitBenchmark.self,
         ListenerBenchmark.self, DeliveriesBenchmark.self, AttackBenchmark.self, EditBenchmark.self,
     ]

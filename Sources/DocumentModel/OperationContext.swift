@@ -33,6 +33,9 @@ package struct OperationContext: Sendable {
     package var firesEvents: Bool
     /// Tells whether the caller still waits; nil if it always does.
     package var cancellation: OperationCancellation?
+    /// Whether the caller retries a transaction only if its commit is aborted, and reads again by itself what an earlier
+    /// attempt has read: as Firebase's client libraries do.
+    package var retriesCommitsOnly = false
     /// Bounds the answer; nil if only the store's own limits do.
     package var answer: (any AnswerBytes)?
 

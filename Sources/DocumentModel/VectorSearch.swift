@@ -27,7 +27,8 @@ package struct VectorSearch: Hashable, Sendable {
     ) throws(DocumentError) {
         guard let elements = vector.vectorElements else {
             throw .invalidArgument(
-                "findNearest.queryVector must be a vector, a map of __type__ and value, not of the type \(vector.valueClass)")
+                "findNearest.queryVector must be a vector, a map of __type__ and value, not of the type \(vector.valueClass)"
+            )
         }
         guard (1...DocumentLimits.maxVectorElements).contains(elements.count) else {
             throw .invalidArgument(
@@ -37,7 +38,8 @@ package struct VectorSearch: Hashable, Sendable {
         var numbers: [Double] = []
         for element in elements {
             guard case .double(let number) = element else {
-                throw .invalidArgument("findNearest.queryVector contains a value of the type \(element.valueClass); all must be doubles")
+                throw .invalidArgument(
+                    "findNearest.queryVector contains a value of the type \(element.valueClass); all must be doubles")
             }
             numbers.append(number)
         }

@@ -32,7 +32,9 @@ extension DocumentREST {
         try hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
-        return text(Document(path: document, fields: fields, createTime: time, updateTime: time).masked(by: mask))
+        let created = Document(
+            path: document, fields: fields.truncatedToMicroseconds, createTime: time, updateTime: time)
+        return text(created.masked(by: mask))
     }
 
     func update(

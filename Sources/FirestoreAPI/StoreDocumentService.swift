@@ -131,6 +131,12 @@ package struct StoreDocumentService: DocumentService {
     ///
     /// - Parameter address: a number that stands for the client's address.
     func context(_ principal: Principal, at address: UInt64?) -> OperationContext {
+        var context = unmarkedContext(principal, at: address)
+        context.retriesCommitsOnly = true
+        return context
+    }
+
+    private func unmarkedContext(_ principal: Principal, at address: UInt64?) -> OperationContext {
         switch principal {
         case .admin: return OperationContext()
         case .client(let client):

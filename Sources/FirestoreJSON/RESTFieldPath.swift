@@ -7,6 +7,9 @@ extension FieldPath {
     /// - Throws: `invalidArgument` if such a segment isn't quoted, or if the path is malformed.
     package init(rest text: String) throws(DocumentError) {
         try self.init(text)
+        guard !segments.contains(where: \.isEmpty) else {
+            throw .invalidArgument("field path \"\(text)\" has an empty segment")
+        }
         var isQuoted = false
         var isFirst = true
         var isEscaped = false

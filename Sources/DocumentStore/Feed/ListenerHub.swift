@@ -60,10 +60,14 @@ final class ListenerHub: Sendable {
                     .resourceExhausted, "\(configuration.maxListeners) listeners are open, the limit; retry later")
             }
             if context.policy != nil, let owner {
-                guard registry.byOwner[owner]?.count ?? 0 < configuration.maxListenersPerClient else {
+                // The fewer places are left, the fewer may one client have: a user with many devices, or those behind one
+                // address, are refused only where they would crowd out others.
+                let own = registry.byOwner[owner]?.count ?? 0
+                let free = configuration.maxListeners - registry.mailboxes.count
+                let limit = min(configuration.maxListenersPerClient, max((free + own) / 4, 100))
+                guard own < limit else {
                     throw DocumentError(
-                        .resourceExhausted,
-                        "a client may have \(configuration.maxListenersPerClient) listeners, the limit; end one")
+                        .resourceExhausted, "a client may have \(limit) listeners at the moment, the limit; end one")
                 }
             }
             registry.nextID += 1

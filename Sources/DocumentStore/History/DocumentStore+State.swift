@@ -77,7 +77,9 @@ extension DocumentStore {
     ) throws -> ReadState? {
         let time = elapsed()
         let decision = try parts.transactions.withLock { table throws(DocumentError) in
-            try table.read(id, owner: context.owner, isLetThrough ? reads : nil, snapshot: version, at: time)
+            try table.read(
+                id, owner: context.owner, isLetThrough ? reads : nil, snapshot: version,
+                isPatient: context.retriesCommitsOnly, at: time)
         }
         switch decision {
         case .current: return ReadState(view: view, time: Timestamp(microseconds: version))

@@ -48,7 +48,7 @@ package struct StoreConfiguration: Sendable {
     package var maxRecentBytes = 32 * 1024 * 1024
     /// Listeners in total and of one client; for functions only the total is limited.
     package var maxListeners = 20_000
-    package var maxListenersPerClient = 100
+    package var maxListenersPerClient = 2000
     /// What a listener that isn't read may hold back, and what all listeners may hold back together.
     package var maxListenerEvents = 1000
     package var maxListenerBytes = 16 * 1024 * 1024

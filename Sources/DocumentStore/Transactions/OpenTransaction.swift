@@ -75,6 +75,8 @@ struct OpenTransaction: Sendable {
     /// Whether the transaction is subject to a policy; if so, it is retried without a turn.
     let isClient: Bool
     let isReadOnly: Bool
+    /// The transaction that its client named when it began again: the last attempt or, with some clients, the first.
+    var retried: TransactionID?
     let completion: CompletionKey?
     /// The version at which all reads are current; nil before the first read, unless a version was requested.
     var version: Int64?
@@ -89,6 +91,10 @@ struct OpenTransaction: Sendable {
 
 /// The record of an aborted transaction, for the transaction that retries it.
 struct RetryTicket: Sendable {
+    /// The transaction that was aborted.
+    var transaction: TransactionID
+    /// An earlier attempt, by which the client may name it too.
+    var alias: TransactionID?
     var reads: ReadSet
     var owner: UInt64?
     var issued: Duration

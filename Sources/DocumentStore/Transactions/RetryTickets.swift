@@ -4,13 +4,17 @@ import DocumentModel
 /// The tickets of aborted transactions, each for one retry. Bounded: the oldest are removed first.
 struct RetryTickets: Sendable {
     private var tickets: [TransactionID: RetryTicket] = [:]
+    /// The tickets of aborted transactions by an earlier attempt.
+    private var aliases: [TransactionID: TransactionID] = [:]
     private var byOwner: [UInt64: Set<TransactionID>] = [:]
     /// By age; used tickets are skipped.
     private var ages = IndexedQueue<TransactionID>()
 
-    mutating func issue(_ ticket: RetryTicket, for id: TransactionID, limit: Int) {
+    mutating func issue(_ ticket: RetryTicket, limit: Int) {
+        let id = ticket.transaction
         remove(id)
         tickets[id] = ticket
+        if let alias = ticket.alias { aliases[alias] = id }
         if let owner = ticket.owner { byOwner[owner, default: []].insert(id) }
         ages.append(id)
         while let oldest = ages.first, tickets.count > limit || tickets[oldest] == nil {
@@ -27,11 +31,18 @@ struct RetryTickets: Sendable {
     }
 
     mutating func take(_ id: TransactionID, owner: UInt64?) -> RetryTicket? {
-        guard contains(id, owner: owner) else { return nil }
-        return remove(id)
+        guard let found = find(id, owner: owner) else { return nil }
+        return remove(found.transaction)
     }
 
-    func contains(_ id: TransactionID, owner: UInt64?) -> Bool { tickets[id].map { $0.owner == owner } ?? false }
+    func contains(_ id: TransactionID, owner: UInt64?) -> Bool { find(id, owner: owner) != nil }
+
+    private func find(_ id: TransactionID, owner: UInt64?) -> RetryTicket? {
+        guard let ticket = tickets[id] ?? aliases[id].flatMap({ tickets[$0] }), ticket.owner == owner else {
+            return nil
+        }
+        return ticket
+    }
 
     mutating func release(owner: UInt64) -> [TransactionID] {
         let ids = Array(byOwner[owner] ?? [])
@@ -50,6 +61,7 @@ struct RetryTickets: Sendable {
     @discardableResult
     private mutating func remove(_ id: TransactionID) -> RetryTicket? {
         guard let ticket = tickets.removeValue(forKey: id) else { return nil }
+        if let alias = ticket.alias, aliases[alias] == id { aliases[alias] = nil }
         if let owner = ticket.owner {
             byOwner[owner]?.remove(id)
             if byOwner[owner]?.isEmpty ?? false { byOwner[owner] = nil }

@@ -40,16 +40,18 @@ struct TransactionTable: Sendable {
     /// An id that can't be guessed, because a client that knows it may commit.
     static func makeID() -> TransactionID { TransactionID(rawValue: .random(in: 1 ... .max)) }
 
-    /// - Parameter version: the version that a read-only transaction sees; nil for the state of its first read.
+    /// - Parameters:
+    ///   - version: the version that a read-only transaction sees; nil for the state of its first read.
+    ///   - retried: the aborted transaction that it is another attempt of.
     /// - Throws: `resourceExhausted` if too many are open.
     mutating func begin(
-        _ id: TransactionID = makeID(), isReadOnly: Bool, seeing version: Int64? = nil, context: OperationContext,
-        at now: Duration
+        _ id: TransactionID = makeID(), isReadOnly: Bool, seeing version: Int64? = nil,
+        retrying retried: TransactionID? = nil, context: OperationContext, at now: Duration
     ) throws(DocumentError) -> TransactionID {
         if refusal(of: context) != nil { expire(at: now) }
         if let refusal = refusal(of: context) { throw refusal }
         var transaction = OpenTransaction(
-            id: id, owner: context.owner, isClient: context.policy != nil, isReadOnly: isReadOnly,
+            id: id, owner: context.owner, isClient: context.policy != nil, isReadOnly: isReadOnly, retried: retried,
             completion: context.completion, version: version, begun: now, used: now)
         transaction.due = dueSecond(of: transaction)
         expiry.insert(id, at: transaction.due)
@@ -86,9 +88,12 @@ struct TransactionTable: Sendable {
     /// - Parameters:
     ///   - reads: what is read; nil if it is recorded later, once the policy has allowed the read.
     ///   - snapshot: the version of the state that would be read.
+    ///   - isPatient: whether a transaction that read something that has changed since reads on, in its own state, until its
+    ///     commit is aborted.
     /// - Throws: `aborted` if something that the transaction read has changed since; the transaction has ended then.
     mutating func read(
-        _ id: TransactionID, owner: UInt64?, _ reads: ReadSet?, snapshot: Int64, at now: Duration
+        _ id: TransactionID, owner: UInt64?, _ reads: ReadSet?, snapshot: Int64, isPatient: Bool = false,
+        at now: Duration
     ) throws(DocumentError) -> ReadDecision {
         var transaction = try find(id, owner: owner, at: now)
         transaction.used = now
@@ -118,6 +123,11 @@ struct TransactionTable: Sendable {
         note(-transaction.reads.weight, with: transaction)
         transaction.reads.formUnion(reads)
         if let reason {
+            if isPatient, let version = transaction.version {
+                note(transaction.reads.weight, with: transaction)
+                open[id] = transaction
+                return .past(version)
+            }
             forget(transaction)
             issueTicket(for: transaction, at: now)
             throw reason
@@ -192,13 +202,16 @@ struct TransactionTable: Sendable {
 
     mutating func issueTicket(for transaction: OpenTransaction, at now: Duration) {
         if transaction.isClient {
-            let ended = RetryTicket(reads: ReadSet(), owner: transaction.owner, issued: now)
-            return clientTickets.issue(ended, for: transaction.id, limit: configuration.maxTickets)
+            let ended = RetryTicket(
+                transaction: transaction.id, reads: ReadSet(), owner: transaction.owner, issued: now)
+            return clientTickets.issue(ended, limit: configuration.maxTickets)
         }
         // A transaction with very many reads would make too many others wait: it is retried without a turn.
         guard transaction.reads.count <= configuration.maxTurnReads else { return }
         tickets.issue(
-            RetryTicket(reads: transaction.reads, owner: transaction.owner, issued: now), for: transaction.id,
+            RetryTicket(
+                transaction: transaction.id, alias: transaction.retried, reads: transaction.reads,
+                owner: transaction.owner, issued: now),
             limit: configuration.maxTickets)
     }
 

@@ -45,11 +45,11 @@ final class TransactionTurns {
             guard let ticket else {
                 // The ticket has expired or never existed: an ordinary begin.
                 let id = try parts.transactions.withLock { table throws(DocumentError) in
-                    try table.begin(isReadOnly: false, context: context, at: time)
+                    try table.begin(isReadOnly: false, retrying: begin.retried, context: context, at: time)
                 }
                 return begin.completion(.success(.began(id, prefetched: [])))
             }
-            turns.join(WriterTurns.Waiter(begin: begin, reads: ticket.reads))
+            turns.join(WriterTurns.Waiter(begin: begin, aborted: ticket.transaction, reads: ticket.reads))
         } catch {
             begin.fail(DocumentError(from: error))
         }
@@ -82,6 +82,8 @@ final class TransactionTurns {
         }
         var (prefetched, reads) = ([TransactionRead](), waiter.reads)
         do {
+            // A client that isn't sent what was read reads it by itself.
+            if context.retriesCommitsOnly { reads = ReadSet() }
             prefetched = try prefetch(reads, DocumentView(batch.storage, catalog), context)
         } catch let error as DocumentError where error.code == .resourceExhausted {
             // The reads don't fit into one response: the transaction repeats them one by one.
@@ -89,7 +91,9 @@ final class TransactionTurns {
         }
         let time = parts.elapsed()
         try parts.transactions.withLock { table throws(DocumentError) in
-            _ = try table.begin(id, isReadOnly: false, context: context, at: time)
+            _ = try table.begin(
+                id, isReadOnly: false, retrying: waiter.begin.retried, context: context, at: time)
+            guard reads.count > 0 else { return }
             table.prefetched(id, reads, version: batch.versions.applied)
         }
         turns.started(id, waiter, until: waiter.deadline ?? time + parts.configuration.turnLimit)

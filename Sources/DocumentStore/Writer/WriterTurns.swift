@@ -5,6 +5,8 @@ struct WriterTurns {
     /// A begin that is answered when its turn comes.
     struct Waiter {
         var begin: RetryBegin
+        /// The last attempt, which the client need not have named.
+        var aborted: TransactionID
         var reads: ReadSet
         /// The end of the turn that it continues.
         var deadline: Duration?
@@ -39,7 +41,7 @@ struct WriterTurns {
     /// If the aborted transaction still has its turn, the retry continues it.
     mutating func join(_ waiter: Waiter) {
         let id = TransactionTable.makeID()
-        let retrying = waiter.begin.retried
+        let retrying = waiter.aborted
         var waiter = waiter
         fresh.remove(retrying)
         if let turn = turns.removeValue(forKey: retrying) { waiter.deadline = turn.deadline }

@@ -66,7 +66,8 @@ extension FirestoreCalls {
         let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
         let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
-        let document = Document(path: path, fields: fields, createTime: time, updateTime: time)
+        let document = Document(
+            path: path, fields: fields.truncatedToMicroseconds, createTime: time, updateTime: time)
         return writer.document(document.masked(by: try MessageReader.fieldMask(request.hasMask ? request.mask : nil)))
     }
 

@@ -21,7 +21,11 @@ package struct GRPCConnection: Sendable {
             HTTP2Setting(parameter: .initialWindowSize, value: Self.window),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 32 * 1024),
         ]
+        // Clients' libraries end their streams by resetting them, and share one connection among all of a process.
+        connection.maximumRecentlyResetStreams = 1000
+        connection.maximumConnectionGlitches = 10_000
         var streams = NIOHTTP2Handler.StreamConfiguration()
+        streams.streamResetFrameRateLimit.maximumCount = 10_000
         streams.targetWindowSize = Self.window
         streams.outboundBufferSizeHighWatermark = 256 * 1024
         streams.outboundBufferSizeLowWatermark = 64 * 1024

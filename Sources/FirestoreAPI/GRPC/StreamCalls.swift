@@ -249,7 +249,9 @@ extension MessageReader {
                 guard case .structuredQuery(let structured)? = query.queryType else {
                     throw .invalidArgument("a query target needs its structured_query")
                 }
-                return .success(.query(try self.query(structured, parent: try parent(query.parent))))
+                let wanted = try self.query(structured, parent: try parent(query.parent))
+                try database.check(wanted)
+                return .success(.query(wanted))
             case .documents(let documents)?:
                 var paths: Set<DocumentPath> = []
                 for name in documents.documents { paths.insert(try path(name)) }

@@ -58,7 +58,9 @@ struct StreamJSON {
         guard let parent = node["parent"], let structured = node["structuredQuery"] else {
             throw node.problem("a query target needs parent and structuredQuery")
         }
-        return .query(try structured.structuredQuery(parent: try self.parent(parent)))
+        let query = try structured.structuredQuery(parent: try self.parent(parent))
+        do throws(DocumentError) { try database.check(query) } catch { throw structured.problem(error.message) }
+        return .query(query)
     }
 
     private func parent(_ node: JSONNode) throws(JSONProblem) -> DocumentPath? {

@@ -123,10 +123,10 @@ struct TransactionScaleTests {
     @Test func ticketsGoByAgeByOwnerAndByUse() {
         var box = RetryTickets()
         func ticket(_ owner: UInt64?, _ second: Int) -> RetryTicket {
-            RetryTicket(reads: ReadSet(), owner: owner, issued: .seconds(second))
+            RetryTicket(transaction: id(second), reads: ReadSet(), owner: owner, issued: .seconds(second))
         }
         func id(_ n: Int) -> TransactionID { TransactionID(rawValue: UInt64(n)) }
-        for n in 1...5 { box.issue(ticket(n % 2 == 0 ? 7 : nil, n), for: id(n), limit: 4) }
+        for n in 1...5 { box.issue(ticket(n % 2 == 0 ? 7 : nil, n), limit: 4) }
         #expect(!box.contains(id(1), owner: nil))
         #expect(box.take(id(2), owner: nil) == nil)
         #expect(box.take(id(2), owner: 7) != nil)

@@ -727,7 +727,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
             ],
-            exclude: ["Documents/server_client.py", "Documents/server_listener.py"],
+            exclude: ["Documents/Clients"],
             swiftSettings: settings),
         .testTarget(
             name: "StoreTortureTests",

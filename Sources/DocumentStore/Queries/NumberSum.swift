@@ -8,6 +8,8 @@ struct NumberSum {
     private var partials: [Double] = []
     /// The sum of the infinite and NaN values.
     private var special: Double?
+    /// The first sum of finite values that exceeded the range of a double. What is added later doesn't bring it back.
+    private var overflow: Double?
     private var hasDoubles = false
 
     /// Adds a field's value; values that aren't numbers are ignored.
@@ -32,12 +34,12 @@ struct NumberSum {
     var average: Value { count == 0 ? .null : .double(double / Double(count)) }
 
     private var double: Double {
-        if let special { return special }
+        if let special = special ?? overflow { return special }
         var sum = self
         let nearest = Double(integers)
         sum.add(nearest)
         sum.add(Double(integers - Int128(nearest)))
-        return sum.rounded
+        return sum.overflow ?? sum.rounded
     }
 
     /// Shewchuk's algorithm: the rounding error of each addition is kept as a separate partial.
@@ -47,9 +49,8 @@ struct NumberSum {
         for partial in partials {
             let (large, small) = abs(number) < abs(partial) ? (partial, number) : (number, partial)
             let high = large + small
-            // The sum exceeds the range of a double.
             guard high.isFinite else {
-                special = (special ?? 0) + high
+                overflow = overflow ?? high
                 return
             }
             let low = small - (high - large)

@@ -101,11 +101,13 @@ final class GRPCCallHandler: ChannelInboundHandler {
 
     private var holder: MemoryBudget.Holder { .stranger(service.addressNumber(peer)) }
 
+    private static let contentTypes: Set<Substring> = ["application/grpc", "application/grpc+proto"]
+
     private func begin(_ headers: HPACKHeaders, _ context: ChannelHandlerContext) {
         let answer = GRPCAnswer(context.channel)
         self.answer = answer
         guard headers.first(name: ":method") == "POST",
-            headers.first(name: "content-type")?.hasPrefix("application/grpc") ?? false
+            Self.contentTypes.contains(headers.first(name: "content-type")?.prefix { $0 != ";" } ?? "")
         else {
             state = .ended
             let response = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "415"], endStream: true))

@@ -8,8 +8,9 @@ package struct GRPCConnection: Sendable {
 
     package init(_ service: FirestoreCalls) { self.service = service }
 
-    /// Streams that one connection may have open.
-    private static let maxStreams = 100
+    /// Streams that one connection may have open. Libraries for Node share one among all clients of a process, and wait without
+    /// an end for more; what streams hold is bounded for each client and for all together.
+    private static let maxStreams = 1000
     /// What a client may send before it is read, for each stream.
     private static let window = 1 << 20
 

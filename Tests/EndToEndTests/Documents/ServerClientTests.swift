@@ -3,46 +3,28 @@ import TestSupport
 import Testing
 
 /// `google-cloud-firestore`, unmodified, against the host and against the official emulator.
-@Suite(.endsHangs) struct ServerClientTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-    private static let python = root.appendingPathComponent(".build-oracles/bin/python").path
-    private static func script(_ name: String) -> String {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
-    }
-
-    private static var isInstalled: Bool {
-        FileManager.default.isExecutableFile(atPath: python) && OfficialEmulator.isInstalled
-    }
-
+@Suite(
+    .endsHangs, .enabled(if: PythonScript.isInstalled, "google-cloud-firestore is not installed: .ci/oracles"))
+struct ServerClientTests {
     /// - Returns: what the script has printed, by line.
-    private static func run(port: Int, project: String) async throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = [script("server_client.py"), "\(port)", project]
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let printed = Task.detached { try output.fileHandleForReading.readToEnd() ?? Data() }
-        let failures = Task.detached { try errors.fileHandleForReading.readToEnd() ?? Data() }
-        let text = String(decoding: try await printed.value, as: UTF8.self)
-        let problem = String(decoding: try await failures.value, as: UTF8.self)
-        #expect(text.contains("\ndeleted "), "\(problem.suffix(2000))")
-        return text.split(separator: "\n").map(String.init)
+    private static func run(port: Int, in directory: String) async throws -> [String] {
+        let script = try PythonScript("server_client.py", ["\(port)", "demo-shop"], in: directory)
+        try await script.succeed()
+        #expect(script.text.contains("\ndeleted "), "\(script.text.suffix(2000))")
+        return script.lines.map(String.init)
     }
 
     @Test(
         .enabled(
-            if: isInstalled,
-            "google-cloud-firestore or the official emulator is not installed: .ci/oracles, and apt-get install google-cloud-cli-firestore-emulator"
-        ))
+            if: OfficialEmulator.isInstalled,
+            "the official emulator is not installed: apt-get install google-cloud-cli-firestore-emulator"))
     func theServerLibrarySeesWhatItSeesOnTheEmulator() async throws {
         try await RunningHost.serving([]) { host in
-            let ours = try await Self.run(port: host.firestore.port, project: "demo-shop")
+            let directory = try TemporaryDirectory()
+            let ours = try await Self.run(port: host.firestore.port, in: directory.path)
             let emulator = try await OfficialEmulator()
             do {
-                let theirs = try await Self.run(port: emulator.client.port, project: "demo-shop")
+                let theirs = try await Self.run(port: emulator.client.port, in: directory.path)
                 #expect(ours.count == theirs.count)
                 for (our, their) in zip(ours, theirs) { #expect(our == their) }
             } catch {
@@ -54,8 +36,70 @@ import Testing
     }
 
     /// A listener goes on where it was, whatever has happened meanwhile.
-    @Test(.enabled(if: isInstalled, "google-cloud-firestore is not installed: .ci/oracles"))
-    func aListenerOutlivesTheHost() async throws {
+    @Test func aListenerOutlivesTheHost() async throws {
+        try await MortalClientsHost.serving { mortal in
+            let listener = try PythonScript(
+                "server_listener.py", ["\(mortal.port)", "demo-shop"], in: mortal.directory.path)
+            defer { listener.kill() }
+
+            func send(_ method: String, _ id: String, _ n: Int = 0) async throws {
+                let path = "/v1/projects/demo-shop/databases/(default)/documents/heard/\(id)"
+                let headers = ["Authorization": "Bearer owner", "Content-Type": "application/json"]
+                let body = method == "PATCH" ? #"{"fields":{"n":{"integerValue":"\#(n)"}}}"# : ""
+                #expect(try await mortal.host.firestore.send(method, path, headers: headers, body).status == 200)
+            }
+            func hears(_ expected: String) async throws {
+                try await Bound.wait("the listener hears \(expected)") { listener.lines.last == expected[...] }
+            }
+            try await send("PATCH", "a", 1)
+            try await send("PATCH", "b", 1)
+            try await hears("a=1 b=1")
+            for round in 2..<4 {
+                try await mortal.killAndStart()
+                try await send("DELETE", "a")
+                try await send("PATCH", "b", round)
+                try await send("PATCH", "c", round)
+                try await hears("b=\(round) c=\(round)")
+                try await send("PATCH", "a", round)
+                try await hears("a=\(round) b=\(round) c=\(round)")
+            }
+        }
+    }
+
+    /// Many listeners lose their connections at random moments, and the host is killed meanwhile: each ends with exactly the
+    /// host's state, and none sees half a commit. `SOAK_SECONDS` makes it longer, with ten times as many.
+    @Test func listenersThatResumeEndWithTheHostsState() async throws {
+        let soak = ProcessInfo.processInfo.environment["SOAK_SECONDS"].flatMap { Int($0) }
+        try await MortalClientsHost.serving { mortal in
+            let script = try PythonScript(
+                "listener_model.py",
+                [
+                    "\(mortal.port)", "demo-shop", "--seconds", "\(soak ?? 8)", "--listeners",
+                    soak == nil ? "150" : "1500",
+                ], in: mortal.directory.path)
+            defer { script.kill() }
+            try await Bound.wait("the listeners begin") { script.text.contains("writing") || !script.process.isRunning }
+            for _ in 0..<(soak.map { $0 / 5 } ?? 2) where script.process.isRunning {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 500...2500)))
+                try await mortal.killAndStart()
+            }
+            try await script.succeed()
+            print(script.lines.last ?? "")
+        }
+    }
+}
+
+/// A host whose clients reach it again on the same port after it was killed.
+final class MortalClientsHost {
+    let directory: HostDirectory
+    let port: Int
+    private(set) var host: RunningHost
+
+    private init(_ directory: HostDirectory, _ port: Int, _ host: RunningHost) {
+        (self.directory, self.port, self.host) = (directory, port, host)
+    }
+
+    static func serving(_ body: (MortalClientsHost) async throws -> Void) async throws {
         await HostSlots.take()
         defer { HostSlots.release() }
         let directory = try HostDirectory()
@@ -63,44 +107,21 @@ import Testing
         let port = Int.random(in: 20_000..<30_000)
         try directory.configure(
             bundles: "", ports: #""functions": 0, "firestore": \#(port), "auth": 0, "events": 0"#)
-        var host = try await RunningHost.start(in: directory)
-        let output = directory.path + "/heard"
-        _ = FileManager.default.createFile(atPath: output, contents: nil)
-        let listener = Process()
-        listener.executableURL = URL(fileURLWithPath: Self.python)
-        listener.arguments = [Self.script("server_listener.py"), "\(port)", "demo-shop"]
-        listener.standardOutput = FileHandle(forWritingAtPath: output)
-        listener.standardError = FileHandle.nullDevice
-        try listener.run()
-        defer { kill(listener.processIdentifier, SIGKILL) }
+        let mortal = MortalClientsHost(directory, port, try await RunningHost.start(in: directory))
+        do {
+            try await body(mortal)
+        } catch {
+            mortal.host.process.send(SIGKILL)
+            try await mortal.host.process.end()
+            throw error
+        }
+        mortal.host.process.send(SIGTERM)
+        #expect(try await mortal.host.process.end() == 0)
+    }
 
-        func send(_ method: String, _ id: String, _ n: Int = 0) async throws {
-            let path = "/v1/projects/demo-shop/databases/(default)/documents/heard/\(id)"
-            let headers = ["Authorization": "Bearer owner", "Content-Type": "application/json"]
-            let body = method == "PATCH" ? #"{"fields":{"n":{"integerValue":"\#(n)"}}}"# : ""
-            #expect(try await host.firestore.send(method, path, headers: headers, body).status == 200)
-        }
-        func hears(_ expected: String) async throws {
-            try await Bound.wait("the listener hears \(expected)") {
-                let text = String(decoding: FileManager.default.contents(atPath: output) ?? Data(), as: UTF8.self)
-                return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().last == expected[...]
-            }
-        }
-        try await send("PATCH", "a", 1)
-        try await send("PATCH", "b", 1)
-        try await hears("a=1 b=1")
-        for round in 2..<4 {
-            host.process.send(SIGKILL)
-            try await host.process.end()
-            host = try await RunningHost.start(in: directory)
-            try await send("DELETE", "a")
-            try await send("PATCH", "b", round)
-            try await send("PATCH", "c", round)
-            try await hears("b=\(round) c=\(round)")
-            try await send("PATCH", "a", round)
-            try await hears("a=\(round) b=\(round) c=\(round)")
-        }
-        host.process.send(SIGTERM)
-        #expect(try await host.process.end() == 0)
+    func killAndStart() async throws {
+        host.process.send(SIGKILL)
+        try await host.process.end()
+        host = try await RunningHost.start(in: directory)
     }
 }

@@ -20,7 +20,7 @@ struct FirestoreService: Sendable {
 
     /// The limit on a response's text, which is held and parsed as a whole.
     static let maxAnswerBytes = 16 * 1024 * 1024
-    private static let limits = OutboundLimits(maxBytes: maxAnswerBytes, whole: .seconds(60))
+    private static let maxTime: Duration = .seconds(60)
     private static let backoff = Backoff(min: 0.1, max: 5)
     private static let maxAttempts = 3
 
@@ -41,11 +41,27 @@ struct FirestoreService: Sendable {
         isCancellable: Bool = true
     ) async throws(DocumentError) -> JSONNode {
         let path = parent.map { "/" + PercentEncoding.encoded($0.string) } ?? ""
+        return try await ask(
+            verb, at: "\(path):\(verb)", body: body.bytes, isRepeatable: isRepeatable, isCancellable: isCancellable)
+    }
+
+    /// Sends one request for what a path names, as the custom methods are sent.
+    ///
+    /// - Parameters:
+    ///   - verb: what errors call the request.
+    ///   - path: the part of the address after the name of the database's documents, with its query.
+    ///   - body: the body of a POST; nil for a GET.
+    ///   - maxBytes: the limit on the response's text.
+    func ask(
+        _ verb: String, at path: String, body: [UInt8]?, maxBytes: Int = maxAnswerBytes, isRepeatable: Bool = true,
+        isCancellable: Bool = true
+    ) async throws(DocumentError) -> JSONNode {
         let budget = ResponseBudget.current
         let request = OutboundRequest(
-            to: "\(origin)/v1/\(database.documentsRoot)\(path):\(verb)",
-            headers: ["Content-Type": "application/json", "User-Agent": "functions-host"], body: body.bytes,
-            limits: Self.limits, reserve: { budget?.grow(to: $0, mayOvercommit: !isRepeatable) ?? true })
+            to: "\(origin)/v1/\(database.documentsRoot)\(path)",
+            headers: ["Content-Type": "application/json", "User-Agent": "functions-host"], body: body,
+            limits: OutboundLimits(maxBytes: maxBytes, whole: Self.maxTime),
+            reserve: { budget?.grow(to: $0, mayOvercommit: !isRepeatable) ?? true })
         var failures = 1
         while true {
             guard !Task.isCancelled else { throw Self.cancelled }
@@ -65,7 +81,7 @@ struct FirestoreService: Sendable {
                 }
                 continue
             case .failure(let failure):
-                refusal = Self.error(failure, verb, isRepeatable: isRepeatable)
+                refusal = Self.error(failure, verb, maxBytes: maxBytes, isRepeatable: isRepeatable)
                 mayRepeat = failure.kind == .notSent || (failure.kind == .lost && isRepeatable)
             }
             guard mayRepeat, failures < Self.maxAttempts else { throw refusal }
@@ -115,7 +131,9 @@ struct FirestoreService: Sendable {
             StatusCode(httpStatus: answer.status), "the document service returned status \(answer.status)")
     }
 
-    private static func error(_ failure: OutboundError, _ verb: String, isRepeatable: Bool) -> DocumentError {
+    private static func error(
+        _ failure: OutboundError, _ verb: String, maxBytes: Int, isRepeatable: Bool
+    ) -> DocumentError {
         let caveat = isRepeatable ? "" : "; the request may have been processed"
         switch failure.kind {
         case .notSent:
@@ -128,12 +146,12 @@ struct FirestoreService: Sendable {
             return DocumentError(
                 .deadlineExceeded,
                 "the document service didn't respond to the \(verb) request within "
-                    + "\(limits.whole.components.seconds) s\(caveat)")
+                    + "\(maxTime.components.seconds) s\(caveat)")
         case .cancelled: return cancelled
         case .tooLarge, .outOfMemory:
             return DocumentError(
                 .resourceExhausted,
-                "the response of the document service exceeds the limit of \(maxAnswerBytes / 1_048_576) MiB; request "
+                "the response of the document service exceeds the limit of \(maxBytes / 1_048_576) MiB; request "
                     + "fewer documents, page by page\(caveat)")
         }
     }

@@ -5,23 +5,7 @@ import StrictJSON
 /// The listings.
 extension RemoteFirestore {
     func collectionIDs(below parent: DocumentPath?) async throws(DocumentError) -> [String] {
-        var ids: [String] = []
-        var token = ""
-        repeat {
-            var body = JSONWriter()
-            body.raw("{\"pageSize\":300")
-            if !token.isEmpty {
-                body.raw(",\"pageToken\":")
-                body.string(token)
-            }
-            body.raw("}")
-            let answer = try await service.ask("listCollectionIds", below: parent, body)
-            token = try answer.answer { (answer) throws(JSONProblem) in
-                for id in try answer["collectionIds"]?.elements() ?? [] { ids.append(try id.string()) }
-                return try answer["nextPageToken"]?.string() ?? ""
-            }
-        } while !token.isEmpty
-        return ids
+        try await service.collectionIDs(below: parent)
     }
 
     /// As the Firebase Admin SDK finds what it deletes: by a query over the collections of all names, bounded by the

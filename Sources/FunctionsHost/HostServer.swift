@@ -65,10 +65,12 @@ package final class HostServer: Sendable {
     ///   - console: where calls are logged; nil for nowhere.
     ///   - archive: the log that is kept in the data directory; nil for none.
     ///   - isWatched: whether bundles are rebuilt while the host runs, so that it must serve copies of the built files.
+    ///   - imports: the export that the store starts with; nil for none.
     /// - Throws: an error whose description is a sentence for the operator. All parts are closed then.
     package init(
         _ configuration: HostConfiguration, hostDirectory: String, isEphemeral: Bool = false, isLocal: Bool = false,
-        isWatched: Bool = false, console: LogWriter? = nil, archive: LogArchive? = nil, logger: Logger
+        isWatched: Bool = false, imports: StartImport? = nil, console: LogWriter? = nil, archive: LogArchive? = nil,
+        logger: Logger
     ) async throws {
         self.configuration = configuration
         self.logger = logger
@@ -109,6 +111,10 @@ package final class HostServer: Sendable {
                 first.manifests, store: parts.store, now: Timestamp.wallClock,
                 alarm: EventLoopAlarm(parts.serving.group.next()),
                 logger: logger)
+            // Late, so that no other mistake leaves a filled store behind, and before the first port is bound.
+            try await imports?.run(
+                DataService(parts.store, database: parts.database),
+                directory: isEphemeral ? nil : parts.directory.path, logger: logger)
             gateway = try await Self.gateway(configuration, parts: parts, routes: first.routes, logger: logger)
             served = ReleaseSwitch(first, events: events, schedules: schedules, loops: gateway.loops)
             deployments = DeploymentService(

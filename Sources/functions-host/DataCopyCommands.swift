@@ -101,30 +101,3 @@ struct DataExportCommand: AsyncParsableCommand {
         }
     }
 }
-
-/// `functions-host data import [FILE|-]`
-struct DataImportCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Imports exported documents and replaces those with the same paths.")
-
-    @OptionGroup var options: DataOptions
-
-    @Flag(help: "Delete all documents first.")
-    var clear = false
-
-    @Argument(help: "The export; - for standard input.")
-    var file = "-"
-
-    func run() async throws {
-        try await options.run { place, report in
-            let pieces = try FileChunks(file)
-            let outcome = try await place.perform(.importDocuments(clearing: clear), input: pieces) { event in
-                if case .progress(let done, let total) = event {
-                    report.progress("documents", done: done, total: total)
-                }
-            }
-            let count = outcome["documents"]
-            report.result("imported \(count) documents", ["documents": count])
-        }
-    }
-}

@@ -77,39 +77,6 @@ final class ExportOutput {
     }
 }
 
-/// Reads a file, or standard input, in chunks.
-struct FileChunks: AsyncSequence, Sendable {
-    typealias Failure = any Error
-
-    private static let pieceBytes = 256 * 1024
-    private let handle: FileHandle
-
-    /// - Parameter file: `-` for standard input.
-    /// - Throws: If the file can't be opened.
-    init(_ file: String) throws {
-        guard file != "-" else {
-            handle = .standardInput
-            return
-        }
-        let descriptor = open(absolutePath(file), O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw DocumentError(.notFound, "\(file) can't be opened: \(String(cString: strerror(errno)))")
-        }
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    }
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let handle: FileHandle
-
-        mutating func next() async throws -> [UInt8]? {
-            guard let piece = try handle.read(upToCount: pieceBytes), !piece.isEmpty else { return nil }
-            return Array(piece)
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(handle: handle) }
-}
-
 /// An empty input, for commands that read nothing.
 struct NoChunks: AsyncSequence, Sendable {
     typealias Failure = any Error

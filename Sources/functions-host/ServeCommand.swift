@@ -24,6 +24,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Use a temporary data directory that is deleted when the host stops.")
     var ephemeral = false
 
+    @Option(
+        name: .customLong("import"),
+        help: "A file of \"data export\" whose documents the host starts with; the store must have none.")
+    var imported: String?
+
     @Flag(help: "Serve the local builds and ignore deployed releases.")
     var local = false
 
@@ -61,6 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         let directory = (Bundle.main.executableURL ?? program).deletingLastPathComponent().path
+        let imports = imported.map { StartImport(file: $0) }
         // Ends the command while it waits for an edit: a host that has failed to start leaves signals unhandled.
         var interruption: Task<Void, Never>?
         while true {
@@ -73,7 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
                 await watching?.buildAll()
                 let host = try await HostServer(
                     configuration, hostDirectory: directory, isEphemeral: ephemeral, isLocal: local || watch,
-                    isWatched: watch, console: writer, archive: archive, logger: logger)
+                    isWatched: watch, imports: imports, console: writer, archive: archive, logger: logger)
                 interruption?.cancel()
                 let task = Task { [watching] in await watching?.run(host) }
                 defer { task.cancel() }
@@ -82,8 +88,10 @@ struct ServeCommand: AsyncParsableCommand {
                 }
             } catch let error as any CustomStringConvertible & Error {
                 writer.write("functions-host: \(error)\n")
-                // No edit frees the directory of another host.
-                guard watch, (error as? DataDirectoryError)?.isInUse != true else { throw ExitCode(1) }
+                // No edit frees the directory of another host, and the imported file isn't watched.
+                guard watch, (error as? DataDirectoryError)?.isInUse != true, !(error is StartImportError) else {
+                    throw ExitCode(1)
+                }
                 writer.write(
                     "functions-host: waiting for a change of functions.json, params, secrets, rules, indexes or sources\n"
                 )

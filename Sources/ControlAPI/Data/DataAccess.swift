@@ -12,6 +12,8 @@ package import StorageEngine
 package struct DataAccess: Sendable {
     private let directory: String
     private let database: DatabaseID
+    /// The project that the documents belong to.
+    package var project: String { database.project }
     private let commitConfiguration: CommitConfiguration
     /// The name of the store's file in the data directory.
     package static let storeFile = "documents.sqlite"

@@ -9,11 +9,9 @@ import StrictJSON
 package struct DataService: Sendable {
     /// The bytes after which exported lines are sent.
     private static let exportChunk = 128 * 1024
-    /// The number of documents between two progress events of an import.
-    private static let importedBetweenEvents = 1000
 
-    private let store: DocumentStore
-    private let database: DatabaseID
+    let store: DocumentStore
+    let database: DatabaseID
 
     package init(_ store: DocumentStore, database: DatabaseID) {
         self.store = store
@@ -91,40 +89,17 @@ package struct DataService: Sendable {
         _ input: some AsyncSequence<[UInt8], any Error> & Sendable, _ clearing: Bool,
         _ onEvent: (DataEvent) async throws -> Void
     ) async throws -> DataOutcome {
-        var reader = ImportReader(into: database)
-        var lines = LineBuffer()
-        var target = StoreImport(store)
-        var reported = 0
-        var hasCleared = false
+        var work = DocumentImport(store, database: database, clearing: clearing)
         do {
-            for try await piece in input {
-                lines.append(piece)
-                while let line = try lines.next() {
-                    let isFirst = reader.header == nil
-                    if let item = try reader.read(line) { try await target.add(item.path, item.fields) }
-                    // Clear only after the header has shown that the input is an export.
-                    if isFirst, clearing {
-                        hasCleared = true
-                        _ = try await store.clear { try await onEvent(.progress(done: $0, total: nil)) }
-                    }
-                }
-                guard target.imported - reported >= Self.importedBetweenEvents else { continue }
-                reported = target.imported
-                try await onEvent(.progress(done: reported, total: nil))
-            }
-            if !lines.rest.isEmpty, let item = try reader.read(Array(lines.rest)) {
-                try await target.add(item.path, item.fields)
-            }
-            try reader.finish()
-            try await target.finish()
-        } catch let error as DocumentError where hasCleared || target.imported > 0 {
-            let cleared = hasCleared ? "the documents from before the import are deleted, at least in part; " : ""
+            try await work.run(input, onEvent: onEvent)
+        } catch let error as DocumentError where work.hasCleared || work.imported > 0 {
+            let cleared = work.hasCleared ? "the documents from before the import are deleted, at least in part; " : ""
             throw DocumentError(
                 error.code,
-                "\(error.message) (\(cleared)\(target.imported) documents were already imported and stay; "
+                "\(error.message) (\(cleared)\(work.imported) documents were already imported and stay; "
                     + "it is safe to import again)")
         }
-        return DataOutcome(["documents": target.imported])
+        return DataOutcome(["documents": work.imported])
     }
 
     private func check(

@@ -68,7 +68,7 @@ final class OfficialEmulator: Sendable {
     }
 
     /// A port that no process listens on: the emulator can't choose one itself and report it.
-    private static func freePort() async throws -> Int {
+    static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
         defer { channel.close(promise: nil) }

@@ -1,0 +1,46 @@
+package import DocumentModel
+package import Foundation
+
+/// Reads a file, or standard input, in chunks.
+package struct FileChunks: AsyncSequence, Sendable {
+    package typealias Failure = any Error
+
+    private static let pieceBytes = 256 * 1024
+    private let handle: FileHandle
+
+    /// - Parameter handle: an open file, at the position to read from.
+    package init(_ handle: FileHandle) { self.handle = handle }
+
+    /// - Parameter file: `-` for standard input.
+    /// - Throws: `DocumentError` if the file can't be opened, or is a directory.
+    package init(_ file: String) throws(DocumentError) {
+        guard file != "-" else {
+            handle = .standardInput
+            return
+        }
+        let descriptor = open(URL(fileURLWithPath: file).path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw DocumentError(.notFound, "\(file) can't be opened: \(String(cString: strerror(errno)))")
+        }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var isDirectory: ObjCBool = false
+        guard !FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory) || !isDirectory.boolValue else {
+            throw .invalidArgument(
+                FileManager.default.fileExists(atPath: file + "/firebase-export-metadata.json")
+                    ? "\(file) is an export of the Firebase emulators, which only they can read; start them with it, and "
+                        + "copy their documents with \"functions-host data import --from HOST:PORT\""
+                    : "\(file) is a directory; name a file that \"functions-host data export\" has written")
+        }
+    }
+
+    package struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let handle: FileHandle
+
+        package mutating func next() async throws -> [UInt8]? {
+            guard let piece = try handle.read(upToCount: pieceBytes), !piece.isEmpty else { return nil }
+            return Array(piece)
+        }
+    }
+
+    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(handle: handle) }
+}

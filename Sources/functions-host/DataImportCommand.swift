@@ -1,0 +1,69 @@
+import ControlAPI
+import ControlProtocol
+import ArgumentParser
+import DocumentModel
+import FirestoreClient
+
+/// `functions-host data import [FILE|-]`, or `--from HOST:PORT`
+struct DataImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Imports exported documents, or those of a running emulator, and replaces those with the same paths.")
+
+    @OptionGroup var options: DataOptions
+
+    @Flag(help: "Delete all documents first.")
+    var clear = false
+
+    @Option(
+        name: .customLong("from"),
+        help: "The address of a Firestore emulator, or of a host in development, to copy from: HOST:PORT.")
+    var source: String?
+
+    @Option(help: "The project to copy, with --from; by default the configured one.")
+    var project: String?
+
+    @Argument(help: "The export; - for standard input.")
+    var file: String?
+
+    func validate() throws {
+        guard let source else {
+            guard project == nil else { throw ValidationError("--project needs --from; a file names its own project") }
+            return
+        }
+        guard file == nil else { throw ValidationError("import either from a file or --from an emulator") }
+        guard HostAndPort.isValid(source) else {
+            throw ValidationError("--from \"\(source)\" is not a host and port such as 127.0.0.1:8080")
+        }
+        if let project, !ProjectID.isValid(project) {
+            throw ValidationError("--project \"\(project)\" is not a project ID; \(ProjectID.description)")
+        }
+    }
+
+    func run() async throws {
+        try await options.run { place, report in
+            guard let source else {
+                return try await run(place, report, try FileChunks(file ?? "-"))
+            }
+            let project = project ?? place.project
+            let export = try await RemoteExport(
+                from: source, project: project, documents: RemoteDocuments(at: source, project: project))
+            let origin = " from \(source)" + (project == place.project ? "" : ", project \(project)")
+            // Nothing is deleted before the whole copy is there: the source may end, or be this host itself.
+            guard clear else { return try await run(place, report, export, origin) }
+            let file = try await export.spooled { report.progress("copied", done: $0, total: nil, inBytes: true) }
+            try await run(place, report, file, origin)
+        }
+    }
+
+    private func run(
+        _ place: DataAccess, _ report: CommandReport, _ input: some AsyncSequence<[UInt8], any Error> & Sendable,
+        _ origin: String = ""
+    ) async throws {
+        let outcome = try await place.perform(.importDocuments(clearing: clear), input: input) { event in
+            if case .progress(let done, let total) = event { report.progress("documents", done: done, total: total) }
+        }
+        let count = outcome["documents"]
+        report.result("imported \(count) documents\(origin)", ["documents": count])
+    }
+}

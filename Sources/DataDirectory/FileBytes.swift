@@ -57,6 +57,36 @@ package enum FileBytes {
         let draft = path + ".new"
         try writeSynced(bytes, to: draft)
         guard rename(draft, path) == 0 else { throw .refused(by: errno, "\(path) can't be replaced") }
+        try sync(directory)
+    }
+
+    /// Deletes a file durably. Succeeds if there is none.
+    package static func remove(_ name: String, in directory: String) throws(DataDirectoryError) {
+        let path = directory + "/" + name
+        guard unlink(path) == 0 || errno == ENOENT else { throw .refused(by: errno, "\(path) can't be deleted") }
+        try sync(directory)
+    }
+
+    /// Creates a file for its owner alone; one that exists stays as it is.
+    ///
+    /// - Throws: an error whose description is a sentence for the operator; there is no new file then.
+    package static func create(_ path: String, with bytes: [UInt8]) throws(DataDirectoryError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            guard errno == EEXIST else { throw .refused(by: errno, "\(path) can't be created") }
+            throw DataDirectoryError("\(path) already exists; name another file")
+        }
+        defer { close(descriptor) }
+        do throws(DataDirectoryError) {
+            try write(bytes, to: descriptor, path)
+            guard fsync(descriptor) == 0 else { throw .refused(by: errno, "\(path) can't be written to disk") }
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+
+    private static func sync(_ directory: String) throws(DataDirectoryError) {
         let parent = open(directory, O_RDONLY | O_DIRECTORY)
         guard parent >= 0 else { throw .refused(by: errno, "\(directory) can't be opened") }
         defer { close(parent) }

@@ -22,11 +22,12 @@ package struct EventREST: HTTPResponder {
     /// A page of tasks ends once it holds this many bytes.
     let maxPageBytes: Int
     private let metrics: MetricsSource
+    private let isServer: @Sendable (Substring) -> Bool
 
     package init(
         project: String, store: DocumentStore, queues: @escaping @Sendable () -> [String: [String]], maxBodyBytes: Int,
         maxPageBytes: Int = 1 << 20, now: @escaping @Sendable () -> Timestamp = Timestamp.wallClock,
-        metrics: @escaping MetricsSource
+        isServer: @escaping @Sendable (Substring) -> Bool = { _ in false }, metrics: @escaping MetricsSource
     ) {
         self.project = project
         self.store = store
@@ -34,12 +35,13 @@ package struct EventREST: HTTPResponder {
         self.now = now
         self.maxBodyBytes = maxBodyBytes
         self.maxPageBytes = maxPageBytes
+        self.isServer = isServer
         self.metrics = metrics
     }
 
     package func respond(to request: Request, context: Context) async throws -> Response {
         do throws(DocumentError) {
-            let auth = try EventAccess.auth(request.headers)
+            let auth = try EventAccess.auth(request.headers, isServer: isServer)
             if request.method == .get, request.uri.path == "/metrics" {
                 return MetricsText.response(try await metrics())
             }

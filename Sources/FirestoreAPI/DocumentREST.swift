@@ -98,8 +98,8 @@ package struct DocumentREST: HTTPResponder {
         if let webChannel, request.uri.path.hasPrefix(WebChannelRequest.prefix) {
             return await webChannel.respond(to: request, on: channel, call) { () async throws(DocumentError) in
                 try await body(request)
-            } principal: { authorization async throws(DocumentError) in
-                try await principals.principal(authorization)
+            } requester: { authorization async throws(DocumentError) in
+                try await principals.requester(authorization)
             }
         }
         do throws(DocumentError) {
@@ -123,7 +123,7 @@ package struct DocumentREST: HTTPResponder {
                 .notFound,
                 "this host serves \(database.resourceName), not \(path.database.resourceName)")
         }
-        let principal = try await principals.principal(request.headers[.authorization])
+        let principal = try await principals.requester(request.headers[.authorization]).principal
         if let user = principal.holder { call.answer?.identify(user) }
         if path.isHelper { return StreamedAnswer(try await helper(request.method, path)) }
         guard request.method == .post || request.method == .patch else {

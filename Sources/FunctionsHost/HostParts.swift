@@ -10,6 +10,7 @@ import HostConfiguration
 import HostProcess
 import IdentityProvider
 import SecurityRules
+import ServiceAccounts
 import TokenVerification
 import Workers
 import Logging
@@ -26,6 +27,9 @@ package struct HostParts: Sendable {
     let loadedRules: RulesWatch.Stamp
     /// Nil in production, which accepts only Google's tokens.
     let signIn: LocalSignIn?
+    /// The keys of servers, and what they present.
+    let serviceAccounts: ServiceAccountStore
+    let serverTokens: ServerTokens
     package let serving: ServingParts
 
     /// The documents as public APIs reach them.
@@ -45,11 +49,13 @@ package struct HostParts: Sendable {
             first = try ServedRules.initial(configuration, releases, isLocal: isLocal)
             try archive?.open(in: directory.path, limits: configuration.logs.limits)
             signIn = isDevelopment ? try LocalSignIn(directory: directory.file("auth")) : nil
+            serviceAccounts = try ServiceAccountStore(in: directory.file(KeyAccess.directory))
             engine = try SQLiteEngine(file: directory.file(DataAccess.storeFile))
         } catch {
             directory.close()
             throw error
         }
+        serverTokens = ServerTokens(serviceAccounts, project: configuration.project)
         do {
             var storeConfiguration = StoreConfiguration()
             let limits = configuration.limits

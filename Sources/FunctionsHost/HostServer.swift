@@ -12,6 +12,7 @@ import Gateway
 package import HostConfiguration
 package import HostProcess
 import IdentityProvider
+import ServiceAccounts
 import TokenVerification
 import Workers
 import Hummingbird
@@ -248,10 +249,15 @@ package final class HostServer: Sendable {
     private func firestoreServer(_ readiness: Readiness) -> any Service {
         let verifier = parts.serving.verifiers.idToken
         let identities = ClientIdentities()
+        let servers = parts.serverTokens
         let principals = PrincipalReader(isDevelopment: configuration.mode == .development) { token in
+            if let server = servers.verify(token) {
+                return Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
+                    servers.isRevoked(server.keyID)
+                }
+            }
             switch await verifier.verifyAfterFetch(token) {
-            case .valid(let token):
-                return identities.identity(of: token)
+            case .valid(let token): return Requester(.client(identities.identity(of: token)))
             case .invalid(let rejection): throw rejection
             case .needsKeys, .unavailable:
                 throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
@@ -274,8 +280,13 @@ package final class HostServer: Sendable {
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
             principals: principals, address: address, answers: parts.serving.memory.answers,
             bodies: parts.serving.memory.bodies)
+        parts.serviceAccounts.onRevocation { [webChannel] in
+            calls.checkTokens()
+            webChannel.checkTokens()
+        }
         return server(
-            responder, port: configuration.listen.firestore, name: "firestore",
+            TokenPort(TokenEndpoint(servers), before: responder), port: configuration.listen.firestore,
+            name: "firestore",
             portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
             grpc: GRPCConnection(calls), readiness)
     }
@@ -284,7 +295,8 @@ package final class HostServer: Sendable {
         let responder = EventREST(
             project: configuration.project, store: parts.store,
             queues: { [served] in served.current.manifests.taskQueues },
-            maxBodyBytes: configuration.limits.requestBody, metrics: metricsText)
+            maxBodyBytes: configuration.limits.requestBody,
+            isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }, metrics: metricsText)
         return server(
             responder, port: configuration.listen.events, name: "events",
             portRules("events"), readiness)
@@ -304,7 +316,7 @@ package final class HostServer: Sendable {
             data, DeliveriesTopic(deliveries: deliveries, events: events), PauseTopic(events: events),
             MetricsTopic(text: metricsText),
             RulesTopic(parts.store, database: parts.database, rules: parts.rules.clients),
-            SchedulesTopic(runner: schedules),
+            SchedulesTopic(runner: schedules), KeysTopic(parts.serviceAccounts),
             ReleasesTopic(deployments: deployments),
             FunctionsTopic(
                 .init(
@@ -328,7 +340,8 @@ package final class HostServer: Sendable {
             users: signIn.users
         ).addRoutes(to: router)
         return server(
-            router.buildResponder(), port: configuration.listen.auth, name: "auth",
+            TokenPort(TokenEndpoint(parts.serverTokens), before: router.buildResponder()),
+            port: configuration.listen.auth, name: "auth",
             portRules("auth"), readiness)
     }
 
@@ -348,7 +361,8 @@ package final class HostServer: Sendable {
             hosts: configuration.localHosts, memory: parts.serving.memory, times: configuration.limits.portTimes,
             caller: PortCaller(
                 proxies: configuration.trustedProxies, tokens: tokens,
-                isDevelopment: configuration.mode == .development),
+                isDevelopment: configuration.mode == .development,
+                isServer: { [servers = parts.serverTokens] in servers.verify($0) != nil }),
             countsAnswers: countsAnswers, refusals: parts.serving.refusals, name: name)
     }
 

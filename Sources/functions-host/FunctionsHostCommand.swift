@@ -10,7 +10,7 @@ struct FunctionsHostCommand: AsyncParsableCommand {
             ServeCommand.self, ListCommand.self, CallCommand.self, LogsCommand.self, DataCommand.self,
             SchedulesCommand.self, DeliveriesCommand.self, PauseCommand.self,
             ResumeCommand.self, MetricsCommand.self, DeployCommand.self, ReleasesCommand.self, RollbackCommand.self,
-            UndeployCommand.self, PromoteCommand.self, InitCommand.self, RulesCommand.self,
+            UndeployCommand.self, PromoteCommand.self, InitCommand.self, RulesCommand.self, KeysCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 

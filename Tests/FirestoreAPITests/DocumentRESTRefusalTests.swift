@@ -91,9 +91,9 @@ struct DocumentRESTRefusalTests: RESTExchanges {
     }
 
     @Test(arguments: [
-        ("Bearer garbage", StatusCode.unauthenticated, "the ID token is not valid"),
-        ("Basic b3duZXI=", .unauthenticated, "the ID token is not valid"),
-        ("Bearer owner", .unauthenticated, "the ID token is not valid"),
+        ("Bearer garbage", StatusCode.unauthenticated, "the token is not valid"),
+        ("Basic b3duZXI=", .unauthenticated, "the token is not valid"),
+        ("Bearer owner", .unauthenticated, "the token is not valid"),
         ("Bearer down", .unavailable, "no keys"),
     ])
     func productionAcceptsOnlyVerifiedTokens(authorization: String, code: StatusCode, message: String) async throws {

@@ -43,7 +43,7 @@ extension RESTExchanges {
         let reader = PrincipalReader(isDevelopment: isDevelopment) { token in
             if token == "down" { throw DocumentError(.unavailable, "no keys") }
             guard token == "ada-token" else { throw CancellationError() }
-            return ClientIdentity(uid: "ada")
+            return Requester(.client(ClientIdentity(uid: "ada")))
         }
         let rest = DocumentREST(
             database: DatabaseID(project: "demo-shop"), service: service, rules: rules, isDevelopment: isDevelopment,

@@ -13,6 +13,7 @@ package struct FirestoreCalls: Sendable {
     let service: StoreDocumentService
     private let store: DocumentStore
     private let streams = ListenStreams()
+    let revocable = RevocableStreams()
     private let principals: PrincipalReader
     private let address: DocumentREST.AddressReader
     let answers: MemoryBudget?
@@ -78,12 +79,15 @@ package struct FirestoreCalls: Sendable {
     }
 
     /// - Throws: `unauthenticated` for anything but a valid token, `notFound` for another database.
-    func principal(_ call: GRPCCall) async throws(DocumentError) -> Principal {
+    func requester(_ call: GRPCCall) async throws(DocumentError) -> Requester {
         if let resource = call.resource { try reader.check(database: resource) }
-        let principal = try await principals.principal(call.authorization)
-        if let holder = principal.holder { call.call.answer?.identify(holder) }
-        return principal
+        let requester = try await principals.requester(call.authorization)
+        if let holder = requester.principal.holder { call.call.answer?.identify(holder) }
+        return requester
     }
+
+    /// Ends the streams whose tokens' keys have been revoked.
+    package func checkTokens() { revocable.checkAll() }
 
     func makeListenStream(
         as principal: Principal, _ call: GRPCCall, onNews: @escaping @Sendable () -> Void
@@ -104,7 +108,7 @@ package struct FirestoreCalls: Sendable {
         _ call: GRPCCall, _ body: @escaping @Sendable (Request, Principal) async throws(DocumentError) -> Answer
     ) -> any GRPCMethod {
         SingleCall(call) { message, answer throws(DocumentError) in
-            let principal = try await principal(call)
+            let principal = try await requester(call).principal
             let result = try await body(try GRPCCall.decode(message), principal)
             answer.end(with: .framed(result))
         }
@@ -115,7 +119,7 @@ package struct FirestoreCalls: Sendable {
         _ body: @escaping @Sendable (Request, Principal, GRPCAnswer) async throws(DocumentError) -> Void
     ) -> any GRPCMethod {
         SingleCall(call) { message, answer throws(DocumentError) in
-            try await body(try GRPCCall.decode(message), try await principal(call), answer)
+            try await body(try GRPCCall.decode(message), try await requester(call).principal, answer)
             answer.end()
         }
     }

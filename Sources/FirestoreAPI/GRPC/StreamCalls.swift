@@ -34,16 +34,16 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         loop = call.answer.eventLoop
         Task { [weak self] in
             do throws(DocumentError) {
-                let principal = try await calls.principal(call)
-                self?.begin(as: principal)
+                let requester = try await calls.requester(call)
+                self?.begin(as: requester)
             } catch {
                 self?.fail(error)
             }
         }
     }
 
-    private func begin(as principal: Principal) {
-        let stream = calls.makeListenStream(as: principal, call) { [weak self] in
+    private func begin(as requester: Requester) {
+        let stream = calls.makeListenStream(as: requester.principal, call) { [weak self] in
             // The store's threads must not encode messages.
             Task { self?.pump() }
         }
@@ -53,12 +53,17 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
             hasBegun = true
             for message in early { receive(message) }
             early = []
-            guard case .client(let client?) = principal, let expires = client.expires else { return }
+            calls.revocable.add(self, of: requester) { [weak self] in self?.check(requester) }
+            guard let expires = requester.expires else { return }
             let left = max(expires.seconds - Timestamp.wallClock().seconds, 0)
             expiry = loop.assumeIsolated().scheduleTask(in: .seconds(left)) { [weak self] in
-                self?.fail(DocumentError(.unauthenticated, "the ID token has expired"))
+                self?.fail(Requester.expired)
             }
         }
+    }
+
+    private func check(_ requester: Requester) {
+        do throws(DocumentError) { try requester.check() } catch { fail(error) }
     }
 
     func receive(_ message: ByteBuffer) {
@@ -124,6 +129,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private func close() {
         isEnded = true
         expiry?.cancel()
+        calls.revocable.remove(self)
         let stream = stream.withLock { stream in
             defer { stream = nil }
             return stream
@@ -168,19 +174,23 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     }
 
     private let call: GRPCCall
+    private let calls: FirestoreCalls
     private let waiting = Waiting()
     private let isEnded = OperationCancellation()
     private let messages: AsyncStream<ByteBuffer>.Continuation
 
     init(_ call: GRPCCall, _ calls: FirestoreCalls) {
         self.call = call
+        self.calls = calls
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.messages = messages
         let (waiting, isEnded) = (waiting, isEnded)
-        Task {
+        Task { [weak self] in
             await ClientCall.$current.withValue(call.call) {
                 do throws(DocumentError) {
-                    var stream = WriteStream(calls.service, as: try await calls.principal(call))
+                    let requester = try await calls.requester(call)
+                    var stream = WriteStream(calls.service, as: requester)
+                    self?.watch(requester)
                     for await message in input {
                         waiting.remove(message.readableBytes)
                         // What is still here then, the client sends again on another stream.
@@ -202,6 +212,20 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
         }
     }
 
+    /// Ends the stream once the key of its token is revoked, also between two writes.
+    private func watch(_ requester: Requester) {
+        calls.revocable.add(self, of: requester) { [weak self] in
+            do throws(DocumentError) { try requester.check() } catch {
+                self?.isEnded.cancel()
+                self?.call.answer.end(error)
+                self?.messages.finish()
+            }
+        }
+        if isEnded.isCancelled { calls.revocable.remove(self) }
+    }
+
+    deinit { calls.revocable.remove(self) }
+
     func receive(_ message: ByteBuffer) {
         do throws(DocumentError) {
             try waiting.add(message.readableBytes)
@@ -216,6 +240,7 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
 
     func cancel() {
         isEnded.cancel()
+        calls.revocable.remove(self)
         call.call.cancellation.cancel()
         messages.finish()
     }

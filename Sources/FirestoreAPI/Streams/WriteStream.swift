@@ -52,13 +52,13 @@ struct WriteStream: Sendable {
     }
 
     private let service: any DocumentService
-    private let principal: Principal
+    private let requester: Requester
     private var isOpen = false
     private var answers: UInt64 = 0
 
-    init(_ service: any DocumentService, as principal: Principal) {
+    init(_ service: any DocumentService, as requester: Requester) {
         self.service = service
-        self.principal = principal
+        self.requester = requester
     }
 
     /// Handles the next message.
@@ -76,13 +76,11 @@ struct WriteStream: Sendable {
             return .response(
                 WriteStreamResponse(streamID: String(UInt64.random(in: 1 ... .max), radix: 36), token: nextToken()))
         }
-        if let expires = principal.expires, expires <= .wallClock() {
-            throw DocumentError(.unauthenticated, "the ID token has expired")
-        }
+        try requester.check()
         guard let writes = request.writes, !writes.isEmpty else {
             return .last(WriteStreamResponse(token: nextToken()))
         }
-        let result = try await service.commit(writes, transaction: nil, as: principal)
+        let result = try await service.commit(writes, transaction: nil, as: requester.principal)
         return .response(WriteStreamResponse(token: nextToken(), result: result))
     }
 

@@ -64,11 +64,20 @@ package final class WebChannelService: Sendable {
     /// Sends what shows that sessions live, and ends those that are over. To be called every ``Limits/keepAlive``.
     package func sweep(now: ContinuousClock.Instant = .now, time: Timestamp = .wallClock()) {
         for session in state.withLock({ Array($0.sessions.values) }) {
-            if let expires = session.expires, expires <= time {
-                session.fail(DocumentError(.unauthenticated, "the ID token has expired"))
-            }
+            check(session, at: time)
             if session.isOver(at: now, after: limits.patience) { end(session) } else { session.keepAlive() }
         }
+    }
+
+    /// Ends the streams whose tokens' keys have been revoked.
+    package func checkTokens() {
+        for session in state.withLock({ Array($0.sessions.values) }) where session.requester.isRevocable {
+            check(session)
+        }
+    }
+
+    private func check(_ session: WebChannelSession, at time: Timestamp = .wallClock()) {
+        do throws(DocumentError) { try session.requester.check(at: time) } catch { session.fail(error) }
     }
 
     package var keepAlive: Duration { limits.keepAlive }
@@ -94,7 +103,7 @@ package final class WebChannelService: Sendable {
     func respond(
         to request: Request, on channel: any Channel, _ call: ClientCall,
         body: () async throws(DocumentError) -> ByteBuffer,
-        principal: (_ authorization: String?) async throws(DocumentError) -> Principal
+        requester: (_ authorization: String?) async throws(DocumentError) -> Requester
     ) async -> Response {
         let parsed: WebChannelRequest
         do throws(WebChannelRequest.Problem) {
@@ -107,8 +116,8 @@ package final class WebChannelService: Sendable {
             case .open(let hasKeepAlive):
                 let form = try Self.form(try await body())
                 let authorization = form.authorization ?? request.headers[.authorization]
-                let who: Result<Principal, DocumentError>
-                do throws(DocumentError) { who = .success(try await principal(authorization)) } catch {
+                let who: Result<Requester, DocumentError>
+                do throws(DocumentError) { who = .success(try await requester(authorization)) } catch {
                     who = .failure(error)
                 }
                 return try open(parsed.method, form, who, call, hasKeepAlive: hasKeepAlive)
@@ -149,13 +158,14 @@ package final class WebChannelService: Sendable {
 
     /// - Parameter who: for an invalid token, the stream begins with an error, after which the SDK gets a new one.
     private func open(
-        _ method: WebChannelRequest.Method, _ form: WebChannelForm, _ who: Result<Principal, DocumentError>,
+        _ method: WebChannelRequest.Method, _ form: WebChannelForm, _ who: Result<Requester, DocumentError>,
         _ call: ClientCall, hasKeepAlive: Bool
     ) throws(DocumentError) -> Response {
-        let principal = (try? who.get()) ?? .client(nil)
+        let requester = (try? who.get()) ?? Requester(.client(nil))
+        let principal = requester.principal
         let owner = StoreDocumentService.owner(of: principal, at: call.address)
         let session = WebChannelSession(
-            id: Self.makeID(), owner: owner, expires: principal.expires, answers: answers,
+            id: Self.makeID(), owner: owner, requester: requester, answers: answers,
             holder: principal.holder ?? .stranger(call.address ?? 0))
         let isTaken = state.withLock { state in
             guard !state.isClosed, state.sessions.count < limits.sessions,
@@ -168,8 +178,10 @@ package final class WebChannelService: Sendable {
         guard isTaken else {
             throw DocumentError(.resourceExhausted, "too many streams are open; close some")
         }
-        session.connect(endpoint(method, principal, call, session))
+        session.connect(endpoint(method, requester, call, session))
         if case .failure(let error) = who { session.fail(error) }
+        // The key may have been revoked since its token was verified.
+        if requester.isRevocable { check(session) }
         _ = session.receive(form.maps)
         session.pump()
         let keepAlive = hasKeepAlive ? ",\(limits.keepAlive.components.seconds * 1000)" : ""
@@ -177,7 +189,7 @@ package final class WebChannelService: Sendable {
     }
 
     private func endpoint(
-        _ method: WebChannelRequest.Method, _ principal: Principal, _ call: ClientCall, _ session: WebChannelSession
+        _ method: WebChannelRequest.Method, _ requester: Requester, _ call: ClientCall, _ session: WebChannelSession
     ) -> any StreamEndpoint {
         let json = StreamJSON(database: database)
         // On a thread of its own turn: the store's threads must not encode messages, and a stream may be in use.
@@ -186,13 +198,13 @@ package final class WebChannelService: Sendable {
         }
         switch method {
         case .listen:
-            let (service, address) = (service, call.address)
+            let (service, address, principal) = (service, call.address, requester.principal)
             let stream = ListenStream(
                 store, context: { service.context(principal, at: address) }, onNews: onNews)
             return ListenEndpoint(stream, json, onNews: onNews)
         case .write:
             return WriteEndpoint(
-                WriteStream(service, as: principal), json, call: ClientCall(address: call.address), onNews: onNews)
+                WriteStream(service, as: requester), json, call: ClientCall(address: call.address), onNews: onNews)
         }
     }
 

@@ -22,8 +22,7 @@ final class WebChannelSession: Sendable {
     let id: String
     /// Whose session it is, for the bounds on sessions.
     let owner: UInt64
-    /// When the client's token is no longer valid; nil for never.
-    let expires: Timestamp?
+    let requester: Requester
     private let answers: MemoryBudget?
     private let holder: MemoryBudget.Holder
     private let state = Mutex(State())
@@ -33,12 +32,12 @@ final class WebChannelSession: Sendable {
 
     /// - Parameter answers: the memory of all answers; nil for no bound.
     init(
-        id: String, owner: UInt64, expires: Timestamp?, answers: MemoryBudget? = nil,
+        id: String, owner: UInt64, requester: Requester, answers: MemoryBudget? = nil,
         holder: MemoryBudget.Holder = .host
     ) {
         self.id = id
         self.owner = owner
-        self.expires = expires
+        self.requester = requester
         self.answers = answers
         self.holder = holder
     }

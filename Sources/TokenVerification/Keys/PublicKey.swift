@@ -1,14 +1,14 @@
 import Crypto
-import _CryptoExtras
+package import _CryptoExtras
 
 /// An RSA public key that verifies signatures.
 package struct PublicKey: Sendable {
     private let key: _RSA.Signing.PublicKey
 
-    init(_ key: _RSA.Signing.PublicKey) { self.key = key }
+    package init(_ key: _RSA.Signing.PublicKey) { self.key = key }
 
     /// Whether the signature is an RS256 signature (RSASSA-PKCS1-v1_5 with SHA-256) of these bytes.
-    func isValid(_ signature: [UInt8], for signed: UnsafeBufferPointer<UInt8>) -> Bool {
+    package func isValid(_ signature: [UInt8], for signed: UnsafeBufferPointer<UInt8>) -> Bool {
         var hash = SHA256()
         hash.update(bufferPointer: UnsafeRawBufferPointer(signed))
         return key.isValidSignature(

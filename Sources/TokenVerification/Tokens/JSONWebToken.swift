@@ -2,24 +2,24 @@ package import StrictJSON
 import TextFormats
 
 /// A parsed JSON Web Token. None of its content is verified.
-struct JSONWebToken {
+package struct JSONWebToken {
     /// `alg`, such as RS256.
-    var algorithm: String
+    package var algorithm: String
     /// `kid`.
-    var keyID: String?
-    var claims: JSONNode
+    package var keyID: String?
+    package var claims: JSONNode
     /// The claims as JSON, as they are in the token.
     var payload: [UInt8]
     /// Empty for an unsigned token.
-    var signature: [UInt8]
+    package var signature: [UInt8]
     /// How many bytes at the start of the text are signed: header, dot and payload.
-    var signedCount: Int
+    package var signedCount: Int
 
     /// Google's tokens have about 1 KiB; with many custom claims, 3.
     static let maxBytes = 16 * 1024
 
     /// - Throws: `oversized` or `malformed`.
-    init(_ text: UnsafeBufferPointer<UInt8>) throws(TokenRejection) {
+    package init(_ text: UnsafeBufferPointer<UInt8>) throws(TokenRejection) {
         guard text.count <= Self.maxBytes else { throw .oversized }
         let dot = UInt8(ascii: ".")
         guard let first = text.firstIndex(of: dot), let second = text[(first + 1)...].firstIndex(of: dot),
@@ -48,7 +48,7 @@ extension JSONNode {
     }
 
     /// The number in whole seconds, if it can be a time. `exp` may have a fraction, which is cut off.
-    var seconds: Int64? {
+    package var seconds: Int64? {
         switch kind {
         case .integer(let seconds): seconds
         case .double(let seconds) where abs(seconds) < 1e15: Int64(seconds)
@@ -57,5 +57,5 @@ extension JSONNode {
     }
 
     /// Whether this is exactly that string, byte by byte: == would treat canonically equivalent strings as equal.
-    func isText(_ expected: String) -> Bool { text?.utf8.elementsEqual(expected.utf8) ?? false }
+    package func isText(_ expected: String) -> Bool { text?.utf8.elementsEqual(expected.utf8) ?? false }
 }

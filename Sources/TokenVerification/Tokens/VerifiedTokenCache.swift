@@ -14,7 +14,7 @@ import Synchronization
 /// Two generations approximate a least-recently-used list. Hits and new tokens go to the young generation; once that
 /// has half of the allowed count or bytes, the old generation is evicted and the young one becomes old. So recently
 /// used tokens stay, a hit moves nothing else, and both count and bytes are bounded.
-final class VerifiedTokenCache: Sendable {
+package final class VerifiedTokenCache: Sendable {
     private struct Entry {
         var text: [UInt8]
         var token: VerifiedToken
@@ -44,13 +44,13 @@ final class VerifiedTokenCache: Sendable {
     private let generations = Mutex(Generations())
 
     /// - Parameter maxBytes: for texts and claims together, including the overhead of each entry.
-    init(maxCount: Int = 20_000, maxBytes: Int = 64 * 1024 * 1024) {
+    package init(maxCount: Int = 20_000, maxBytes: Int = 64 * 1024 * 1024) {
         self.maxCount = maxCount
         self.maxBytes = maxBytes
     }
 
     /// The claims of a token that was stored and hasn't expired.
-    func token(for text: UnsafeBufferPointer<UInt8>, now: Int64) -> VerifiedToken? {
+    package func token(for text: UnsafeBufferPointer<UInt8>, now: Int64) -> VerifiedToken? {
         let hash = Self.hash(text)
         return generations.withLock { generations in
             if let entry = generations.young[hash] {
@@ -64,7 +64,7 @@ final class VerifiedTokenCache: Sendable {
         }
     }
 
-    func store(_ token: VerifiedToken, for text: UnsafeBufferPointer<UInt8>) {
+    package func store(_ token: VerifiedToken, for text: UnsafeBufferPointer<UInt8>) {
         let entry = Entry(text: Array(text), token: token)
         guard entry.cost <= maxBytes / 2 else { return }
         let hash = Self.hash(text)

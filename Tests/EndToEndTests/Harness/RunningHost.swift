@@ -79,7 +79,7 @@ struct RunningHost: Sendable {
 
 extension HostProcess {
     /// The port of one of the host's servers, from the host's output at its start; nil until it is printed.
-    fileprivate func port(_ name: String) -> Int? {
+    func port(_ name: String) -> Int? {
         for line in output.split(separator: "\n") {
             let words = line.split(separator: " ")
             guard words.count == 2, words[0] == name else { continue }

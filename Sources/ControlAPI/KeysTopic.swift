@@ -1,0 +1,35 @@
+import ControlProtocol
+import DocumentModel
+import Foundation
+package import Hummingbird
+package import ServiceAccounts
+
+/// The command `keys` on the running host.
+package struct KeysTopic: ControlTopic {
+    private let store: ServiceAccountStore
+
+    package init(_ store: ServiceAccountStore) { self.store = store }
+
+    package func addRoutes(to routes: RouterGroup<BasicRequestContext>, _ control: ControlServer) {
+        routes.answer("keys/list") { [store] _ in store.keys }
+        routes.answer("keys/add") { [store] parameters in
+            guard
+                let key = try? JSONDecoder().decode(
+                    ServiceAccountKey.self, from: Data(try parameters.required("key").utf8))
+            else { throw DocumentError.invalidArgument("the parameter key is not a key") }
+            try Self.perform { try store.add(key) }
+            return key
+        }
+        routes.answer("keys/revoke") { [store] parameters in
+            let id = try parameters.required("id")
+            return try Self.perform { try store.revoke(id) }
+        }
+    }
+
+    /// The command prints the message as it is.
+    private static func perform<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as ServiceAccountError {
+            throw DocumentError(.failedPrecondition, error.description)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import StrictJSON
+import TokenVerification
+
+/// A token that a server has signed with its key: an assertion for `/token`, or an access token of its own.
+struct ServerAssertion {
+    enum Purpose {
+        /// `assertion` of RFC 7523.
+        case grant
+        /// What google-auth calls a self-signed JWT: presented instead of an access token.
+        case access
+    }
+
+    /// Why the token is refused, in a sentence for its sender. No part of the token is repeated.
+    struct Refusal: Error, Hashable {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// The key's id.
+    let keyID: String
+    /// Seconds since 1970.
+    let expires: Int64
+
+    /// A longer one is refused, as by Google.
+    static let maxLifetime: Int64 = 3600
+    /// Seconds by which clocks may differ.
+    static let clockSkew: Int64 = 300
+
+    /// google-auth for Python, and others, write this audience whatever the key file says.
+    private static let googleTokenURI = "https://oauth2.googleapis.com/token"
+    /// Audiences and scopes that Google's libraries write for Firestore (AIP-4111; `_create_self_signed_jwt` of
+    /// google-auth; gRPC's own JWT credentials add the service's name).
+    private static let audiences = [
+        "https://firestore.googleapis.com/", "https://firestore.googleapis.com",
+        "https://firestore.googleapis.com/google.firestore.v1.Firestore",
+    ]
+    private static let scopes = [
+        "https://www.googleapis.com/auth/datastore", "https://www.googleapis.com/auth/cloud-platform",
+    ]
+
+    /// Verifies a token.
+    ///
+    /// - Parameter entry: the key that `kid` names, if the host has it.
+    /// - Throws: a ``Refusal``.
+    init(
+        _ text: UnsafeBufferPointer<UInt8>, for purpose: Purpose, now: Int64,
+        entry: (String) -> ServiceAccountStore.Entry?
+    ) throws(Refusal) {
+        let token: JSONWebToken
+        do throws(TokenRejection) { token = try JSONWebToken(text) } catch { throw Refusal(error.message) }
+        guard token.algorithm == "RS256" else { throw Refusal(TokenRejection.algorithm.message) }
+        guard let id = token.keyID, !id.isEmpty else { throw Refusal(TokenRejection.noKeyID.message) }
+        guard let entry = entry(id) else { throw Refusal("the host has no key of this id; it may have been revoked") }
+        try Self.check(token.claims, of: entry.key, for: purpose)
+        expires = try Self.checkTimes(token.claims, now: now)
+        keyID = id
+        // Last, because it costs the most.
+        let signed = UnsafeBufferPointer(rebasing: text[..<token.signedCount])
+        guard entry.publicKey.isValid(token.signature, for: signed) else {
+            throw Refusal(TokenRejection.signature.message)
+        }
+    }
+
+    private static func check(
+        _ claims: JSONNode, of key: ServiceAccountKey, for purpose: Purpose
+    ) throws(Refusal) {
+        guard claims["iss"]?.isText(key.email) == true else {
+            throw Refusal("the issuer (iss) is not the address of the key, \(key.email)")
+        }
+        if let subject = claims["sub"], !subject.isText(key.email) {
+            throw Refusal("the subject (sub) is another one than the issuer; servers act for themselves alone")
+        }
+        switch purpose {
+        case .grant:
+            guard let audience = claims["aud"], audience.isText(key.tokenURI) || audience.isText(googleTokenURI) else {
+                throw Refusal("the audience (aud) is not the token URI of the key file, \(key.tokenURI)")
+            }
+        case .access:
+            if let audience = claims["aud"] {
+                guard (audiences + ownAudiences(key)).contains(where: { audience.isText($0) }) else {
+                    throw Refusal("the audience (aud) is not Firestore, \(audiences[0])")
+                }
+            } else {
+                let given = claims["scope"]?.text?.split(separator: " ") ?? []
+                guard given.contains(where: { scopes.contains(String($0)) }) else {
+                    throw Refusal("the token has neither an audience (aud) nor the scope \(scopes[0])")
+                }
+            }
+        }
+    }
+
+    /// The host itself, as its key file names it.
+    private static func ownAudiences(_ key: ServiceAccountKey) -> [String] {
+        guard let scheme = key.tokenURI.firstRange(of: "://") else { return [] }
+        let origin = String(
+            key.tokenURI[..<(key.tokenURI[scheme.upperBound...].firstIndex(of: "/") ?? key.tokenURI.endIndex)])
+        return [origin, origin + "/", origin + "/google.firestore.v1.Firestore"]
+    }
+
+    private static func checkTimes(_ claims: JSONNode, now: Int64) throws(Refusal) -> Int64 {
+        guard let issued = claims["iat"]?.seconds, issued <= now + clockSkew else {
+            throw Refusal(TokenRejection.issuedInFuture.message)
+        }
+        guard let expires = claims["exp"]?.seconds, expires > now else { throw Refusal(TokenRejection.expired.message) }
+        guard expires - issued <= maxLifetime else {
+            throw Refusal("the token is valid for more than an hour after its time of issue (exp, iat)")
+        }
+        if let start = claims["nbf"] {
+            guard let start = start.seconds, start <= now + clockSkew else {
+                throw Refusal("the token is not valid yet (nbf)")
+            }
+        }
+        return expires
+    }
+}

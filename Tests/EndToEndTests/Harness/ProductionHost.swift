@@ -1,0 +1,45 @@
+import Foundation
+
+/// A host in production mode, which has the functions port and the firestore port alone.
+struct ProductionHost: Sendable {
+    static let project = "my-shop-1"
+
+    let directory: HostDirectory
+    let process: HostProcess
+    let functions: Int
+    let firestore: Int
+
+    /// Runs a test against a host of its own, and ends it afterwards.
+    /// - Parameters:
+    ///   - listen: further members of `listen`.
+    ///   - prepare: writes what the configuration names.
+    static func serving(
+        listen: String = "", extra: String = "", prepare: (HostDirectory) async throws -> Void = { _ in },
+        _ body: (ProductionHost) async throws -> Void
+    ) async throws {
+        await HostSlots.take()
+        defer { HostSlots.release() }
+        let directory = try HostDirectory()
+        try await prepare(directory)
+        try directory.write(
+            """
+            { "project": "\(project)", "mode": "production", "data": "\(directory.data)", "bundles": [],
+              "listen": { "functions": 0, "firestore": 0\(listen.isEmpty ? "" : ", " + listen) }\(extra) }
+            """, to: "functions.json")
+        let process = try HostProcess(directory)
+        defer { process.send(SIGKILL) }
+        try await Bound.wait("the host serves") {
+            guard process.isRunning else { throw Bound.Exceeded(description: process.errors) }
+            return process.port("firestore") != nil
+        }
+        let host = ProductionHost(
+            directory: directory, process: process, functions: process.port("functions") ?? 0,
+            firestore: process.port("firestore") ?? 0)
+        do { try await body(host) } catch {
+            print("the host's log:\n\(process.errors.suffix(4000))")
+            throw error
+        }
+        process.send(SIGTERM)
+        guard try await process.end() == 0 else { throw Bound.Exceeded(description: process.errors) }
+    }
+}

@@ -23,7 +23,8 @@ struct AllCollectionsTests {
             var random = SeededGenerator(seed: seed)
             var paths: Set<DocumentPath> = []
             for _ in 0..<80 { paths.insert(try path(&random, above: 3)) }
-            try await test.commit(paths.map { Write(path: $0, operation: .set(["n": .integer(1)])) })
+            let written = try await test.commit(paths.map { Write(path: $0, operation: .set(["n": .integer(1)])) })
+                .commitTime
             let sorted = paths.sorted { DocumentPath.compare($0, $1) == .ascending }
             for round in 0..<60 {
                 let parent = round % 3 == 0 ? nil : try path(&random, above: 2)
@@ -48,10 +49,31 @@ struct AllCollectionsTests {
                 }
                 query.offset = Int.random(in: 0...2, using: &random)
                 query.limit = Bool.random(using: &random) ? 5 : nil
-                let result = expected.dropFirst(query.offset).prefix(query.limit ?? .max)
-                #expect(try await test.query(query).map(\.path) == Array(result), "seed \(seed): \(query)")
+                // The past is seen as it was.
+                let isPast = round % 4 == 1
+                let consistency = isPast ? ReadConsistency.at(written) : .strong
+                if isPast {
+                    let other = try path(&random, above: 3)
+                    if sorted.contains(other) {
+                        try await test.commit([Write(path: other, operation: .delete)])
+                        try await check(query, consistency, expected, test, "seed \(seed)")
+                        try await test.set(other.string, ["n": .integer(1)])
+                    } else {
+                        try await test.set(other.string, ["n": .integer(1)])
+                        try await check(query, consistency, expected, test, "seed \(seed)")
+                        try await test.commit([Write(path: other, operation: .delete)])
+                    }
+                }
+                try await check(query, .strong, expected, test, "seed \(seed)")
             }
         }
+    }
+
+    private func check(
+        _ query: Query, _ consistency: ReadConsistency, _ all: [DocumentPath], _ test: TestStore, _ hint: Comment
+    ) async throws {
+        let found = try await test.store.query(query, consistency).documents.map(\.path)
+        #expect(found == Array(all.dropFirst(query.offset).prefix(query.limit ?? .max)), hint)
     }
 
     /// A large collection elsewhere costs nothing.

@@ -59,7 +59,19 @@ extension DocumentView {
             guard let span = lookup.span(of: query, after: past) else { return }
             range = ChangeLog.range(after: span.lowerBound - 1, upTo: span.upperBound)
         }
-        let filter = CoverFilter(query)
+        try forEachReplaced(CoverFilter(query), in: range, meter, body)
+    }
+
+    /// The same for all documents that a filter covers.
+    func forEachReplaced(_ filter: CoverFilter, _ meter: QueryMeter, _ body: (Document) throws -> Void) throws {
+        guard let past else { return }
+        try forEachReplaced(filter, in: ChangeLog.range(after: past), meter, body)
+    }
+
+    private func forEachReplaced(
+        _ filter: CoverFilter, in range: KeyRange, _ meter: QueryMeter, _ body: (Document) throws -> Void
+    ) throws {
+        guard let past else { return }
         try ChangeLog.scanKeys(DocumentWriter.self, range, in: storage) { key in
             try meter.readEntries()
             guard filter.covers(key.recordKey) else { return true }
@@ -114,6 +126,13 @@ struct CoverFilter {
         if let parent = query.query.parent { DocumentKeys.append(parent.string, to: &start) }
         prefix = start
         group = DocumentKeys.prefix(ofCollection: query.query.collectionID)
+    }
+
+    /// Covers all documents below one, or all there are.
+    init(below parent: DocumentPath?) {
+        var start: [UInt8] = []
+        if let parent { DocumentKeys.append(parent.string, to: &start) }
+        (prefix, isGroup, group) = (start, false, [])
     }
 
     func covers(_ key: ArraySlice<UInt8>) -> Bool {

@@ -27,29 +27,58 @@ struct AllCollectionsQuery {
     }
 
     func run(in view: DocumentView, within budget: ReadBudget, _ meter: QueryMeter) throws -> [Document] {
-        var budget = budget
-        var documents: [Document] = []
-        var offset = query.offset
-        let walk = DescendantWalk(below: query.parent, in: view.storage)
         if query.limit == 0 { return [] }
+        let needed = (query.limit ?? .max).addingReportingOverflow(query.offset)
+        var documents = try walked(
+            in: view, atMost: needed.overflow ? .max : needed.partialValue, within: budget, meter)
+        if view.past != nil {
+            documents += try replaced(in: view, within: budget.beforeAnswer, meter)
+            documents.sort { DocumentPath.compare($0.path, $1.path) == .ascending }
+        }
+        var budget = budget
+        return try documents.dropFirst(query.offset).prefix(query.limit ?? .max).map { document in
+            try budget.take(document.weight)
+            return document
+        }
+    }
+
+    /// The first documents that are stored as the view sees them.
+    private func walked(
+        in view: DocumentView, atMost limit: Int, within budget: ReadBudget, _ meter: QueryMeter
+    ) throws -> [Document] {
+        var budget = budget.beforeAnswer
+        var documents: [Document] = []
+        let walk = DescendantWalk(below: query.parent, in: view.storage)
         let (lower, upper) = bounds
         // A bound outside of what is walked is checked like any other condition.
         var found = try lower.flatMap { walk.segments(of: $0) }.map { try walk.first(from: $0) } ?? walk.next(after: [])
-        while let place = found, documents.count < query.limit ?? .max {
+        while let place = found, documents.count < limit {
             try meter.readEntries(4)
             let path = try DocumentKeys.checkedPath(of: place.key)
             if let upper, DocumentPath.compare(path, upper) == .descending { break }
             if try includes(path) {
-                if offset > 0 {
-                    offset -= 1
-                } else {
-                    try meter.readDocument(place.stored.count)
-                    let document = names.project(try StoredDocument.decode(place.stored, path: path))
-                    try budget.take(document.weight)
-                    documents.append(document)
+                try meter.readDocument(place.stored.count)
+                let document = try StoredDocument.decode(place.stored, path: path)
+                if view.sees(document) {
+                    let projected = names.project(document)
+                    try budget.take(projected.weight)
+                    documents.append(projected)
                 }
             }
             found = try walk.next(after: place.segments)
+        }
+        return documents
+    }
+
+    /// The earlier states of documents that were changed or deleted since.
+    private func replaced(in view: DocumentView, within budget: ReadBudget, _ meter: QueryMeter) throws -> [Document] {
+        var budget = budget
+        var documents: [Document] = []
+        try view.forEachReplaced(CoverFilter(below: query.parent), meter) { document in
+            guard try includes(document.path) else { return }
+            let projected = names.project(document)
+            try budget.take(projected.weight)
+            documents.append(projected)
         }
         return documents
     }
@@ -117,20 +146,25 @@ extension Query.Filter {
 }
 
 extension DocumentStore {
-    /// For admins only, and of the current state: transactions and reads of the past name their collections.
+    /// For admins only, and not in a transaction: those name their collections.
+    ///
+    /// - Returns: nil if the snapshot doesn't hold the state yet.
     func allCollections(
         _ query: Query, _ consistency: ReadConsistency, _ context: OperationContext, _ view: DocumentView,
         _ version: Int64
-    ) throws -> QueryAnswer {
+    ) throws -> QueryAnswer? {
         guard context.policy == nil else {
             throw DocumentError(.permissionDenied, "Missing or insufficient permissions.")
         }
-        guard consistency == .strong else {
-            throw DocumentError.invalidArgument(
-                "a query over all collections can't be part of a transaction, nor read the past")
+        if case .transaction = consistency {
+            throw DocumentError.invalidArgument("a query over all collections can't be part of a transaction")
+        }
+        guard let state = try state(consistency, ReadSet(), context, view, version, check: { _, _ in }) else {
+            return nil
         }
         let documents = try AllCollectionsQuery(query).run(
-            in: view, within: ReadBudget(configuration.maxReadBytes, answer: context.answer), parts.meter(context))
-        return QueryAnswer(documents: documents, readTime: Timestamp(microseconds: version))
+            in: state.view, within: ReadBudget(configuration.maxReadBytes, answer: context.answer),
+            parts.meter(context))
+        return QueryAnswer(documents: documents, readTime: state.time)
     }
 }

@@ -9,8 +9,9 @@ import SwiftProtobuf
 /// A Listen stream as a call.
 final class ListenCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
-    /// Messages that may wait until the client's token is verified.
-    private static let maxEarly = 20
+    /// Bytes of messages that may wait until the client's token is verified: a client that connects again sends all of its
+    /// targets at once.
+    private static let maxEarlyBytes = 2 << 20
     /// They are decoded on the event loop.
     private static let maxMessageBytes = 1 << 20
 
@@ -24,6 +25,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private let loop: any EventLoop
     // Used on the event loop only.
     private var early: [ByteBuffer] = []
+    private var earlyBytes = 0
     private var hasBegun = false
     private var isEnded = false
     private var expiry: Scheduled<Void>?
@@ -73,7 +75,9 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
                 DocumentError(.resourceExhausted, "a message of Listen has more than \(Self.maxMessageBytes) bytes"))
         }
         guard hasBegun, let stream = stream.withLock({ $0 }) else {
-            guard early.count < Self.maxEarly else {
+            // An empty message takes memory, too.
+            earlyBytes += 128 + message.readableBytes
+            guard earlyBytes <= Self.maxEarlyBytes else {
                 return fail(DocumentError(.resourceExhausted, "too many messages before the stream has begun"))
             }
             return early.append(message)

@@ -4,11 +4,11 @@ import Testing
 
 /// `google-cloud-firestore`, unmodified, against the host and against the official emulator.
 @Suite(
-    .endsHangs, .enabled(if: PythonScript.isInstalled, "google-cloud-firestore is not installed: .ci/oracles"))
+    .endsHangs, .enabled(if: ClientScript.isInstalled, "google-cloud-firestore is not installed: .ci/oracles"))
 struct ServerClientTests {
     /// - Returns: what the script has printed, by line.
     private static func run(port: Int, in directory: String) async throws -> [String] {
-        let script = try PythonScript("server_client.py", ["\(port)", "demo-shop"], in: directory)
+        let script = try ClientScript("server_client.py", ["\(port)", "demo-shop"], in: directory)
         try await script.succeed()
         #expect(script.text.contains("\ndeleted "), "\(script.text.suffix(2000))")
         return script.lines.map(String.init)
@@ -38,7 +38,7 @@ struct ServerClientTests {
     /// A listener goes on where it was, whatever has happened meanwhile.
     @Test func aListenerOutlivesTheHost() async throws {
         try await MortalClientsHost.serving { mortal in
-            let listener = try PythonScript(
+            let listener = try ClientScript(
                 "server_listener.py", ["\(mortal.port)", "demo-shop"], in: mortal.directory.path)
             defer { listener.kill() }
 
@@ -71,7 +71,7 @@ struct ServerClientTests {
     @Test func listenersThatResumeEndWithTheHostsState() async throws {
         let soak = ProcessInfo.processInfo.environment["SOAK_SECONDS"].flatMap { Int($0) }
         try await MortalClientsHost.serving { mortal in
-            let script = try PythonScript(
+            let script = try ClientScript(
                 "listener_model.py",
                 [
                     "\(mortal.port)", "demo-shop", "--seconds", "\(soak ?? 8)", "--listeners",

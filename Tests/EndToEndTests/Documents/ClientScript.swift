@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A script of `Clients`, which uses libraries from PyPI that nobody here has written.
-struct PythonScript {
+/// A script of `Clients`, which uses libraries from PyPI.
+struct ClientScript {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
     static let python = root.appendingPathComponent(".build-oracles/bin/python").path

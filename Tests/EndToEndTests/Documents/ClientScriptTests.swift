@@ -21,7 +21,10 @@ struct ClientScriptTests {
                 let directory = try TemporaryDirectory()
                 let script = try ClientScript(
                     "side_by_side.py",
-                    ["\(host.firestore.port)", "\(emulator.client.port)", "--rounds", Self.isSoak ? "100" : "1"],
+                    ["\(host.firestore.port)", "\(emulator.client.port)"]
+                        + (Self.isSoak
+                            ? ["--rounds", "100"]
+                            : ["--seed", "1", "--rounds", "1", "--only", "listen,write,requests"]),
                     in: directory.path)
                 defer { script.kill() }
                 try await script.succeed()

@@ -183,6 +183,17 @@ def normal(method, answers):
     return shown
 
 
+GROUP_BELOW = "our host answers queries of a collection group below a document"
+
+
+def is_group_below(fields):
+    """Whether a request is a query of a collection group whose parent is a document."""
+    if fields.get("parent", ROOT) == ROOT:
+        return False
+    query = fields.get("structured_query") or fields.get("structured_aggregation_query", {}).get("structured_query", {})
+    return any(selector.get("all_descendants") and selector.get("collection_id") for selector in query.get("from_", []))
+
+
 class Pair:
     def __init__(self, ours, theirs, prints_words=False):
         self.sides = [Side(ours, OURS), Side(theirs, THEIRS)]
@@ -203,6 +214,8 @@ class Pair:
         """
         self.asked += 1
         requests = [fields(side.index) if callable(fields) else fields for side in self.sides]
+        if is_group_below(requests[OURS]):
+            known = known or GROUP_BELOW
         both = [side.ask(method, request, metadata) for side, request in zip(self.sides, requests)]
         self.statuses[both[OURS][1]] = self.statuses.get(both[OURS][1], 0) + 1
         shown = []

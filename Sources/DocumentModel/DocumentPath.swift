@@ -27,7 +27,17 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
     package static func isNumericID(_ segment: Substring) -> Bool { PathSegments.isNumericID(segment) }
 
     /// Whether a segment is a numeric id: no document can have this path.
-    package var hasNumericID: Bool { string.contains("__id") && segments.contains(where: PathSegments.isNumericID) }
+    package var hasNumericID: Bool {
+        // Asked of every write, and hardly any path has two underscores together.
+        var (text, last) = (string, UInt8(0))
+        let mayHave = text.withUTF8 { path in
+            path.contains { byte in
+                defer { last = byte }
+                return byte == UInt8(ascii: "_") && last == byte
+            }
+        }
+        return mayHave && segments.contains(where: PathSegments.isNumericID)
+    }
 
     public var parent: CollectionPath {
         CollectionPath(unchecked: PathSegments.dropLast(string))

@@ -131,19 +131,14 @@ package struct StoreDocumentService: DocumentService {
     ///
     /// - Parameter address: a number that stands for the client's address.
     func context(_ principal: Principal, at address: UInt64?) -> OperationContext {
-        var context = unmarkedContext(principal, at: address)
-        context.retriesCommitsOnly = true
-        return context
-    }
-
-    private func unmarkedContext(_ principal: Principal, at address: UInt64?) -> OperationContext {
-        switch principal {
-        case .admin: return OperationContext()
-        case .client(let client):
-            return OperationContext(
+        var context = OperationContext()
+        if case .client(let client) = principal {
+            context = OperationContext(
                 owner: Self.owner(of: principal, at: address), policy: rules.policy(of: client, in: database),
                 auth: client.map { EventAuth(.appUser, id: $0.uid) } ?? EventAuth(.unauthenticated))
         }
+        context.retriesCommitsOnly = true
+        return context
     }
 
     static func owner(of principal: Principal, at address: UInt64?) -> UInt64 {

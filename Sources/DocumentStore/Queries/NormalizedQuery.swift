@@ -45,7 +45,7 @@ struct NormalizedQuery: Sendable {
                 throw .invalidArgument("a cursor has more values than the query has orders")
             }
             for (value, order) in zip(cursor.values, orders) where order.field.isDocumentID {
-                _ = try name(value)
+                try checkName(value)
             }
         }
         try checkNames()
@@ -84,21 +84,23 @@ struct NormalizedQuery: Sendable {
             switch leaf.test {
             case .compare(.arrayContains, _), .null, .notNull, .nan, .notNaN:
                 throw .invalidArgument("__name__ can only be compared with document names")
-            case .compare(_, let value): _ = try name(value)
+            case .compare(_, let value): try checkName(value)
             case .none(let values):
-                for value in values { _ = try name(value) }
+                for value in values { try checkName(value) }
             }
+        }
+    }
+
+    private func checkName(_ value: Value) throws(DocumentError) {
+        guard try !name(value).hasNumericID else {
+            throw .invalidArgument("a name has a numeric id such as __id7__, with which names can't be compared here")
         }
     }
 
     /// The document that a value names: a reference, or an id or path relative to the queried collection.
     func name(_ value: Value) throws(DocumentError) -> DocumentPath {
         switch value {
-        case .reference(let name):
-            guard !name.path.hasNumericID else {
-                throw .invalidArgument("\"\(name)\" has a numeric id, with which names can't be compared here")
-            }
-            return name.path
+        case .reference(let name): return name.path
         case .string(let text):
             if query.allDescendants { return try DocumentPath(text) }
             return try DocumentPath(collection.string + "/" + text)

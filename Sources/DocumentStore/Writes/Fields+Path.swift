@@ -23,10 +23,3 @@ extension [String: Value] {
         self[name] = .map(inner)
     }
 }
-
-extension FieldPath {
-    /// Whether this field is in a map at another path.
-    func isBelow(_ other: FieldPath) -> Bool {
-        segments.count > other.segments.count && segments.starts(with: other.segments)
-    }
-}

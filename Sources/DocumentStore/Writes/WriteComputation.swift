@@ -166,14 +166,10 @@ struct WriteComputation {
             throw .invalidArgument(
                 "a commit has more than 500 transforms of the document \"\(write.path)\", the limit")
         }
+        try Self.check(write.transforms)
         var results: [Value] = []
         var arrays: Set<FieldPath> = []
         for transform in write.transforms {
-            try transform.check()
-            if let other = write.transforms.first(where: { $0.field.isBelow(transform.field) }) {
-                throw .invalidArgument(
-                    "a write can't transform \(transform.field) and \(other.field), which is in it, at once")
-            }
             let current = Value.map(fields)[transform.field]
             if transform.isOfArray, !arrays.insert(transform.field).inserted || after[write.path] != nil {
                 repeated.add(current)
@@ -184,6 +180,23 @@ struct WriteComputation {
             results.append(result)
         }
         return results
+    }
+
+    private static func check(_ transforms: [FieldTransform]) throws(DocumentError) {
+        // Bounds the lengths of paths, too.
+        for transform in transforms { try transform.check() }
+        guard transforms.count > 1, transforms.contains(where: { $0.field.segments.count > 1 }) else { return }
+        let fields = Set(transforms.lazy.map(\.field))
+        for transform in transforms {
+            let segments = transform.field.segments
+            for length in 1..<segments.count {
+                let above = FieldPath(segments: Array(segments.prefix(length)))
+                guard !fields.contains(above) else {
+                    throw .invalidArgument(
+                        "a write can't transform \(above) and \(transform.field), which is in it, at once")
+                }
+            }
+        }
     }
 
     private static func check(

@@ -106,7 +106,7 @@ package struct ConfigurationReader {
     }
 
     /// Reads the path of a file that must exist and be readable.
-    private mutating func readableFile(_ node: JSONNode) -> String? {
+    mutating func readableFile(_ node: JSONNode) -> String? {
         guard let path = path(node) else { return nil }
         let file = ConfigurationFile.resolve(path, in: directory)
         if isSelected, !ConfigurationFile.isReadable(file) {

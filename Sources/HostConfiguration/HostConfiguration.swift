@@ -77,8 +77,16 @@ package struct HostConfiguration: Hashable, Sendable {
         package var trustedProxies: [String] = []
         /// Names that requests may be for in development, beside those of this machine: ``HostPattern``s.
         package var hosts: [String] = []
+        /// Nil for ports without TLS.
+        package var tls: TLS?
 
         package init() {}
+    }
+
+    /// The files of the certificate and its key, both in PEM.
+    package struct TLS: Hashable, Sendable {
+        package var certificate: String
+        package var key: String
     }
 
     package struct Store: Hashable, Sendable {

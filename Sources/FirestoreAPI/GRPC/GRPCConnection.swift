@@ -1,8 +1,8 @@
-package import NIOCore
+import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// An HTTP/2 connection whose streams are calls.
+/// An HTTP/2 connection whose streams are calls, or other requests.
 package struct GRPCConnection: Sendable {
     private let service: FirestoreCalls
 
@@ -15,7 +15,11 @@ package struct GRPCConnection: Sendable {
     private static let window = 1 << 20
 
     /// Makes the connection one of HTTP/2.
-    package func configure(_ channel: any Channel) throws {
+    ///
+    /// - Parameter serveRequest: adds the handlers of a stream with any other request.
+    func configure(
+        _ channel: any Channel, serveRequest: @escaping @Sendable (any Channel) throws -> Void
+    ) throws {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.maxStreams),
@@ -37,7 +41,8 @@ package struct GRPCConnection: Sendable {
             streamConfiguration: streams
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(GRPCCallHandler(service, peer: peer))
+                try stream.pipeline.syncOperations.addHandler(
+                    StreamRouter(service, peer: peer, serveRequest: serveRequest))
             }
         }
         let activity = Activity()

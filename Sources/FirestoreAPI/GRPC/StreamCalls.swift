@@ -12,6 +12,9 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     /// Bytes of messages that may wait until the client's token is verified: a client that connects again sends all of its
     /// targets at once.
     private static let maxEarlyBytes = 2 << 20
+    /// What passes until a stream without a valid token is refused, so that clients which don't wait can't keep the host
+    /// busy with refusals.
+    private static let refusalPause = Duration.milliseconds(100)
     /// They are decoded on the event loop.
     private static let maxMessageBytes = 1 << 20
 
@@ -39,6 +42,8 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
                 let requester = try await calls.requester(call)
                 self?.begin(as: requester)
             } catch {
+                // google-cloud-firestore listens again at once, for ever.
+                if error.code == .unauthenticated { try? await Task.sleep(for: Self.refusalPause) }
                 self?.fail(error)
             }
         }

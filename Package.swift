@@ -233,9 +233,8 @@ let package = Package(
         .target(
             name: "HostConfiguration",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "CommitPipeline",
-                "DocumentStore",
-                "DataDirectory", "Workers",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "FunctionManifest",
+                "CommitPipeline", "DocumentStore", "DataDirectory", "Workers",
             ],
             swiftSettings: settings),
         .target(
@@ -275,7 +274,8 @@ let package = Package(
                 "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
                 "DocumentStore",
                 "EventDelivery",
-                "DataDirectory", "HostProcess", "TokenVerification", "IdentityProvider", "Workers", "Gateway",
+                "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "IdentityProvider", "Workers",
+                "Gateway",
                 "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments", "ControlAPI",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -643,7 +643,8 @@ let package = Package(
         .testTarget(
             name: "HostConfigurationTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
+                "StrictJSON", "DocumentModel", "Sharing", "DocumentStore", "Workers", "HostConfiguration",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

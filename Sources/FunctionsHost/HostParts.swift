@@ -10,6 +10,7 @@ import HostConfiguration
 import HostProcess
 import IdentityProvider
 import SecurityRules
+import Sharing
 import TokenVerification
 import Workers
 import Logging
@@ -56,6 +57,7 @@ package struct HostParts: Sendable {
             storeConfiguration.clientQueryLimits = QueryLimits(
                 entries: limits.queryEntries, documents: limits.queryDocuments, time: .seconds(limits.querySeconds))
             storeConfiguration.maxClientCommitCost = limits.commitChanges
+            storeConfiguration.apply(configuration.clients.listen)
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(

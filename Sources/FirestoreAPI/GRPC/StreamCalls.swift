@@ -11,8 +11,6 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
     /// Messages that may wait until the client's token is verified.
     private static let maxEarly = 20
-    /// They are decoded on the event loop.
-    private static let maxMessageBytes = 1 << 20
 
     private let call: GRPCCall
     private let calls: FirestoreCalls
@@ -63,9 +61,10 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     func receive(_ message: ByteBuffer) {
         guard !isEnded else { return }
-        guard message.readableBytes <= Self.maxMessageBytes else {
-            return fail(
-                DocumentError(.resourceExhausted, "a message of Listen has more than \(Self.maxMessageBytes) bytes"))
+        // Messages are decoded on the event loop.
+        let most = calls.limits.clients.listen.message
+        guard message.readableBytes <= most else {
+            return fail(DocumentError(.resourceExhausted, "a message of Listen has more than \(most) bytes"))
         }
         guard hasBegun, let stream = stream.withLock({ $0 }) else {
             guard early.count < Self.maxEarly else {
@@ -158,7 +157,9 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
 
     private final class Waiting: Sendable {
-        private let writes = Mutex(WaitingWrites())
+        private let writes: Mutex<WaitingWrites>
+
+        init(_ limits: ClientLimits.Write) { writes = Mutex(WaitingWrites(limits)) }
 
         func add(_ size: Int) throws(DocumentError) {
             try writes.withLock { writes throws(DocumentError) in try writes.add(size) }
@@ -168,12 +169,13 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     }
 
     private let call: GRPCCall
-    private let waiting = Waiting()
+    private let waiting: Waiting
     private let isEnded = OperationCancellation()
     private let messages: AsyncStream<ByteBuffer>.Continuation
 
     init(_ call: GRPCCall, _ calls: FirestoreCalls) {
         self.call = call
+        waiting = Waiting(calls.limits.clients.write)
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.messages = messages
         let (waiting, isEnded) = (waiting, isEnded)

@@ -259,9 +259,8 @@ let package = Package(
         .target(
             name: "HostConfiguration",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "CommitPipeline",
-                "DocumentStore",
-                "DataDirectory", "Workers",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "FunctionManifest",
+                "CommitPipeline", "DocumentStore", "DataDirectory", "Workers",
             ],
             swiftSettings: settings),
         .target(
@@ -302,7 +301,7 @@ let package = Package(
                 "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
                 "DocumentStore",
                 "EventDelivery",
-                "DataDirectory", "HostProcess", "TokenVerification", "ServiceAccounts", "TransportSecurity",
+                "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
                 "IdentityProvider",
                 "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments",
                 "ControlAPI",
@@ -367,7 +366,8 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "SQLiteStorage", "CommitPipeline",
                 "DocumentStore",
-                "DataDirectory", "HostProcess", "ServiceAccounts", "TransportSecurity", "FirestoreClient", "ControlProtocol",
+                "DataDirectory", "HostProcess", "ServiceAccounts", "TransportSecurity", "FirestoreClient",
+                "ControlProtocol",
                 "HostConfiguration",
                 "Deployments",
                 "ControlAPI", "FunctionsHost",
@@ -705,7 +705,8 @@ let package = Package(
         .testTarget(
             name: "HostConfigurationTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
+                "StrictJSON", "DocumentModel", "Sharing", "DocumentStore", "Workers", "HostConfiguration",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -3,6 +3,7 @@ import ControlAPI
 import DataDirectory
 import Deployments
 import DocumentModel
+import DocumentStore
 import EventDelivery
 import EventDispatch
 import EventsAPI
@@ -59,6 +60,7 @@ package final class HostServer: Sendable {
     /// Nil if no webhook is configured.
     private let webhook: WebhookSink?
     private let webChannel: WebChannelService
+    private let figures = ClientFigures()
     private let schedules: ScheduleRunner
     private let logger: Logger
 
@@ -88,7 +90,7 @@ package final class HostServer: Sendable {
         self.parts = parts
         webChannel = WebChannelService(
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
-            answers: parts.serving.memory.answers)
+            limits: configuration.clients, answers: parts.serving.memory.answers, figures: figures)
         do {
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = parts.releases
@@ -290,7 +292,7 @@ package final class HostServer: Sendable {
                 throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
             }
         }
-        let connections = ClientConnections()
+        let connections = ClientConnections(figures)
         let proxies = configuration.trustedProxies
         let address: DocumentREST.AddressReader = { peer, forwardedFor in
             IPAddress(peer).map {
@@ -303,10 +305,14 @@ package final class HostServer: Sendable {
             principals: principals, webChannel: webChannel, connections: connections,
             address: address, answers: parts.serving.memory.answers,
             maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+        var limits = GRPCLimits()
+        limits.messageBytes += configuration.limits.requestBody - DocumentREST.maxRequestBytes
+        limits.transferSeconds = configuration.limits.transferSeconds
+        limits.clients = configuration.clients
         let calls = FirestoreCalls(
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
             principals: principals, address: address, answers: parts.serving.memory.answers,
-            bodies: parts.serving.memory.bodies)
+            bodies: parts.serving.memory.bodies, limits: limits, figures: figures)
         parts.serviceAccounts.onRevocation { [webChannel] in
             calls.checkTokens()
             webChannel.checkTokens()
@@ -331,8 +337,9 @@ package final class HostServer: Sendable {
 
     /// The host's metrics in Prometheus' text format.
     private func metricsText() async throws(DocumentError) -> String {
-        try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
-            + parts.serving.memory.metrics
+        let (listeners, unreadBytes) = parts.store.listenerFigures
+        return try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
+            + parts.serving.memory.metrics + figures.metrics(listeners: listeners, unreadBytes: unreadBytes)
     }
 
     private func controlServer() -> any Service {

@@ -15,8 +15,6 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     /// What passes until a stream without a valid token is refused, so that clients which don't wait can't keep the host
     /// busy with refusals.
     private static let refusalPause = Duration.milliseconds(100)
-    /// They are decoded on the event loop.
-    private static let maxMessageBytes = 1 << 20
 
     private let call: GRPCCall
     private let calls: FirestoreCalls
@@ -75,9 +73,10 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     func receive(_ message: ByteBuffer) {
         guard !isEnded else { return }
-        guard message.readableBytes <= Self.maxMessageBytes else {
-            return fail(
-                DocumentError(.resourceExhausted, "a message of Listen has more than \(Self.maxMessageBytes) bytes"))
+        // Messages are decoded on the event loop.
+        let most = calls.limits.clients.listen.message
+        guard message.readableBytes <= most else {
+            return fail(DocumentError(.resourceExhausted, "a message of Listen has more than \(most) bytes"))
         }
         guard hasBegun, let stream = stream.withLock({ $0 }) else {
             // An empty message takes memory, too.
@@ -173,7 +172,9 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
 
     private final class Waiting: Sendable {
-        private let writes = Mutex(WaitingWrites())
+        private let writes: Mutex<WaitingWrites>
+
+        init(_ limits: ClientLimits.Write) { writes = Mutex(WaitingWrites(limits)) }
 
         func add(_ size: Int) throws(DocumentError) {
             try writes.withLock { writes throws(DocumentError) in try writes.add(size) }
@@ -184,13 +185,14 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
 
     private let call: GRPCCall
     private let calls: FirestoreCalls
-    private let waiting = Waiting()
+    private let waiting: Waiting
     private let isEnded = OperationCancellation()
     private let messages: AsyncStream<ByteBuffer>.Continuation
 
     init(_ call: GRPCCall, _ calls: FirestoreCalls) {
         self.call = call
         self.calls = calls
+        waiting = Waiting(calls.limits.clients.write)
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.messages = messages
         let (waiting, isEnded) = (waiting, isEnded)

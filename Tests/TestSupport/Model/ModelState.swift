@@ -24,10 +24,16 @@ package struct ModelState: Hashable, Sendable {
             if isVerify && write.precondition == nil || verified[write.path] == !isVerify {
                 outcome.refusals.insert(.invalidArgument)
             }
+            let isRepeated = verified[write.path] != nil
             verified[write.path] = isVerify
+            let fields = write.transforms.map(\.field.segments)
+            if fields.contains(where: { field in fields.contains { $0.count < field.count && field.starts(with: $0) } })
+            {
+                outcome.refusals.insert(.invalidArgument)
+            }
             transforms[write.path, default: 0] += write.transforms.count
             if transforms[write.path, default: 0] > 500 { outcome.refusals.insert(.invalidArgument) }
-            apply(write, at: time, to: &outcome)
+            apply(write, at: time, isRepeated: isRepeated, to: &outcome)
         }
         return outcome
     }
@@ -40,12 +46,15 @@ package struct ModelState: Hashable, Sendable {
         }.sorted { ModelOrder.compare($0.path, $1.path) < 0 }
     }
 
-    private func apply(_ write: Write, at time: Timestamp, to outcome: inout Outcome) {
+    /// - Parameter isRepeated: whether an earlier write of the same commit is of this document: then no other state would meet a
+    ///   precondition that it doesn't.
+    private func apply(_ write: Write, at time: Timestamp, isRepeated: Bool, to outcome: inout Outcome) {
         let current = outcome.state.documents[write.path]
         switch write.precondition {
         case nil: break
-        case .exists(true): if current == nil { outcome.refusals.insert(.notFound) }
-        case .exists(false): if current != nil { outcome.refusals.insert(.alreadyExists) }
+        case .exists(true): if current == nil { outcome.refusals.insert(isRepeated ? .invalidArgument : .notFound) }
+        case .exists(false):
+            if current != nil { outcome.refusals.insert(isRepeated ? .invalidArgument : .alreadyExists) }
         case .updateTime(let expected):
             if current?.updateTime != expected { outcome.refusals.insert(.failedPrecondition) }
         }

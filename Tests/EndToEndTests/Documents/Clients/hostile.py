@@ -43,6 +43,10 @@ for attack in attacks:
           f"{host.count_descriptors()} descriptors; the slowest beat took {host.slowest:.2f} s", flush=True)
 host.stopped.set()
 if arguments.pid:
+    # Sessions that were left end after a minute or two.
+    end = time.monotonic() + 150
+    while host.memory() - host.start > host.MAX_LEFT and time.monotonic() < end:
+        time.sleep(1)
     left = host.memory() - host.start
     print(f"memory: {host.start >> 20} MiB at first, {host.peak >> 20} MiB at most, {host.memory() >> 20} MiB at last")
     if left > host.MAX_LEFT:

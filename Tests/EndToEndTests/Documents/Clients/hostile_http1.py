@@ -83,7 +83,10 @@ class HTTP1:
         return (f"POST {self.documents}:commit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}")
 
     def smuggling(self):
-        """Requests whose end two parsers see at different places: a second request within them is never done."""
+        """Requests whose end two parsers see at different places: a second request within them is never done.
+
+        What ends in chunks, such as "gzip, chunked", has one end for all of them.
+        """
         chunked = "Transfer-Encoding: chunked\r\n"
         for number, (title, headers, before) in enumerate([
             ("a length and chunks", "Content-Length: {all}\r\n" + chunked, "0\r\n\r\n"), ("chunks and a length", chunked + "Content-Length: {all}\r\n", "0\r\n\r\n"),
@@ -93,7 +96,7 @@ class HTTP1:
             ("a length in hexadecimal", "Content-Length: 0x2\r\n", "{}"), ("an empty length", "Content-Length: \r\n", "{}"),
             ("a length of 2^64+2", "Content-Length: 18446744073709551618\r\n", "{}"), ("xchunked", "Transfer-Encoding: xchunked\r\n", "0\r\n\r\n"),
             ("identity", "Transfer-Encoding: identity\r\n", "0\r\n\r\n"), ("chunked twice", chunked + chunked, "0\r\n\r\n"), ("chunked, then another", "Transfer-Encoding: chunked, gzip\r\n", "0\r\n\r\n"),
-            ("another, then chunked", "Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"), ("chunked after a line's end", "Transfer-Encoding:\r\n chunked\r\n", "0\r\n\r\n"),
+            ("chunked after a line's end", "Transfer-Encoding:\r\n chunked\r\n", "0\r\n\r\n"),
             ("chunked with a vertical tab", "Transfer-Encoding: \x0bchunked\r\n", "0\r\n\r\n"), ("chunked with a space before its colon", "Transfer-Encoding : chunked\r\n", "0\r\n\r\n"),
             ("chunks whose size has a sign", chunked, "+2\r\n{}\r\n0\r\n\r\n"), ("chunks whose size is negative", chunked, "-1\r\n{}\r\n0\r\n\r\n"),
             ("chunks whose size is hexadecimal with 0x", chunked, "0x2\r\n{}\r\n0\r\n\r\n"), ("chunks whose size is none", chunked, "zz\r\n{}\r\n0\r\n\r\n"),
@@ -224,7 +227,7 @@ class HTTP1:
 
     def sessions(self):
         """Thousands of sessions that are opened and left, each with a target."""
-        query = {"parent": self.host.root, "structuredQuery": {"from": [{"collectionId": "hostile"}]}}
+        query = {"parent": self.host.root, "structuredQuery": {"from": [{"collectionId": "hostile-quiet"}]}}
         target = json.dumps({"database": self.host.database, "addTarget": {"targetId": 2, "query": query}}).replace("+", "%2B").replace("&", "%26")
         # 200 of one client at a time. Refusals are slow on purpose.
         statuses = {}

@@ -39,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     ],
     // Below the authors' products each target depends on targets above it only.
@@ -102,6 +103,18 @@ let package = Package(
             dependencies: [
                 "CFunctionsSystem", "StrictJSON", "DocumentModel", "WorkerProtocol",
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "TransportSecurity",
+            dependencies: [
+                "DataDirectory",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOTLS", package: nio),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .target(name: "OutboundHTTP", swiftSettings: settings),
@@ -222,6 +235,8 @@ let package = Package(
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -244,9 +259,8 @@ let package = Package(
         .target(
             name: "HostConfiguration",
             dependencies: [
-                "StrictJSON", "TextFormats", "DocumentModel", "SecurityRules", "FunctionManifest", "CommitPipeline",
-                "DocumentStore",
-                "DataDirectory", "Workers",
+                "StrictJSON", "TextFormats", "DocumentModel", "Sharing", "SecurityRules", "FunctionManifest",
+                "CommitPipeline", "DocumentStore", "DataDirectory", "Workers",
             ],
             swiftSettings: settings),
         .target(
@@ -287,8 +301,9 @@ let package = Package(
                 "DocumentModel", "SecurityRules", "FunctionManifest", "WorkerProtocol", "SQLiteStorage",
                 "DocumentStore",
                 "EventDelivery",
-                "DataDirectory", "HostProcess", "TokenVerification", "ServiceAccounts", "IdentityProvider", "Workers",
-                "Gateway", "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments",
+                "DataDirectory", "HostProcess", "Sharing", "TokenVerification", "ServiceAccounts", "TransportSecurity",
+                "IdentityProvider",
+                "Workers", "Gateway", "EventDispatch", "FirestoreAPI", "EventsAPI", "HostConfiguration", "Deployments",
                 "ControlAPI",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -351,7 +366,8 @@ let package = Package(
             dependencies: [
                 "StrictJSON", "DocumentModel", "SecurityRules", "StorageEngine", "SQLiteStorage", "CommitPipeline",
                 "DocumentStore",
-                "DataDirectory", "HostProcess", "ServiceAccounts", "FirestoreClient", "ControlProtocol",
+                "DataDirectory", "HostProcess", "ServiceAccounts", "TransportSecurity", "FirestoreClient",
+                "ControlProtocol",
                 "HostConfiguration",
                 "Deployments",
                 "ControlAPI", "FunctionsHost",
@@ -576,6 +592,21 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "TransportSecurityTests",
+            dependencies: [
+                "TransportSecurity", "TestSupport", "HostTesting",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOEmbedded", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOTLS", package: nio),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "IdentityProviderTests",
             dependencies: [
                 "StrictJSON", "SQLiteStorage", "TokenVerification", "IdentityProvider", "TestSupport", "HostTesting",
@@ -674,7 +705,8 @@ let package = Package(
         .testTarget(
             name: "HostConfigurationTests",
             dependencies: [
-                "StrictJSON", "DocumentModel", "DocumentStore", "Workers", "HostConfiguration", "TestSupport",
+                "StrictJSON", "DocumentModel", "Sharing", "DocumentStore", "Workers", "HostConfiguration",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -755,7 +787,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
             ],
-            exclude: ["Documents/Clients", "Documents/server_rest.py"],
+            exclude: ["Documents/Clients", "Documents/server_rest.py", "Documents/server_secure.py"],
             swiftSettings: settings),
         .testTarget(
             name: "StoreTortureTests",

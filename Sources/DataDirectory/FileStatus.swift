@@ -17,6 +17,9 @@ package struct FileStatus {
 
     package var isDirectory: Bool { mode & 0o170000 == 0o040000 }
 
+    /// Whether users that are neither the owner nor in its group have any permission.
+    package var isOpenToEveryone: Bool { mode & 0o007 != 0 }
+
     /// Whether users other than the owner have any permission.
     package var isOpenToOthers: Bool { mode & 0o077 != 0 }
 }

@@ -7,7 +7,9 @@ package final class ClientConnections: Sendable {
     /// By channel: what the request in progress waits for. A connection has one request at a time.
     private let requests = Mutex<[ObjectIdentifier: OperationCancellation?]>([:])
 
-    package init() {}
+    private let figures: ClientFigures
+
+    package init(_ figures: ClientFigures = ClientFigures()) { self.figures = figures }
 
     /// A handler for each new connection.
     package func makeHandler() -> any RemovableChannelHandler { Handler(self) }
@@ -33,11 +35,14 @@ package final class ClientConnections: Sendable {
 
     private func opened(_ channel: any Channel) {
         requests.withLock { $0[ObjectIdentifier(channel)] = .some(nil) }
+        figures.addHTTPConnections(1)
     }
 
     private func closed(_ channel: any Channel) {
         let request = requests.withLock { $0.removeValue(forKey: ObjectIdentifier(channel)) }
-        request??.cancel()
+        guard let request else { return }
+        figures.addHTTPConnections(-1)
+        request?.cancel()
     }
 
     private final class Handler: ChannelInboundHandler, RemovableChannelHandler {

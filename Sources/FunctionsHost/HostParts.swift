@@ -11,6 +11,7 @@ import HostProcess
 import IdentityProvider
 import SecurityRules
 import ServiceAccounts
+import Sharing
 import TokenVerification
 import Workers
 import Logging
@@ -62,6 +63,7 @@ package struct HostParts: Sendable {
             storeConfiguration.clientQueryLimits = QueryLimits(
                 entries: limits.queryEntries, documents: limits.queryDocuments, time: .seconds(limits.querySeconds))
             storeConfiguration.maxClientCommitCost = limits.commitChanges
+            storeConfiguration.apply(configuration.clients.listen)
             storeConfiguration.onIndexEvent = { $0.log(to: logger) }
             storeConfiguration.onCostlyQuery = { $0.log(to: logger) }
             store = try DocumentStore(

@@ -3,6 +3,7 @@ import ControlAPI
 import DataDirectory
 import Deployments
 import DocumentModel
+import DocumentStore
 import EventDelivery
 import EventDispatch
 import EventsAPI
@@ -14,6 +15,7 @@ package import HostProcess
 import IdentityProvider
 import ServiceAccounts
 import TokenVerification
+import TransportSecurity
 import Workers
 import Hummingbird
 import HummingbirdCore
@@ -36,6 +38,8 @@ import Synchronization
 package final class HostServer: Sendable {
     /// The address and ports that the host listens on.
     package struct Addresses: Sendable, Equatable {
+        /// `https` if the ports have TLS, else `http`.
+        package var scheme: String
         package var host: String
         package var functions: Int
         package var firestore: Int
@@ -47,6 +51,8 @@ package final class HostServer: Sendable {
 
     private let configuration: HostConfiguration
     private let parts: HostParts
+    /// Nil for ports without TLS.
+    private let tls: TLSPorts?
     private let served: ReleaseSwitch
     private let deployments: DeploymentService
     private let gateway: Gateway
@@ -54,6 +60,7 @@ package final class HostServer: Sendable {
     /// Nil if no webhook is configured.
     private let webhook: WebhookSink?
     private let webChannel: WebChannelService
+    private let figures = ClientFigures()
     private let schedules: ScheduleRunner
     private let logger: Logger
 
@@ -75,13 +82,15 @@ package final class HostServer: Sendable {
     ) async throws {
         self.configuration = configuration
         self.logger = logger
+        let tls = try Self.tls(configuration, logger)
+        self.tls = tls
         let parts = try HostParts(
             configuration, isEphemeral: isEphemeral, isLocal: isLocal, console: console, archive: archive,
             logger: logger)
         self.parts = parts
         webChannel = WebChannelService(
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
-            answers: parts.serving.memory.answers)
+            limits: configuration.clients, answers: parts.serving.memory.answers, figures: figures)
         do {
             let locator = BundleLocator(hostDirectory: hostDirectory)
             let releases = parts.releases
@@ -116,7 +125,8 @@ package final class HostServer: Sendable {
             try await imports?.run(
                 DataService(parts.store, database: parts.database),
                 directory: isEphemeral ? nil : parts.directory.path, logger: logger)
-            gateway = try await Self.gateway(configuration, parts: parts, routes: first.routes, logger: logger)
+            gateway = try await Self.gateway(
+                configuration, parts: parts, routes: first.routes, tls: tls, logger: logger)
             served = ReleaseSwitch(first, events: events, schedules: schedules, loops: gateway.loops)
             deployments = DeploymentService(
                 DeploymentService.Parts(
@@ -149,10 +159,12 @@ package final class HostServer: Sendable {
             logCgroups()
             onReady(
                 Addresses(
-                    host: listen.host, functions: functionsPort, firestore: ports["firestore"] ?? 0,
+                    scheme: listen.tls == nil ? "http" : "https", host: listen.host, functions: functionsPort,
+                    firestore: ports["firestore"] ?? 0,
                     auth: ports["auth"], events: ports["events"]))
         }
         var services: [any Service] = parts.serving.keyCaches
+        if let tls { services.append(tls) }
         if let webhook { services.append(webhook) }
         if configuration.mode == .development, !RulesWatch.files(of: configuration).isEmpty {
             services.append(
@@ -233,14 +245,28 @@ package final class HostServer: Sendable {
 
     // MARK: Parts
 
+    private static func tls(
+        _ configuration: HostConfiguration, _ logger: Logger
+    ) throws(ConfigurationError) -> TLSPorts? {
+        guard let files = configuration.listen.tls else { return nil }
+        do throws(TLSFilesError) {
+            return try TLSPorts(
+                TLSFiles(certificate: files.certificate, key: files.key),
+                handshake: .seconds(Int64(configuration.limits.transferSeconds)), now: systemWallClock, logger: logger)
+        } catch {
+            throw configuration.problem(at: "listen.tls.\(error.file.rawValue)", error.description)
+        }
+    }
+
     private static func gateway(
-        _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, logger: Logger
+        _ configuration: HostConfiguration, parts: HostParts, routes: RouteTable, tls: TLSPorts?, logger: Logger
     ) async throws -> Gateway {
         do {
             return try await parts.serving.gateway(
                 host: configuration.listen.host, port: configuration.listen.functions,
                 proxies: configuration.trustedProxies,
-                hosts: configuration.localHosts, routes: routes, logger: logger)
+                hosts: configuration.localHosts, routes: routes,
+                secure: { try tls?.secure($0, .http1) }, logger: logger)
         } catch {
             throw HostError.listening(on: configuration.listen.functions, name: "functions", configuration, error)
         }
@@ -251,19 +277,22 @@ package final class HostServer: Sendable {
         let identities = ClientIdentities()
         let servers = parts.serverTokens
         let principals = PrincipalReader(isDevelopment: configuration.mode == .development) { token in
-            if let server = servers.verify(token) {
-                return Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
+            func requester(_ server: ServerTokens.Verified) -> Requester {
+                Requester(serverUntil: Timestamp(seconds: server.expires, nanoseconds: 0)) {
                     servers.isRevoked(server.keyID)
                 }
             }
+            if let server = servers.known(token) { return requester(server) }
             switch await verifier.verifyAfterFetch(token) {
             case .valid(let token): return Requester(.client(identities.identity(of: token)))
-            case .invalid(let rejection): throw rejection
+            case .invalid(let rejection):
+                guard let server = servers.verify(token) else { throw rejection }
+                return requester(server)
             case .needsKeys, .unavailable:
                 throw DocumentError(.unavailable, "the keys to verify tokens are unavailable at the moment")
             }
         }
-        let connections = ClientConnections()
+        let connections = ClientConnections(figures)
         let proxies = configuration.trustedProxies
         let address: DocumentREST.AddressReader = { peer, forwardedFor in
             IPAddress(peer).map {
@@ -276,10 +305,14 @@ package final class HostServer: Sendable {
             principals: principals, webChannel: webChannel, connections: connections,
             address: address, answers: parts.serving.memory.answers,
             maxBodyBytes: min(configuration.limits.requestBody, DocumentREST.maxRequestBytes))
+        var limits = GRPCLimits()
+        limits.messageBytes += configuration.limits.requestBody - DocumentREST.maxRequestBytes
+        limits.transferSeconds = configuration.limits.transferSeconds
+        limits.clients = configuration.clients
         let calls = FirestoreCalls(
             parts.store, database: parts.database, service: parts.documents, rules: parts.rules.clients,
             principals: principals, address: address, answers: parts.serving.memory.answers,
-            bodies: parts.serving.memory.bodies)
+            bodies: parts.serving.memory.bodies, limits: limits, figures: figures)
         parts.serviceAccounts.onRevocation { [webChannel] in
             calls.checkTokens()
             webChannel.checkTokens()
@@ -304,8 +337,9 @@ package final class HostServer: Sendable {
 
     /// The host's metrics in Prometheus' text format.
     private func metricsText() async throws(DocumentError) -> String {
-        try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
-            + parts.serving.memory.metrics
+        let (listeners, unreadBytes) = parts.store.listenerFigures
+        return try await events.metricsText() + parts.serving.callMetrics.text + parts.serving.workerMetrics
+            + parts.serving.memory.metrics + figures.metrics(listeners: listeners, unreadBytes: unreadBytes)
     }
 
     private func controlServer() -> any Service {
@@ -377,10 +411,13 @@ package final class HostServer: Sendable {
                 + (connections.map { [$0.makeHandler()] } ?? []))
         let application = Application(
             responder: responder,
-            server: HTTPServerBuilder { responder in
+            server: HTTPServerBuilder { [tls] responder in
                 let http1 = HTTP1Channel(responder: responder, configuration: http1)
-                guard let grpc else { return http1 }
-                return FirestoreChannel(http1: http1, grpc: grpc)
+                guard let grpc, let connections else { return TLSChannel(http1, tls, .http1) }
+                let both = FirestoreChannel(http1: http1, grpc: grpc, isSecure: tls != nil) {
+                    (PortHandler(rules, isStream: true), connections.makeHandler())
+                }
+                return TLSChannel(both, tls, .http2AndHTTP1)
             },
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: port), serverName: nil,

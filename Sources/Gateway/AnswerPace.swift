@@ -23,9 +23,9 @@ struct AnswerPace {
     /// Bytes of an answer are about to be written to the channel.
     mutating func wrote(_ bytes: Int) { written += bytes }
 
+    /// - Parameter unsent: bytes that were written and that the system hasn't taken.
     /// - Returns: what the client has taken since the begin or the last look, whichever is later.
-    mutating func look(at channel: any Channel) -> Finding {
-        let unsent = channel.unsentBytes
+    mutating func look(_ unsent: Int) -> Finding {
         let before = taken
         taken = written - unsent
         if unsent == 0 { return .nothing }

@@ -27,7 +27,7 @@ package final class Gateway: Service {
 
     static func start(
         group: MultiThreadedEventLoopGroup, loops: [GatewayLoop], services: InvocationServices, host: String,
-        port: Int, grace: TimeAmount
+        port: Int, grace: TimeAmount, secure: @escaping @Sendable (any Channel) throws -> Void
     ) async throws -> Gateway {
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -38,6 +38,7 @@ package final class Gateway: Service {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         throw ChannelError.inappropriateOperationForState
                     }
+                    try secure(channel)
                     try loop.serve(channel)
                 }
             }

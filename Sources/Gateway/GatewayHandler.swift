@@ -56,7 +56,7 @@ final class GatewayHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Closes a connection that has been silent for too long. A client that goes on taking its answer isn't.
     func closeIfStale(now: NIODeadline) {
         guard deadline <= now, let context else { return }
-        if isIdle, pace.look(at: context.channel) == .enough {
+        if isIdle, pace.look(context.channel.unsentBytes) == .enough {
             deadline = now + loop.limits.times.idle
         } else {
             close()

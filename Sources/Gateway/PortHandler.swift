@@ -52,6 +52,10 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let rules: PortRules
+    /// Whether the channel is one of HTTP/2's streams, which has none of a socket's options.
+    private let isStream: Bool
+    /// Of a stream: bytes that were written and not sent.
+    private var streamUnsent = 0
     private var peer: IPAddress?
     private var unanswered: Deque<Request> = []
     /// The head of the request whose rest is still to come. It is the last of the unanswered ones, unless the server has
@@ -80,12 +84,17 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasEnded = false
     private var timer: (due: NIODeadline, task: Scheduled<Void>)?
 
-    package init(_ rules: PortRules) { self.rules = rules }
+    package init(_ rules: PortRules, isStream: Bool = false) {
+        self.rules = rules
+        self.isStream = isStream
+    }
 
     package func handlerAdded(context: ChannelHandlerContext) {
-        context.channel.boundUnsentInSystem()
-        // The loop's other connections are served before more of a large body is read.
-        try? context.channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+        if !isStream {
+            context.channel.boundUnsentInSystem()
+            // The loop's other connections are served before more of a large body is read.
+            try? context.channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+        }
         silentBy = context.eventLoop.now + rules.times.idle
         schedule(context)
     }
@@ -112,7 +121,8 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The peer of the connection. Asking the system for it takes as long as much of a small request.
     private func peer(_ context: ChannelHandlerContext) -> IPAddress? {
         if let peer { return peer }
-        peer = IPAddress(context.remoteAddress)
+        // A stream has no address of its own.
+        peer = IPAddress(isStream ? context.channel.remoteAddress : context.remoteAddress)
         return peer
     }
 
@@ -255,12 +265,13 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         _ count: Int, _ data: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
     ) {
         // Looking costs as much as much of a small request. A small answer's time has just begun anyway.
-        if hasSentPart || count >= Self.notSmall, context.channel.unsentBytes == 0 {
+        if hasSentPart || count >= Self.notSmall, unsentBytes(context) == 0 {
             silentBy = context.eventLoop.now + rules.times.idle
             pace.begin()
         }
         hasSentPart = true
         pace.wrote(count)
+        let promise = isStream ? countingUnsent(count, context, promise) : promise
         guard rules.countsAnswers, count > Self.largeAnswer, let request = unanswered.first else {
             writeHeldHead(context)
             return context.write(data, promise: promise)
@@ -273,6 +284,19 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
         sent.futureResult.assumeIsolated().whenComplete { _ in held.release() }
         context.write(data, promise: sent)
+    }
+
+    private func unsentBytes(_ context: ChannelHandlerContext) -> Int {
+        isStream ? streamUnsent : context.channel.unsentBytes
+    }
+
+    private func countingUnsent(
+        _ count: Int, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
+    ) -> EventLoopPromise<Void> {
+        let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
+        streamUnsent += count
+        promise.futureResult.assumeIsolated().whenComplete { [self] _ in streamUnsent -= count }
+        return promise
     }
 
     private static let largeAnswer = 65_536
@@ -385,7 +409,7 @@ package final class PortHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// being received or answered.
     private func goesOn(_ context: ChannelHandlerContext) -> Bool {
         if case .sent = refusing { return false }
-        return switch pace.look(at: context.channel) {
+        return switch pace.look(unsentBytes(context)) {
         case .nothing: !unanswered.isEmpty || receiving != nil
         case .enough: true
         case .tooLittle: false

@@ -2,7 +2,7 @@ package import FunctionManifest
 package import TokenVerification
 package import Workers
 package import Logging
-import NIOCore
+package import NIOCore
 package import NIOPosix
 package import ServiceLifecycle
 
@@ -71,9 +71,12 @@ package struct ServingParts: Sendable {
 
     /// Listens on the functions port.
     ///
-    /// - Parameter hosts: the hosts that requests may be for; nil in production.
+    /// - Parameters:
+    ///   - hosts: the hosts that requests may be for; nil in production.
+    ///   - secure: adds TLS to a connection.
     package func gateway(
-        host: String, port: Int, proxies: TrustedProxies, hosts: LocalHosts?, routes: RouteTable, logger: Logger
+        host: String, port: Int, proxies: TrustedProxies, hosts: LocalHosts?, routes: RouteTable,
+        secure: @escaping @Sendable (any Channel) throws -> Void = { _ in }, logger: Logger
     ) async throws -> Gateway {
         let gatewayLimits = GatewayLimits(
             requestBody: limits.requestBody, connections: max(1, limits.connections / invocationLoops.count),
@@ -87,7 +90,7 @@ package struct ServingParts: Sendable {
         }
         return try await Gateway.start(
             group: group, loops: loops, services: invocationServices, host: host, port: port,
-            grace: .seconds(Int64(limits.shutdownGrace)))
+            grace: .seconds(Int64(limits.shutdownGrace)), secure: secure)
     }
 
     /// Call when no worker is left.

@@ -2,9 +2,10 @@
 enum ConfigurationKeys {
     static let root = [
         "$schema", "project", "mode", "data", "listen", "store", "rules", "indexes", "bundles", "functions", "limits",
-        "alerts", "releases", "logs", "params", "secrets", "environments",
+        "alerts", "releases", "logs", "params", "secrets", "clients", "environments",
     ]
-    static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies", "hosts"]
+    static let listen = ["host", "functions", "firestore", "auth", "events", "trustedProxies", "hosts", "tls"]
+    static let tls = ["certificate", "key"]
     static let store = ["engine", "historySeconds", "historyMiB"]
     static let bundle = ["name", "product", "executable"]
     static let function = [

@@ -16,6 +16,7 @@ extension ConfigurationReader {
         }
         if let node = object["trustedProxies"] { listen.trustedProxies = trustedProxies(node) }
         if let node = object["hosts"] { listen.hosts = hosts(node) }
+        if let node = object["tls"] { listen.tls = tls(node) }
         let ports: [(String, WritableKeyPath<HostConfiguration.Listen, Int>)] = [
             ("functions", \.functions), ("firestore", \.firestore), ("auth", \.auth), ("events", \.events),
         ]
@@ -33,6 +34,17 @@ extension ConfigurationReader {
             }
         }
         return listen
+    }
+
+    private mutating func tls(_ node: JSONNode) -> HostConfiguration.TLS? {
+        guard let object = object(node, key: "listen.tls", known: ConfigurationKeys.tls) else { return nil }
+        for key in ConfigurationKeys.tls where object[key] == nil {
+            report("\"\(key)\" is missing; write the path of a file in PEM", at: node.offset)
+        }
+        guard let certificate = object["certificate"].flatMap({ readableFile($0) }),
+            let key = object["key"].flatMap({ readableFile($0) })
+        else { return nil }
+        return HostConfiguration.TLS(certificate: certificate, key: key)
     }
 
     mutating func store(_ node: JSONNode) -> HostConfiguration.Store {

@@ -97,6 +97,7 @@ package struct ConfigurationReader {
         if let bundles = object["bundles"] { configuration.bundles = self.bundles(bundles) }
         if let functions = object["functions"] { configuration.functions = self.functions(functions) }
         if let limits = object["limits"] { configuration.limits = self.limits(limits) }
+        if let clients = object["clients"] { configuration.clients = self.clients(clients) }
         if let alerts = object["alerts"] { configuration.alerts = self.alerts(alerts) }
         if let releases = object["releases"] { configuration.releases = self.releases(releases) }
         if let logs = object["logs"] { configuration.logs = self.logs(logs) }
@@ -106,7 +107,7 @@ package struct ConfigurationReader {
     }
 
     /// Reads the path of a file that must exist and be readable.
-    private mutating func readableFile(_ node: JSONNode) -> String? {
+    mutating func readableFile(_ node: JSONNode) -> String? {
         guard let path = path(node) else { return nil }
         let file = ConfigurationFile.resolve(path, in: directory)
         if isSelected, !ConfigurationFile.isReadable(file) {

@@ -1,5 +1,6 @@
 package import CommitPipeline
 package import FunctionManifest
+package import Sharing
 package import Workers
 
 /// The validated content of `functions.json`; the host can start with any value of this type.
@@ -26,6 +27,7 @@ package struct HostConfiguration: Hashable, Sendable {
     /// such a function exists: see ``problem(at:_:)``.
     package var functions: [String: FunctionOverrides]
     package var limits: HostLimits
+    package var clients = ClientLimits()
     package var alerts: Alerts
     package var releases = Releases()
     package var logs = Logs()
@@ -77,8 +79,16 @@ package struct HostConfiguration: Hashable, Sendable {
         package var trustedProxies: [String] = []
         /// Names that requests may be for in development, beside those of this machine: ``HostPattern``s.
         package var hosts: [String] = []
+        /// Nil for ports without TLS.
+        package var tls: TLS?
 
         package init() {}
+    }
+
+    /// The files of the certificate and its key, both in PEM.
+    package struct TLS: Hashable, Sendable {
+        package var certificate: String
+        package var key: String
     }
 
     package struct Store: Hashable, Sendable {
@@ -190,7 +200,7 @@ extension HostConfiguration {
             ("indexes", indexes == other.indexes), ("bundles", bundles == other.bundles),
             ("functions", functions == other.functions), ("limits", limits == other.limits),
             ("alerts", alerts == other.alerts), ("releases", releases == other.releases),
-            ("logs", logs == other.logs),
+            ("logs", logs == other.logs), ("clients", clients == other.clients),
         ]
         return keys.filter { !$0.1 }.map(\.0)
     }

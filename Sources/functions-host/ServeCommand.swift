@@ -111,10 +111,10 @@ struct ServeCommand: AsyncParsableCommand {
     private static func greet(_ addresses: HostServer.Addresses, _ host: HostServer, _ configuration: HostConfiguration)
     {
         var text = "functions-host serves \(configuration.project) in \(configuration.mode.rawValue) mode\n"
-        text += "  functions  http://\(addresses.host):\(addresses.functions)\n"
-        text += "  firestore  http://\(addresses.host):\(addresses.firestore)\n"
-        if let auth = addresses.auth { text += "  auth       http://\(addresses.host):\(auth)\n" }
-        if let events = addresses.events { text += "  events     http://\(addresses.host):\(events)\n" }
+        text += "  functions  \(addresses.scheme)://\(addresses.host):\(addresses.functions)\n"
+        text += "  firestore  \(addresses.scheme)://\(addresses.host):\(addresses.firestore)\n"
+        if let auth = addresses.auth { text += "  auth       \(addresses.scheme)://\(addresses.host):\(auth)\n" }
+        if let events = addresses.events { text += "  events     \(addresses.scheme)://\(addresses.host):\(events)\n" }
         if !host.hasRules {
             text += "  there are no security rules: "
             text +=

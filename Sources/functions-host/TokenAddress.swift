@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HostConfiguration
+import TransportSecurity
 
 /// The `token_uri` of key files.
 enum TokenAddress {
@@ -33,8 +34,14 @@ enum TokenAddress {
             throw ValidationError(
                 "listen.firestore is 0, any free port; write --url with the port that servers connect to")
         }
-        let host = ["0.0.0.0", "::"].contains(listen.host) ? "localhost" : listen.host
-        return "http://\(host.contains(":") ? "[\(host)]" : host):\(listen.firestore)"
+        var host = ["0.0.0.0", "::"].contains(listen.host) ? "localhost" : listen.host
+        if let files = listen.tls {
+            // Clients accept the certificate under its own names.
+            let names = try TLSFiles(certificate: files.certificate, key: files.key).load().names
+            if let name = names.first(where: { !$0.hasPrefix("*") }) { host = name }
+        }
+        return
+            "\(listen.tls == nil ? "http" : "https")://\(host.contains(":") ? "[\(host)]" : host):\(listen.firestore)"
     }
 
     private static func isLocal(_ host: String) -> Bool {

@@ -4,6 +4,7 @@ import FirestoreMessages
 import NIOCore
 import NIOEmbedded
 import NIOHPACK
+import Sharing
 import Testing
 
 /// The bytes of gRPC calls.
@@ -38,6 +39,26 @@ import Testing
         reader = GRPCMessageReader()
         reader.append(message("", length: .max))
         #expect(throws: GRPCMessageReader.Problem.self) { try reader.next() }
+        reader = GRPCMessageReader(maxBytes: 5)
+        reader.append(message("12345"))
+        #expect(throws: Never.self) { try reader.next() }
+        reader.append(message("123456"))
+        #expect(throws: GRPCMessageReader.Problem.self) { try reader.next() }
+    }
+
+    @Test func soManyWritesWait() throws {
+        var limits = ClientLimits.Write()
+        (limits.waiting, limits.waitingBytes) = (2, 100_000)
+        var waiting = WaitingWrites(limits)
+        // One that is larger than the bound can be handled alone.
+        try waiting.add(200_000)
+        #expect(throws: DocumentError(.resourceExhausted, "more than 2 writes or 97 KiB wait for their answers")) {
+            try waiting.add(1)
+        }
+        waiting.remove(200_000)
+        try waiting.add(1)
+        try waiting.add(1)
+        #expect(throws: DocumentError.self) { try waiting.add(1) }
     }
 
     @Test(arguments: [

@@ -1,4 +1,5 @@
 @testable import FirestoreAPI
+import Sharing
 import Testing
 
 /// What sessions of WebChannel send and receive.
@@ -54,13 +55,16 @@ import Testing
 
     /// Only a new back channel acknowledges.
     @Test func aBackChannelEndsOnceItHasSentMuch() {
-        var state = WebChannelState()
+        var limits = ClientLimits.WebChannel()
+        (limits.backChannel, limits.unacknowledged) = (1000, 4000)
+        var state = WebChannelState(limits)
         _ = open(&state, 1, false, 0)
-        let large = message(String(repeating: "1", count: WebChannelState.maxBackChannelBytes))
+        let large = message(String(repeating: "1", count: limits.backChannel))
+        #expect(text(state.send([message("1")])).last != "end 1")
         #expect(text(state.send([large])).last == "end 1")
         for _ in 0..<4 { _ = state.send([large]) }
         #expect(!state.hasRoom)
-        _ = open(&state, 2, false, 6)
+        _ = open(&state, 2, false, 7)
         #expect(state.hasRoom)
     }
 
@@ -76,6 +80,11 @@ import Testing
         #expect(throws: WebChannelState.TooManyMaps.self) {
             try state.receive((10..<2000).map { ($0, []) })
         }
+        var limits = ClientLimits.WebChannel()
+        limits.early = 10
+        var other = WebChannelState(limits)
+        #expect(try other.receive([(1, Array(repeating: 0, count: 10))]).isEmpty)
+        #expect(throws: WebChannelState.TooManyMaps.self) { try other.receive([(2, [0])]) }
     }
 
     @Test func aFinishedSessionEndsOnceEverythingWasSent() {

@@ -2,6 +2,9 @@ import CommitPipeline
 package import DocumentModel
 
 extension DocumentStore {
+    /// The number of open listeners, and the approximate number of bytes that wait for their readers.
+    package var listenerFigures: (listeners: Int, unreadBytes: Int) { listeners.figures }
+
     /// Follows documents or a query's result.
     ///
     /// The policy is checked before anything is delivered, and for documents again at each change.

@@ -48,6 +48,9 @@ final class ListenerHub: Sendable {
 
     // MARK: Listeners
 
+    /// The number of listeners, and what waits for their readers.
+    var figures: (listeners: Int, unreadBytes: Int) { (registry.withLock { $0.mailboxes.count }, unread.count) }
+
     /// - Throws: `resourceExhausted` if there are too many.
     func register(
         _ context: OperationContext, onNews: (@Sendable (_ isEnd: Bool) -> Void)? = nil

@@ -12,27 +12,34 @@ package struct FirestoreCalls: Sendable {
     let database: DatabaseID
     let service: StoreDocumentService
     private let store: DocumentStore
-    private let streams = ListenStreams()
+    private let streams: ListenStreams
+    let figures: ClientFigures
     let revocable = RevocableStreams()
     private let principals: PrincipalReader
     private let address: DocumentREST.AddressReader
     let answers: MemoryBudget?
     /// The memory of the messages that are being received.
     let bodies: MemoryBudget?
+    let limits: GRPCLimits
 
     /// - Parameters:
     ///   - answers: the memory of all answers, and of all messages that are being received; nil for no bound.
     package init(
         _ store: DocumentStore, database: DatabaseID, service: StoreDocumentService, rules: ClientRules,
         principals: PrincipalReader, address: @escaping DocumentREST.AddressReader = { _, _ in nil },
-        answers: MemoryBudget? = nil, bodies: MemoryBudget? = nil
+        answers: MemoryBudget? = nil, bodies: MemoryBudget? = nil, limits: GRPCLimits = GRPCLimits(),
+        figures: ClientFigures = ClientFigures()
     ) {
+        let streams = ListenStreams(figures)
+        self.streams = streams
+        self.figures = figures
+        self.limits = limits
         self.answers = answers
         self.bodies = bodies
         self.store = store
         self.database = database
         self.service = service
-        rules.onReplacement { [streams] in streams.decideAgain() }
+        rules.onReplacement { streams.decideAgain() }
         self.principals = principals
         self.address = address
     }
@@ -94,7 +101,7 @@ package struct FirestoreCalls: Sendable {
     ) -> ListenStream {
         let (service, address) = (service, call.call.address)
         let stream = ListenStream(
-            store, context: { service.context(principal, at: address) }, onNews: onNews)
+            store, limits: limits.clients.listen, context: { service.context(principal, at: address) }, onNews: onNews)
         streams.add(stream)
         return stream
     }

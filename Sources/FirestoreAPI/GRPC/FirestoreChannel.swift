@@ -1,8 +1,12 @@
 package import HummingbirdCore
 package import Logging
 package import NIOCore
+import NIOHTTP2
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 
-/// A connection of the firestore port: HTTP/1.1 or HTTP/2 without TLS, told apart by the first bytes.
+/// A connection of the firestore port: HTTP/1.1 or HTTP/2, told apart by the first bytes, which with TLS are what the client
+/// has chosen in the handshake.
 package struct FirestoreChannel: ServerChildChannel {
     package struct Value: ServerChildChannelValue {
         package let channel: any Channel
@@ -16,20 +20,30 @@ package struct FirestoreChannel: ServerChildChannel {
 
     private let http1: HTTP1Channel
     private let grpc: GRPCConnection
+    private let requestHandlers: RequestHandlers
+    private let isSecure: Bool
 
-    package init(http1: HTTP1Channel, grpc: GRPCConnection) {
+    /// Makes the handlers of a request over HTTP/2, which work on the parts of HTTP/1.1: first those of the port, then those
+    /// of its server.
+    package typealias RequestHandlers = @Sendable () -> (port: any ChannelHandler, server: any ChannelHandler)
+
+    package init(
+        http1: HTTP1Channel, grpc: GRPCConnection, isSecure: Bool, requestHandlers: @escaping RequestHandlers
+    ) {
         self.http1 = http1
         self.grpc = grpc
+        self.isSecure = isSecure
+        self.requestHandlers = requestHandlers
     }
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             let promise = channel.eventLoop.makePromise(of: Connection.self)
-            let detector = ProtocolDetector { [http1, grpc] isHTTP2 in
+            let detector = ProtocolDetector { isHTTP2 in
                 if isHTTP2 {
                     promise.completeWith(
                         Result {
-                            try grpc.configure(channel)
+                            try grpc.configure(channel) { try serveRequest(on: $0, logger) }
                             return Connection.http2(channel)
                         })
                 } else {
@@ -41,6 +55,17 @@ package struct FirestoreChannel: ServerChildChannel {
             try channel.pipeline.syncOperations.addHandler(detector)
             return Value(channel: channel, connection: promise.futureResult)
         }
+    }
+
+    /// Serves a stream of HTTP/2 as a connection with one request.
+    private func serveRequest(on stream: any Channel, _ logger: Logger) throws {
+        let handlers = requestHandlers()
+        try stream.pipeline.syncOperations.addHandlers([
+            HTTP2FramePayloadToHTTP1ServerCodec(), handlers.port, HTTP1ToHTTPServerCodec(secure: isSecure),
+            handlers.server,
+        ])
+        let value = try HTTP1Channel.Value(wrappingChannelSynchronously: stream)
+        Task { [http1] in await http1.handle(value: value, logger: logger) }
     }
 
     package func handle(value: Value, logger: Logger) async {

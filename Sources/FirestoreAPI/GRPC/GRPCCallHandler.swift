@@ -20,14 +20,12 @@ final class GRPCCallHandler: ChannelInboundHandler {
     private let service: FirestoreCalls
     private let peer: SocketAddress?
     private var state = State.waitingForHeaders
-    private var reader = GRPCMessageReader()
+    private var reader: GRPCMessageReader
     private var answer: GRPCAnswer?
     private var deadline: Scheduled<Void>?
     /// What an incomplete message holds of the memory of all.
     private var held = 0
     private var transfer: Scheduled<Void>?
-    /// How long a message may take to arrive.
-    private static let transferTime = TimeAmount.seconds(60)
 
     /// Messages up to this size aren't counted.
     private static let leastBytes = 64 * 1024
@@ -35,6 +33,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
     init(_ service: FirestoreCalls, peer: SocketAddress?) {
         self.service = service
         self.peer = peer
+        reader = GRPCMessageReader(maxBytes: service.limits.messageBytes)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -60,7 +59,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
                     fail(
                         DocumentError(
                             .resourceExhausted,
-                            "the message has \(bytes) bytes, more than \(GRPCMessageReader.maxBytes), the limit"))
+                            "the message has \(bytes) bytes, more than \(service.limits.messageBytes), the limit"))
                 }
             }
             // A call's one message is held until its answer was sent.
@@ -78,7 +77,8 @@ final class GRPCCallHandler: ChannelInboundHandler {
             return transfer = nil
         }
         guard transfer == nil else { return }
-        transfer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.transferTime) { [weak self] in
+        let time = TimeAmount.seconds(Int64(service.limits.transferSeconds))
+        transfer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
             self?.fail(DocumentError(.deadlineExceeded, "the message didn't arrive in time"))
         }
     }

@@ -1,25 +1,25 @@
-package import NIOCore
+import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import Sharing
 
-/// An HTTP/2 connection whose streams are calls.
+/// An HTTP/2 connection whose streams are calls, or other requests.
 package struct GRPCConnection: Sendable {
     private let service: FirestoreCalls
 
     package init(_ service: FirestoreCalls) { self.service = service }
 
-    /// Streams that one connection may have open. Libraries for Node share one among all clients of a process, and wait without
-    /// an end for more; what streams hold is bounded for each client and for all together.
-    private static let maxStreams = 1000
-    /// What a client may send before it is read, for each stream.
-    private static let window = 1 << 20
-
     /// Makes the connection one of HTTP/2.
-    package func configure(_ channel: any Channel) throws {
+    ///
+    /// - Parameter serveRequest: adds the handlers of a stream with any other request.
+    func configure(
+        _ channel: any Channel, serveRequest: @escaping @Sendable (any Channel) throws -> Void
+    ) throws {
+        let limits = service.limits.clients.grpc
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.maxStreams),
-            HTTP2Setting(parameter: .initialWindowSize, value: Self.window),
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.callsPerConnection),
+            HTTP2Setting(parameter: .initialWindowSize, value: limits.window),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 32 * 1024),
         ]
         // Clients' libraries end their streams by resetting them, and share one connection among all of a process.
@@ -27,7 +27,7 @@ package struct GRPCConnection: Sendable {
         connection.maximumConnectionGlitches = 10_000
         var streams = NIOHTTP2Handler.StreamConfiguration()
         streams.streamResetFrameRateLimit.maximumCount = 10_000
-        streams.targetWindowSize = Self.window
+        streams.targetWindowSize = limits.window
         streams.outboundBufferSizeHighWatermark = 256 * 1024
         streams.outboundBufferSizeLowWatermark = 64 * 1024
         let service = service
@@ -37,12 +37,16 @@ package struct GRPCConnection: Sendable {
             streamConfiguration: streams
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(GRPCCallHandler(service, peer: peer))
+                try stream.pipeline.syncOperations.addHandler(
+                    StreamRouter(service, peer: peer, serveRequest: serveRequest))
             }
         }
+        let figures = service.figures
+        figures.addGRPCConnections(1)
+        channel.closeFuture.whenComplete { _ in figures.addGRPCConnections(-1) }
         let activity = Activity()
         try channel.pipeline.syncOperations.addHandlers([
-            ActivityWatch(activity), handler, ConnectionEnd(activity),
+            ActivityWatch(activity), handler, ConnectionEnd(activity, silence: .seconds(Int64(limits.pingSeconds))),
         ])
     }
 
@@ -73,25 +77,28 @@ package struct GRPCConnection: Sendable {
         /// What calls under way have left when the host stops.
         private static let patience = TimeAmount.seconds(1)
         /// A client that is silent for so long is asked whether it is still there, and has as long again to answer.
-        private static let silence = TimeAmount.seconds(60)
+        private let silence: TimeAmount
 
         private let activity: Activity
         private var watch: Scheduled<Void>?
 
-        init(_ activity: Activity) { self.activity = activity }
+        init(_ activity: Activity, silence: TimeAmount) {
+            self.activity = activity
+            self.silence = silence
+        }
 
-        func handlerAdded(context: ChannelHandlerContext) { look(after: Self.silence, context: context) }
+        func handlerAdded(context: ChannelHandlerContext) { look(after: silence, context: context) }
 
         private func look(after delay: TimeAmount, context: ChannelHandlerContext) {
             watch = context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
                 let silent = NIODeadline.now() - self.activity.last
-                if silent >= Self.silence + Self.silence { return context.close(promise: nil) }
-                if silent >= Self.silence {
+                if silent >= self.silence + self.silence { return context.close(promise: nil) }
+                if silent >= self.silence {
                     let ping = HTTP2Frame(
                         streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 0), ack: false))
                     context.writeAndFlush(self.wrapOutboundOut(ping), promise: nil)
                 }
-                self.look(after: Self.silence, context: context)
+                self.look(after: self.silence, context: context)
             }
         }
 

@@ -11,10 +11,11 @@ struct GRPCMessageReader {
         case tooLarge(Int)
     }
 
-    /// A request of 10 MiB, and what protobuf adds to it.
-    static let maxBytes = 11 << 20
-
+    private let maxBytes: Int
     private var buffer = ByteBuffer()
+
+    /// - Parameter maxBytes: the bytes that one message may have.
+    init(maxBytes: Int = GRPCLimits().messageBytes) { self.maxBytes = maxBytes }
 
     /// The bytes that wait for the rest of their message.
     var count: Int { buffer.readableBytes }
@@ -32,7 +33,7 @@ struct GRPCMessageReader {
         guard let flag: UInt8 = buffer.getInteger(at: buffer.readerIndex) else { return nil }
         guard flag == 0 else { throw .compressed }
         guard let length: UInt32 = buffer.getInteger(at: buffer.readerIndex + 1) else { return nil }
-        guard length <= Self.maxBytes else { throw .tooLarge(Int(length)) }
+        guard length <= maxBytes else { throw .tooLarge(Int(length)) }
         guard buffer.readableBytes >= 5 + Int(length) else { return nil }
         buffer.moveReaderIndex(forwardBy: 5)
         return buffer.readSlice(length: Int(length))

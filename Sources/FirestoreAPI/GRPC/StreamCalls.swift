@@ -12,8 +12,9 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     /// Bytes of messages that may wait until the client's token is verified: a client that connects again sends all of its
     /// targets at once.
     private static let maxEarlyBytes = 2 << 20
-    /// They are decoded on the event loop.
-    private static let maxMessageBytes = 1 << 20
+    /// What passes until a stream without a valid token is refused, so that clients which don't wait can't keep the host
+    /// busy with refusals.
+    private static let refusalPause = Duration.milliseconds(100)
 
     private let call: GRPCCall
     private let calls: FirestoreCalls
@@ -39,6 +40,8 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
                 let requester = try await calls.requester(call)
                 self?.begin(as: requester)
             } catch {
+                // google-cloud-firestore listens again at once, for ever.
+                if error.code == .unauthenticated { try? await Task.sleep(for: Self.refusalPause) }
                 self?.fail(error)
             }
         }
@@ -70,9 +73,10 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 
     func receive(_ message: ByteBuffer) {
         guard !isEnded else { return }
-        guard message.readableBytes <= Self.maxMessageBytes else {
-            return fail(
-                DocumentError(.resourceExhausted, "a message of Listen has more than \(Self.maxMessageBytes) bytes"))
+        // Messages are decoded on the event loop.
+        let most = calls.limits.clients.listen.message
+        guard message.readableBytes <= most else {
+            return fail(DocumentError(.resourceExhausted, "a message of Listen has more than \(most) bytes"))
         }
         guard hasBegun, let stream = stream.withLock({ $0 }) else {
             // An empty message takes memory, too.
@@ -168,7 +172,9 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
 
     private final class Waiting: Sendable {
-        private let writes = Mutex(WaitingWrites())
+        private let writes: Mutex<WaitingWrites>
+
+        init(_ limits: ClientLimits.Write) { writes = Mutex(WaitingWrites(limits)) }
 
         func add(_ size: Int) throws(DocumentError) {
             try writes.withLock { writes throws(DocumentError) in try writes.add(size) }
@@ -179,13 +185,14 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
 
     private let call: GRPCCall
     private let calls: FirestoreCalls
-    private let waiting = Waiting()
+    private let waiting: Waiting
     private let isEnded = OperationCancellation()
     private let messages: AsyncStream<ByteBuffer>.Continuation
 
     init(_ call: GRPCCall, _ calls: FirestoreCalls) {
         self.call = call
         self.calls = calls
+        waiting = Waiting(calls.limits.clients.write)
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.messages = messages
         let (waiting, isEnded) = (waiting, isEnded)

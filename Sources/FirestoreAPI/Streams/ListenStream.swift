@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Sharing
 import Synchronization
 
 /// The server's side of a Listen stream, whatever the wire: targets come and go, and the client receives what changes in
@@ -43,12 +44,10 @@ final class ListenStream: Sendable {
         var isClosed = false
     }
 
-    /// Answers that may wait for the client.
-    private static let maxAnswers = 1000
-
     private let group: ListenerGroup
     private let context: @Sendable () -> OperationContext
     private let onNews: @Sendable () -> Void
+    private let limits: ClientLimits.Listen
     /// Held while a request, a replacement of rules or what the store has is handled. What is called meanwhile doesn't call
     /// this stream.
     private let state = Mutex(State())
@@ -57,10 +56,11 @@ final class ListenStream: Sendable {
     ///   - context: makes the context of a target's reads, by the rules of the moment.
     ///   - onNews: called when ``take()`` may return something. It must not block, nor call this stream.
     init(
-        _ store: DocumentStore, context: @escaping @Sendable () -> OperationContext,
-        onNews: @escaping @Sendable () -> Void
+        _ store: DocumentStore, limits: ClientLimits.Listen,
+        context: @escaping @Sendable () -> OperationContext, onNews: @escaping @Sendable () -> Void
     ) {
         group = ListenerGroup(store, onNews: onNews)
+        self.limits = limits
         self.context = context
         self.onNews = onNews
     }
@@ -77,7 +77,7 @@ final class ListenStream: Sendable {
     func receive(_ request: ListenRequest) throws(DocumentError) {
         try state.withLock { state throws(DocumentError) in
             guard !state.isClosed else { return }
-            guard state.answers.count < Self.maxAnswers else {
+            guard state.answers.count < limits.waitingAnswers else {
                 throw DocumentError(.resourceExhausted, "too many answers wait to be received")
             }
             switch request {
@@ -101,6 +101,10 @@ final class ListenStream: Sendable {
         state.answers.append(.targets(.add, targets: [id], cause: nil, position: nil))
         do throws(DocumentError) {
             guard id != 0 else { throw .invalidArgument("a target's id must not be 0") }
+            guard state.targets.count < limits.targetsPerStream else {
+                throw DocumentError(
+                    .resourceExhausted, "a stream may have \(limits.targetsPerStream) targets, the limit; remove one")
+            }
             var target = Target(target: try request.target.get(), isOnce: request.isOnce)
             target.isReset = request.isReset
             state.targets[id] = target

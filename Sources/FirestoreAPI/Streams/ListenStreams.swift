@@ -4,8 +4,19 @@ import Synchronization
 final class ListenStreams: Sendable {
     private let open = Mutex<[ObjectIdentifier: ListenStream]>([:])
 
-    func add(_ stream: ListenStream) { open.withLock { $0[ObjectIdentifier(stream)] = stream } }
-    func remove(_ stream: ListenStream) { open.withLock { $0[ObjectIdentifier(stream)] = nil } }
+    private let figures: ClientFigures
+
+    init(_ figures: ClientFigures) { self.figures = figures }
+
+    func add(_ stream: ListenStream) {
+        open.withLock { $0[ObjectIdentifier(stream)] = stream }
+        figures.addGRPCListens(1)
+    }
+
+    func remove(_ stream: ListenStream) {
+        let removed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(stream)) }
+        if removed != nil { figures.addGRPCListens(-1) }
+    }
 
     func decideAgain() {
         for stream in open.withLock({ Array($0.values) }) { stream.decideAgain() }

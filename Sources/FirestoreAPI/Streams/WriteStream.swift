@@ -1,4 +1,5 @@
 import DocumentModel
+import Sharing
 
 /// A message of a Write client, whatever the wire.
 struct WriteStreamRequest: Sendable {
@@ -19,18 +20,18 @@ struct WriteStreamResponse: Sendable {
 
 /// What a Write client has sent and is not yet handled: it may send some writes without waiting.
 struct WaitingWrites {
-    private static let maxCount = 100
-    private static let maxBytes = 16 << 20
-
+    private let limits: ClientLimits.Write
     private var count = 0
     private var bytes = 0
 
+    init(_ limits: ClientLimits.Write) { self.limits = limits }
+
     /// - Throws: `resourceExhausted` if too much waits.
     mutating func add(_ size: Int) throws(DocumentError) {
-        guard count < Self.maxCount, count == 0 || bytes + size <= Self.maxBytes else {
+        guard count < limits.waiting, count == 0 || bytes + size <= limits.waitingBytes else {
             throw DocumentError(
                 .resourceExhausted,
-                "more than \(Self.maxCount) writes or \(Self.maxBytes / 1_048_576) MiB wait for their answers")
+                "more than \(limits.waiting) writes or \(limits.waitingBytes >> 10) KiB wait for their answers")
         }
         count += 1
         bytes += size

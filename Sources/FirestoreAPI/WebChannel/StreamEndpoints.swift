@@ -1,6 +1,7 @@
 import DocumentModel
 import GoogleREST
 import NIOCore
+import Sharing
 import StrictJSON
 import Synchronization
 
@@ -76,22 +77,25 @@ final class ListenEndpoint: StreamEndpoint {
 
 /// A Write stream in JSON: a task handles one message after the other.
 final class WriteEndpoint: StreamEndpoint {
-    /// Answers that may wait for the client.
-    private static let maxAnswers = 1000
-
     private struct State {
         var ready = Ready()
-        var waiting = WaitingWrites()
+        var waiting: WaitingWrites
         var isLast = false
     }
 
     private let json: StreamJSON
-    private let state = Mutex(State())
+    private let limits: ClientLimits.Write
+    private let state: Mutex<State>
     private let requests: AsyncStream<[UInt8]>.Continuation
     private let onNews: @Sendable () -> Void
 
-    init(_ stream: WriteStream, _ json: StreamJSON, call: ClientCall, onNews: @escaping @Sendable () -> Void) {
+    init(
+        _ stream: WriteStream, _ json: StreamJSON, limits: ClientLimits.Write, call: ClientCall,
+        onNews: @escaping @Sendable () -> Void
+    ) {
         self.json = json
+        self.limits = limits
+        state = Mutex(State(waiting: WaitingWrites(limits)))
         self.onNews = onNews
         let (input, requests) = AsyncStream.makeStream(of: [UInt8].self)
         self.requests = requests
@@ -110,7 +114,7 @@ final class WriteEndpoint: StreamEndpoint {
     private func handle(_ text: [UInt8], _ stream: inout WriteStream) async -> Bool {
         let goesOn = state.withLock { state in
             state.waiting.remove(text.count)
-            if state.ready.messages.count > Self.maxAnswers {
+            if state.ready.messages.count > limits.waitingAnswers {
                 state.ready.fail(DocumentError(.resourceExhausted, "too many answers wait to be received"), json)
             }
             // What is still here after an error, the SDK sends again in another stream.

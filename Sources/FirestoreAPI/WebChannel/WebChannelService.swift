@@ -17,31 +17,21 @@ package final class WebChannelService: Sendable {
         var isClosed = false
     }
 
-    /// What clients may have open.
-    package struct Limits: Sendable {
-        package var sessions = 10_000
-        /// Of one client: a user, or an address.
-        package var sessionsPerClient = 200
-        /// How long a session waits for its client.
-        package var patience: Duration = .seconds(60)
-        /// How long an idle back channel is silent. The SDK takes one for dead after 45 s.
-        package var keepAlive: Duration = .seconds(30)
-
-        package init() {}
-    }
-
     private let store: DocumentStore
     private let database: DatabaseID
     private let service: StoreDocumentService
     private let rules: ClientRules
-    private let limits: Limits
+    private let limits: ClientLimits
     private let answers: MemoryBudget?
+    private let figures: ClientFigures
     private let state = Mutex(State())
 
     package init(
         _ store: DocumentStore, database: DatabaseID, service: StoreDocumentService, rules: ClientRules,
-        limits: Limits = Limits(), answers: MemoryBudget? = nil
+        limits: ClientLimits = ClientLimits(), answers: MemoryBudget? = nil,
+        figures: ClientFigures = ClientFigures()
     ) {
+        self.figures = figures
         self.store = store
         self.database = database
         self.service = service
@@ -58,14 +48,19 @@ package final class WebChannelService: Sendable {
             defer { (state.sessions, state.byOwner) = ([:], [:]) }
             return Array(state.sessions.values)
         }
+        figures.addWebSessions(-sessions.count)
         for session in sessions { session.terminate() }
     }
 
-    /// Sends what shows that sessions live, and ends those that are over. To be called every ``Limits/keepAlive``.
+    /// Sends what shows that sessions live, and ends those that are over. To be called every ``keepAlive``.
     package func sweep(now: ContinuousClock.Instant = .now, time: Timestamp = .wallClock()) {
         for session in state.withLock({ Array($0.sessions.values) }) {
             check(session, at: time)
-            if session.isOver(at: now, after: limits.patience) { end(session) } else { session.keepAlive() }
+            if session.isOver(at: now, after: .seconds(limits.webChannel.patienceSeconds)) {
+                end(session)
+            } else {
+                session.keepAlive()
+            }
         }
     }
 
@@ -80,7 +75,7 @@ package final class WebChannelService: Sendable {
         do throws(DocumentError) { try session.requester.check(at: time) } catch { session.fail(error) }
     }
 
-    package var keepAlive: Duration { limits.keepAlive }
+    package var keepAlive: Duration { .seconds(limits.webChannel.keepAliveSeconds) }
 
     private func decideAgain() {
         for session in state.withLock({ Array($0.sessions.values) }) { session.decideAgain() }
@@ -93,7 +88,9 @@ package final class WebChannelService: Sendable {
             state.byOwner[session.owner] = left == 0 ? nil : left
             return true
         }
-        if isMine { session.terminate() }
+        guard isMine else { return }
+        figures.addWebSessions(-1)
+        session.terminate()
     }
 
     private func session(_ id: String) -> WebChannelSession? { state.withLock { $0.sessions[id] } }
@@ -165,11 +162,11 @@ package final class WebChannelService: Sendable {
         let principal = requester.principal
         let owner = StoreDocumentService.owner(of: principal, at: call.address)
         let session = WebChannelSession(
-            id: Self.makeID(), owner: owner, requester: requester, answers: answers,
+            id: Self.makeID(), owner: owner, requester: requester, limits: limits.webChannel, answers: answers,
             holder: principal.holder ?? .stranger(call.address ?? 0))
         let isTaken = state.withLock { state in
-            guard !state.isClosed, state.sessions.count < limits.sessions,
-                principal == .admin || state.byOwner[owner] ?? 0 < limits.sessionsPerClient
+            guard !state.isClosed, state.sessions.count < limits.webChannel.sessions,
+                principal == .admin || state.byOwner[owner] ?? 0 < limits.webChannel.sessionsPerClient
             else { return false }
             state.sessions[session.id] = session
             state.byOwner[owner, default: 0] += 1
@@ -178,13 +175,14 @@ package final class WebChannelService: Sendable {
         guard isTaken else {
             throw DocumentError(.resourceExhausted, "too many streams are open; close some")
         }
+        figures.addWebSessions(1)
         session.connect(endpoint(method, requester, call, session))
         if case .failure(let error) = who { session.fail(error) }
         // The key may have been revoked since its token was verified.
         if requester.isRevocable { check(session) }
         _ = session.receive(form.maps)
         session.pump()
-        let keepAlive = hasKeepAlive ? ",\(limits.keepAlive.components.seconds * 1000)" : ""
+        let keepAlive = hasKeepAlive ? ",\(limits.webChannel.keepAliveSeconds * 1000)" : ""
         return Self.text(WebChannelState.framed(Array("[[0,[\"c\",\"\(session.id)\",\"\",8,12\(keepAlive)]]]".utf8)))
     }
 
@@ -200,11 +198,12 @@ package final class WebChannelService: Sendable {
         case .listen:
             let (service, address, principal) = (service, call.address, requester.principal)
             let stream = ListenStream(
-                store, context: { service.context(principal, at: address) }, onNews: onNews)
+                store, limits: limits.listen, context: { service.context(principal, at: address) }, onNews: onNews)
             return ListenEndpoint(stream, json, onNews: onNews)
         case .write:
             return WriteEndpoint(
-                WriteStream(service, as: requester), json, call: ClientCall(address: call.address), onNews: onNews)
+                WriteStream(service, as: requester), json, limits: limits.write,
+                call: ClientCall(address: call.address), onNews: onNews)
         }
     }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// One session with its stream, and the connections of its back channels.
 final class WebChannelSession: Sendable {
     private struct State {
-        var channel = WebChannelState()
+        var channel: WebChannelState
         var outputs: [WebChannelState.BackChannelID: AsyncStream<ByteBuffer>.Continuation] = [:]
         var nextBackChannel: WebChannelState.BackChannelID = 1
         var isPumping = false
@@ -25,16 +25,17 @@ final class WebChannelSession: Sendable {
     let requester: Requester
     private let answers: MemoryBudget?
     private let holder: MemoryBudget.Holder
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let endpoint: Mutex<(any StreamEndpoint)?> = Mutex(nil)
     /// Held while maps are handled, so that those of two requests stay in order.
     private let forward = Mutex(())
 
     /// - Parameter answers: the memory of all answers; nil for no bound.
     init(
-        id: String, owner: UInt64, requester: Requester, answers: MemoryBudget? = nil,
+        id: String, owner: UInt64, requester: Requester, limits: ClientLimits.WebChannel, answers: MemoryBudget? = nil,
         holder: MemoryBudget.Holder = .host
     ) {
+        state = Mutex(State(channel: WebChannelState(limits)))
         self.id = id
         self.owner = owner
         self.requester = requester

@@ -1,3 +1,5 @@
+import Sharing
+
 /// One session of WebChannel, the protocol of Closure's `WebChannelBase` that Firestore's web SDK speaks: what the server
 /// sends is numbered and kept until the client has acknowledged it, and what the client sends is handled once and in order.
 ///
@@ -41,18 +43,16 @@ struct WebChannelState {
     /// Whether nothing more comes, so that the session ends once all was sent.
     private(set) var isFinished = false
 
-    /// A client acknowledges only when it opens a back channel, so one that has sent this much ends.
-    static let maxBackChannelBytes = 1 << 20
-    /// What may wait for an acknowledgement before no more is taken from the stream.
-    static let maxUnacknowledgedBytes = 4 << 20
     /// Maps that may wait for earlier ones. The SDK sends at most 1,000 in one request.
     static let maxEarlyMaps = 1000
-    static let maxEarlyBytes = 16 << 20
+    private let limits: ClientLimits.WebChannel
+
+    init(_ limits: ClientLimits.WebChannel = .init()) { self.limits = limits }
 
     var hasBackChannel: Bool { backChannel != nil }
 
     /// Whether the stream's next messages can be taken.
-    var hasRoom: Bool { unacknowledgedBytes < Self.maxUnacknowledgedBytes && !isFinished }
+    var hasRoom: Bool { unacknowledgedBytes < limits.unacknowledged && !isFinished }
 
     /// Whether the client has acknowledged everything that will ever come.
     var isDone: Bool { isFinished && unacknowledged.isEmpty && backChannel == nil }
@@ -76,7 +76,7 @@ struct WebChannelState {
             earlyBytes -= next.count
             nextMap += 1
         }
-        guard early.count <= Self.maxEarlyMaps, earlyBytes <= Self.maxEarlyBytes else { throw TooManyMaps() }
+        guard early.count <= Self.maxEarlyMaps, earlyBytes <= limits.early else { throw TooManyMaps() }
         return ready
     }
 
@@ -151,7 +151,7 @@ struct WebChannelState {
             open.bytes += chunk.count
             sent = unacknowledged.count
         }
-        let isEnough = open.isBuffered && new.contains { !$0.isNoop } || open.bytes >= Self.maxBackChannelBytes
+        let isEnough = open.isBuffered && new.contains { !$0.isNoop } || open.bytes >= limits.backChannel
         guard isEnough || isFinished else {
             backChannel = open
             return actions

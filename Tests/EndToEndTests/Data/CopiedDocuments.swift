@@ -21,10 +21,10 @@ enum CopiedDocuments {
 
     /// The paths: deep ones, wide ones, and some whose parents are missing.
     static let paths: [String] =
-        (0..<1500).map { "wide/d\($0)" }
-        + (0..<400).map { "users/u\($0)" }
-        + (0..<400).flatMap { user in (0..<2).map { "users/u\(user)/orders/o\($0)" } }
-        + (0..<350).map { "ghosts/g\($0)/left/behind" }
+        (0..<1100).map { "wide/d\($0)" }
+        + (0..<200).map { "users/u\($0)" }
+        + (0..<200).flatMap { user in (0..<2).map { "users/u\(user)/orders/o\($0)" } }
+        + (0..<310).map { "ghosts/g\($0)/left/behind" }
         + ["odd/ü ?#%&", "odd/a:b/per%cent/x", "a/b/c/d/e/f/g/h/i/j", "__x/__y"]
 
     /// Writes all documents.

@@ -30,7 +30,9 @@ final class PythonScript: @unchecked Sendable {
         try process.run()
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    deinit { kill() }
+
+    func kill() { if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) } }
 
     /// What was printed since the last call, once there is a line more.
     func nextLine() async throws -> String {

@@ -1,0 +1,26 @@
+package import HummingbirdCore
+package import Logging
+package import NIOCore
+
+/// A server's connections, with TLS before them if the host has a certificate.
+package struct TLSChannel<Base: ServerChildChannel>: ServerChildChannel {
+    package typealias Value = Base.Value
+
+    private let base: Base
+    private let ports: TLSPorts?
+    private let protocols: TLSProtocols
+
+    /// - Parameter ports: nil for connections without TLS.
+    package init(_ base: Base, _ ports: TLSPorts?, _ protocols: TLSProtocols) {
+        self.base = base
+        self.ports = ports
+        self.protocols = protocols
+    }
+
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        do { try ports?.secure(channel, protocols) } catch { return channel.eventLoop.makeFailedFuture(error) }
+        return base.setup(channel: channel, logger: logger)
+    }
+
+    package func handle(value: Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}

@@ -787,7 +787,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
             ],
-            exclude: ["Documents/Clients", "Documents/server_rest.py", "Documents/server_secure.py"],
+            exclude: ["Documents/Clients"],
             swiftSettings: settings),
         .testTarget(
             name: "StoreTortureTests",

@@ -70,6 +70,20 @@ public enum DocumentLimits {
         for segment in field.segments { try checkFieldName(segment) }
     }
 
+    /// Checks what a filter compares with: names and vectors as documents can have them.
+    package static func checkOperand(_ value: Value) throws(DocumentError) {
+        switch value {
+        case .array(let values): for value in values { try checkOperand(value) }
+        case .map(let fields):
+            if let elements = value.vectorElements { return try checkVector(elements, "a filter") }
+            for (name, value) in fields {
+                try checkFieldName(name)
+                try checkOperand(value)
+            }
+        default: return
+        }
+    }
+
     /// - Parameter name: The size of the path above these fields, including dots.
     private static func check(
         _ fields: [String: Value], depth: Int, below name: Int, of path: DocumentPath
@@ -108,21 +122,23 @@ public enum DocumentLimits {
             try checkDepth(depth + 1, of: path)
             if let elements = value.vectorElements {
                 guard !inArray else { throw .invalidArgument("an array in \"\(path)\" directly contains a vector") }
-                try checkVector(elements, of: path)
+                try checkVector(elements, "\"\(path)\"")
             } else {
                 try check(fields, depth: depth + 1, below: name + 1, of: path)
             }
         }
     }
 
-    private static func checkVector(_ elements: [Value], of path: DocumentPath) throws(DocumentError) {
+    private static func checkVector(
+        _ elements: [Value], _ place: @autoclosure () -> String
+    ) throws(DocumentError) {
         guard (1...maxVectorElements).contains(elements.count) else {
             throw .invalidArgument(
-                "a vector in \"\(path)\" has \(elements.count) elements; it must have 1 to 2,048")
+                "a vector in \(place()) has \(elements.count) elements; it must have 1 to 2,048")
         }
         for element in elements {
             guard case .double(let number) = element, !number.isNaN else {
-                throw .invalidArgument("a vector in \"\(path)\" contains an element that isn't a double, or is NaN")
+                throw .invalidArgument("a vector in \(place()) contains an element that isn't a double, or is NaN")
             }
         }
     }

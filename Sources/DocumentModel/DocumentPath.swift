@@ -23,22 +23,6 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
     /// The last segment.
     public var id: String { String(string[PathSegments.lastSegment(of: string)]) }
 
-    /// Whether a segment is a numeric id, such as `__id7__`.
-    package static func isNumericID(_ segment: Substring) -> Bool { PathSegments.isNumericID(segment) }
-
-    /// Whether a segment is a numeric id: no document can have this path.
-    package var hasNumericID: Bool {
-        // Asked of every write, and hardly any path has two underscores together.
-        var (text, last) = (string, UInt8(0))
-        let mayHave = text.withUTF8 { path in
-            path.contains { byte in
-                defer { last = byte }
-                return byte == UInt8(ascii: "_") && last == byte
-            }
-        }
-        return mayHave && segments.contains(where: PathSegments.isNumericID)
-    }
-
     public var parent: CollectionPath {
         CollectionPath(unchecked: PathSegments.dropLast(string))
     }
@@ -160,19 +144,12 @@ enum PathSegments {
             }
             guard
                 !(segment.utf8.starts(with: "__".utf8) && segment.utf8.suffix(2).elementsEqual("__".utf8)
-                    && segment.utf8.count >= 4) || isNumericID(segment)
+                    && segment.utf8.count >= 4) || count % 2 == 0 && NumericID(segment.utf8) != nil
             else {
                 throw .invalidArgument("\"\(string)\" has a segment of the reserved form __*__")
             }
         }
         return count
-    }
-
-    /// Whether a segment has the form of a numeric id, such as `__id7__`. They come before all other ids; no document of this
-    /// store has one, but clients name the lowest one to say where a collection begins.
-    static func isNumericID(_ segment: Substring) -> Bool {
-        guard segment.hasPrefix("__id"), segment.hasSuffix("__"), segment.utf8.count > 6 else { return false }
-        return Int64(segment.dropFirst(4).dropLast(2)) != nil
     }
 
     static func lastSegment(of string: String) -> Range<String.Index> {

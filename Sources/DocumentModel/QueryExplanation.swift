@@ -30,7 +30,7 @@ public struct QueryExplanation: Hashable, Sendable {
         }
     }
 
-    /// The indexes used; empty if documents are scanned one by one.
+    /// The indexes used. Documents that are read one by one are one by `__name__`.
     public var indexes: [IndexUse]
     /// How the indexes are combined, in one readable line per part of the query.
     public var steps: [String]

@@ -140,21 +140,35 @@ extension Value {
 }
 
 extension DocumentPath {
-    /// Compares two paths in the order of `__name__`: segment by segment, by bytes.
+    /// Compares two paths in the order of `__name__`: segment by segment, numeric ids first, others by bytes.
     public static func compare(_ a: DocumentPath, _ b: DocumentPath) -> ValueOrder {
+        let (pathA, pathB) = (a, b)
         var (a, b) = (a.string.utf8.makeIterator(), b.string.utf8.makeIterator())
         let slash = UInt8(ascii: "/")
+        var (isStart, mayBeNumeric) = (true, false)
         while true {
-            switch (a.next(), b.next()) {
-            case (nil, nil): return .same
-            case (nil, _): return .ascending
-            case (_, nil): return .descending
-            case (let a?, let b?) where a != b:
+            let (byteA, byteB) = (a.next(), b.next())
+            if isStart { mayBeNumeric = byteA == UInt8(ascii: "_") || byteB == UInt8(ascii: "_") }
+            guard byteA == byteB else {
+                if mayBeNumeric { return compareSegments(pathA, pathB) }
                 // A slash ends a segment, so it sorts before any byte within a segment.
-                if a == slash { return .ascending }
-                return b == slash ? .descending : ValueOrder(a, b)
-            default: break
+                guard let byteA else { return .ascending }
+                guard let byteB else { return .descending }
+                if byteA == slash { return .ascending }
+                return byteB == slash ? .descending : ValueOrder(byteA, byteB)
             }
+            guard byteA != nil else { return .same }
+            isStart = byteA == slash
         }
+    }
+
+    private static func compareSegments(_ a: DocumentPath, _ b: DocumentPath) -> ValueOrder {
+        let (segmentsA, segmentsB) = (a.segments, b.segments)
+        for (a, b) in zip(segmentsA, segmentsB) {
+            let order = Value.compare(
+                NumericID(a.utf8)?.order ?? Array(a.utf8), NumericID(b.utf8)?.order ?? Array(b.utf8))
+            if order != .same { return order }
+        }
+        return ValueOrder(segmentsA.count, segmentsB.count)
     }
 }

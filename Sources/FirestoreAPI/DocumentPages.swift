@@ -54,7 +54,9 @@ struct DocumentPages {
         }
         let size = try Self.size(listing.size)
         var paths: [DocumentPath: Document?] = [:]
-        for id in try await service.parents(in: listing.collection, after: after, atMost: size + 1, as: principal) {
+        for id in try await service.ids(
+            .parents(in: listing.collection), after: after, atMost: size + 1, listing.consistency, as: principal)
+        {
             paths[try listing.collection.document(id)] = .some(nil)
         }
         let (found, hasMore) = try await stored(listing, as: principal)
@@ -93,18 +95,17 @@ struct DocumentPages {
         return (page, PageToken.text(values))
     }
 
-    static let noPastCollections = DocumentError(
-        .unimplemented, "collections can only be listed as they are now, without a read time")
-
     func collectionIDs(
-        below parent: DocumentPath?, size: Int, token: String, as principal: Principal
+        below parent: DocumentPath?, size: Int, token: String, _ consistency: ReadConsistency, as principal: Principal
     ) async throws(DocumentError) -> (ids: ArraySlice<String>, next: String?) {
         let size = try Self.size(size)
-        var ids = try await service.collectionIDs(below: parent, as: principal)
+        var after: String?
         if !token.isEmpty {
             guard case .string(let last)? = try PageToken.values(token).first else { throw PageToken.invalid }
-            ids.removeAll { !last.utf8.lexicographicallyPrecedes($0.utf8) }
+            after = last
         }
+        let ids = try await service.ids(
+            .collections(below: parent), after: after, atMost: size + 1, consistency, as: principal)
         let page = ids.prefix(size)
         return (page, page.count < ids.count ? page.last.map { PageToken.text([.string($0)]) } : nil)
     }
@@ -141,6 +142,9 @@ struct DocumentPages {
 
     private func orders(_ text: String) throws(DocumentError) -> [Query.Order] {
         var orders: [Query.Order] = []
+        guard !text.hasPrefix(" "), !text.hasSuffix(" ") else {
+            throw .invalidArgument("orderBy: \"\(text)\" has a space at its start or end")
+        }
         for part in text.split(separator: ",", omittingEmptySubsequences: text.isEmpty) {
             let words = part.split(separator: " ")
             let direction = words.count > 1 ? words[1].lowercased() : "asc"

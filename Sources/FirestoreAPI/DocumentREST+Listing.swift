@@ -44,23 +44,25 @@ extension DocumentREST {
     func listCollectionIDs(
         _ path: RESTPath, _ body: RESTBody, _ principal: Principal
     ) async throws(DocumentError) -> JSONWriter {
-        let (size, token) = try body.read(as: FSListCollectionIdsRequest.self) { (root) throws(JSONProblem) in
+        let (size, token, consistency) = try body.read(as: FSListCollectionIdsRequest.self) {
+            (root) throws(JSONProblem) in
             var size: Int64 = 0
             var token = ""
+            var consistency = ReadConsistency.strong
             for member in try root.members() {
                 switch member.key {
                 case "pageSize": size = try member.value.integer()
                 case "pageToken": token = try member.value.string()
-                case "readTime": throw member.value.problem(DocumentPages.noPastCollections.message)
+                case "readTime": consistency = .at(try member.value.timestamp())
                 case "parent": _ = try member.value.string()
                 default: throw member.unknown
                 }
             }
             guard (0...Int64(Int32.max)).contains(size) else { throw root.problem("pageSize must be 0 … 2147483647") }
-            return (Int(size), token)
+            return (Int(size), token, consistency)
         }
         let (page, next) = try await pages.collectionIDs(
-            below: try path.parent(), size: size, token: token, as: principal)
+            below: try path.parent(), size: size, token: token, consistency, as: principal)
         var text = JSONWriter()
         text.raw("{")
         if !page.isEmpty {

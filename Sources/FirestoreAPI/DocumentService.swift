@@ -46,13 +46,11 @@ package protocol DocumentService: Sendable {
 
     func rollback(_ transaction: TransactionID, as principal: Principal) async throws(DocumentError)
 
-    /// The ids of the collections directly below a document, or at the root, in order. For admins only.
-    func collectionIDs(below parent: DocumentPath?, as principal: Principal) async throws(DocumentError) -> [String]
-
-    /// The ids in a collection below which there are documents, whether or not there is a document of that id, in order. For
-    /// admins only.
-    func parents(
-        in collection: CollectionPath, after: String?, atMost limit: Int, as principal: Principal
+    /// A page of ids, in order. For admins only.
+    ///
+    /// - Parameter after: begins after this id.
+    func ids(
+        _ place: ListedIDs, after: String?, atMost limit: Int, _ consistency: ReadConsistency, as principal: Principal
     ) async throws(DocumentError) -> [String]
 
     /// Deletes every document. For development.

@@ -86,20 +86,14 @@ package struct StoreDocumentService: DocumentService {
         _ = try await store.rollback(transaction, in: context(principal))
     }
 
-    package func collectionIDs(below parent: DocumentPath?, as principal: Principal) async throws(DocumentError)
-        -> [String]
-    {
-        try requireAdmin(principal)
-        return try await store.collectionIDs(below: parent)
-    }
-
-    package func parents(
-        in collection: CollectionPath, after: String?, atMost limit: Int, as principal: Principal
+    package func ids(
+        _ place: ListedIDs, after: String?, atMost limit: Int, _ consistency: ReadConsistency, as principal: Principal
     ) async throws(DocumentError) -> [String] {
         try requireAdmin(principal)
+        let context = context(principal)
         let store = store
         return try await withCheckedContinuation { continuation in
-            store.parents(in: collection, after: after, atMost: limit, in: OperationContext()) {
+            store.ids(place, after: after, atMost: limit, consistency, in: context) {
                 continuation.resume(returning: $0)
             }
         }.get()

@@ -25,35 +25,4 @@ extension FirestoreService {
         } while !token.isEmpty
         return ids
     }
-
-    /// One page of a collection, with the names that have only documents below them.
-    struct ListedPage {
-        /// Those that exist.
-        var documents: [Document] = []
-        /// All of them.
-        var paths: [DocumentPath] = []
-        /// Empty after the last page.
-        var next = ""
-    }
-
-    /// - Parameter maxBytes: the limit on the response's text.
-    /// - Throws: `resourceExhausted` if the page's text is larger, among others.
-    func list(
-        _ collection: CollectionPath, size: Int, token: String, maxBytes: Int
-    ) async throws(DocumentError) -> ListedPage {
-        var path = "/\(PercentEncoding.encoded(collection.string))?pageSize=\(size)&showMissing=true"
-        if !token.isEmpty { path += "&pageToken=\(PercentEncoding.encoded(token))" }
-        let answer = try await ask("listDocuments", at: path, body: nil, maxBytes: maxBytes)
-        let reader = RESTWriteReader(database: database)
-        return try answer.answer { (answer) throws(JSONProblem) in
-            var page = ListedPage()
-            for node in try answer["documents"]?.elements() ?? [] {
-                guard let name = node["name"] else { throw node.problem("a document needs a name") }
-                page.paths.append(try reader.path(name))
-                if node["createTime"] != nil { page.documents.append(try reader.stored(node)) }
-            }
-            page.next = try answer["nextPageToken"]?.string() ?? ""
-            return page
-        }
-    }
 }

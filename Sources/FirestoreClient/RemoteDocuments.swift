@@ -1,20 +1,10 @@
 package import DocumentModel
 package import OutboundHTTP
 
-/// All documents of an emulator, or of a host in development, page by page, read as its owner.
-///
-/// A service that answers queries over the collections of all names is read by them, all as of one time. Otherwise its
-/// collections are listed, and each page is as it is when it is read.
+/// All documents of an emulator, or of a host in development, page by page and all as of one time, read as its owner.
 package struct RemoteDocuments: Sendable {
-    private enum Way {
-        case unknown
-        case scan(DocumentScan)
-        case walk(DocumentWalk)
-    }
-
-    private let service: FirestoreService
-    private var way = Way.unknown
-    /// The first page.
+    private var scan: DocumentScan
+    /// The first page, until it is taken.
     private var first: [Document]?
 
     /// - Parameters:
@@ -24,48 +14,26 @@ package struct RemoteDocuments: Sendable {
         at address: String, project: String, transport: any OutboundTransport = OutboundClient(),
         pause: @escaping @Sendable (_ seconds: Double) async -> Void = { try? await Task.sleep(for: .seconds($0)) }
     ) {
-        service = FirestoreService(
-            database: DatabaseID(project: project), origin: "http://\(address)", transport: transport, tokens: nil,
-            pause: pause)
+        scan = DocumentScan(
+            FirestoreService(
+                database: DatabaseID(project: project), origin: "http://\(address)", transport: transport, tokens: nil,
+                pause: pause))
     }
 
-    /// Finds out how the service can be read, and reads the first page.
+    /// Reads the first page.
     ///
     /// - Returns: whether there is a document.
     /// - Throws: what the service answered: see ``FirestoreService``.
     package mutating func begin() async throws(DocumentError) -> Bool {
-        var scan = DocumentScan(service)
-        do throws(DocumentError) {
-            first = try await scan.next()
-            way = .scan(scan)
-        } catch {
-            guard [.invalidArgument, .unimplemented].contains(error.code) else { throw error }
-            var walk = DocumentWalk(service)
-            try await walk.begin()
-            first = try await walk.next()
-            way = .walk(walk)
-        }
+        first = try await scan.next()
         return first != nil
     }
 
     /// The next documents; nil after the last.
     package mutating func next() async throws(DocumentError) -> [Document]? {
-        if case .unknown = way { _ = try await begin() }
-        if let page = first {
-            first = nil
-            return page
-        }
-        switch way {
-        case .unknown: return nil
-        case .scan(var scan):
-            let page = try await scan.next()
-            way = .scan(scan)
-            return page
-        case .walk(var walk):
-            let page = try await walk.next()
-            way = .walk(walk)
-            return page
-        }
+        guard let page = first else { return try await scan.next() }
+        first = nil
+        return page
     }
 }
 

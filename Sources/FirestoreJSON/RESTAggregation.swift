@@ -29,7 +29,8 @@ extension JSONNode {
         guard let query else { throw problem("an aggregation needs structuredQuery") }
         guard (1...AggregateField.maxCount).contains(fields.count) else {
             throw problem(
-                "a query must have 1 to \(AggregateField.maxCount) aggregations; this one has \(fields.count)")
+                "a query has \(fields.count) aggregations; the maximum number of aggregations is \(AggregateField.maxCount)"
+            )
         }
         // Aggregations without an alias are numbered separately.
         var number = 0

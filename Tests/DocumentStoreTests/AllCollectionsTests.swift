@@ -10,9 +10,12 @@ struct AllCollectionsTests {
     /// Ids whose order as bytes of keys differs easily from that of paths.
     private static let ids = ["a", "a\u{0}", "a\u{1}", "ab", "b", "é", "z"]
 
+    private static let numericIDs = ["__id7__", "__id-2__", "__id12__", "__id_"]
+
     private func path(_ random: inout SeededGenerator, above depth: Int) throws -> DocumentPath {
-        let segments = (0..<2 * Int.random(in: 1...depth, using: &random)).map { _ in
-            Self.ids.randomElement(using: &random) ?? "a"
+        let segments = (0..<2 * Int.random(in: 1...depth, using: &random)).map { index in
+            let ids = index % 2 == 0 ? Self.ids : Self.ids + Self.numericIDs
+            return ids.randomElement(using: &random) ?? "a"
         }
         return try DocumentPath(segments.joined(separator: "/"))
     }

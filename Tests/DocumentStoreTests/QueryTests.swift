@@ -161,6 +161,46 @@ struct QueryTests {
         #expect(reason { $0.collectionID = "" } != nil)
     }
 
+    /// The ids and their order are those that Firebase's web SDK is tested with.
+    @Test(arguments: EngineKind.allCases) func numericIDsComeFirst(kind: EngineKind) async throws {
+        let sorted = [
+            "__id-9223372036854775808__", "__id-2__", "__id7__", "__id12__", "__id9223372036854775807__", "12", "7",
+            "A",
+            "Aa", "__id", "__id1_", "_id1__", "a",
+        ]
+        try await withStore(kind) { test in
+            let database = DatabaseID(project: "demo-shop")
+            for id in sorted.shuffled() {
+                let path = try DocumentPath("n/\(id)")
+                try await test.set(
+                    path.string, ["f": .integer(1), "r": .reference(DocumentName(database: database, path: path))])
+                try await test.set("n/\(id)/s/x", ["f": .integer(1)])
+            }
+            var query = Query(collectionID: "n")
+            #expect(ids(try await test.query(query)) == sorted)
+            query.orderBy = [Query.Order(.documentID, descending: true)]
+            #expect(ids(try await test.query(query)) == sorted.reversed())
+            query.orderBy = []
+            query.filter = .field(FieldPath(segments: ["f"]), .equal, .integer(1))
+            query.start = Query.Cursor(values: [.string("__id7__")], before: false)
+            query.orderBy = [Query.Order(.documentID)]
+            #expect(ids(try await test.query(query)) == Array(sorted[3...]))
+            query = Query(collectionID: "n")
+            query.orderBy = [Query.Order(FieldPath(segments: ["r"]), descending: true)]
+            #expect(ids(try await test.query(query)) == sorted.reversed())
+            query = Query(collectionID: "s", allDescendants: true)
+            let parents = try await test.query(query).map { $0.path.parent.parent?.id }
+            #expect(parents == sorted)
+            #expect(try await test.get("n/__id7__")?.fields["f"] == .integer(1))
+            var problems: [String] = []
+            _ = try test.store.check(report: { problems.append($0) }, progress: { _ in })
+            #expect(problems == [])
+        }
+        for path in ["n/__id07__", "n/__id0__", "n/__id+7__", "n/__id__", "n/__id9223372036854775808__", "__id7__/a"] {
+            #expect(throws: DocumentError.self, "\(path)") { try DocumentPath(path) }
+        }
+    }
+
     @Test func collectionsAreFoundBelowEachDocument() async throws {
         try await withStore(filled(.sqlite)) { test async throws in
             #expect(try await test.store.collectionIDs(below: nil) == ["c"])

@@ -56,6 +56,16 @@ struct TestStore {
         try await store.query(query, ReadConsistency(transaction: transaction), in: context).documents
     }
 
+    func ids(
+        _ place: ListedIDs, after: String? = nil, atMost limit: Int = .max, at time: Timestamp
+    ) async throws -> [String] {
+        try await withCheckedContinuation { continuation in
+            store.ids(place, after: after, atMost: limit, .at(time), in: OperationContext()) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
+    }
+
     func begin(
         _ mode: TransactionMode = .readWrite(retrying: nil), context: OperationContext = OperationContext()
     ) async throws -> TransactionID {

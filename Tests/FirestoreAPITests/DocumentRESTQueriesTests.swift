@@ -33,7 +33,7 @@ struct DocumentRESTQueriesTests: RESTExchanges {
     }
 
     @Test(arguments: [
-        ("[]", "1 to 5 aggregations; this one has 0"),
+        ("[]", "0 aggregations; the maximum number of aggregations is 5"),
         (#"[{"count":{"upTo":-1}}]"#, "upTo must not be negative"),
         (#"[{"count":{},"alias":"a"},{"count":{},"alias":"a"}]"#, #"two aggregations have the alias "a""#),
         (#"[{"count":{},"alias":"__a__"}]"#, "reserved form"),

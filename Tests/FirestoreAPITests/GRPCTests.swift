@@ -110,6 +110,21 @@ import Testing
         }
     }
 
+    @Test func aClientThatLeavesBeforeItsFirstBytesIsLetGo() throws {
+        var isOver = false
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(
+            ProtocolDetector { _ in
+            } onClose: {
+                isOver = true
+            })
+        try channel.connect(to: try SocketAddress(unixDomainSocketPath: "/none")).wait()
+        try channel.writeInbound(ByteBuffer(string: "PRI"))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(isOver && !channel.isActive)
+        _ = try? channel.finish()
+    }
+
     // MARK: Messages
 
     @Test func valuesAreTheSameBothWays() throws {

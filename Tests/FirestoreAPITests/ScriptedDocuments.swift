@@ -151,15 +151,14 @@ final class ScriptedDocuments: DocumentService {
         guard case .rolledBack = answer else { throw mismatch(answer) }
     }
 
-    func collectionIDs(below parent: DocumentPath?, as principal: Principal) async throws(DocumentError) -> [String] {
-        guard principal == .admin else { throw DocumentError(.permissionDenied, "not for clients") }
-        return collections
-    }
-
-    func parents(
-        in collection: CollectionPath, after: String?, atMost limit: Int, as principal: Principal
+    func ids(
+        _ place: ListedIDs, after: String?, atMost limit: Int, _ consistency: ReadConsistency, as principal: Principal
     ) async throws(DocumentError) -> [String] {
-        throw DocumentError(.unimplemented, "no document has others below it")
+        guard principal == .admin else { throw DocumentError(.permissionDenied, "not for clients") }
+        guard case .collections = place else {
+            throw DocumentError(.unimplemented, "no document has others below it")
+        }
+        return Array(collections.filter { id in after.map { $0 < id } ?? true }.prefix(limit))
     }
 
     func clear() async throws(DocumentError) { cleared.withLock { $0 += 1 } }

@@ -1,3 +1,4 @@
+import DocumentModel
 @testable import FirestoreAPI
 import Sharing
 import Testing
@@ -85,6 +86,22 @@ import Testing
         var other = WebChannelState(limits)
         #expect(try other.receive([(1, Array(repeating: 0, count: 10))]).isEmpty)
         #expect(throws: WebChannelState.TooManyMaps.self) { try other.receive([(2, [0])]) }
+    }
+
+    /// What waits for a client's earlier maps counts as what waits for the client does.
+    @Test func earlyMapsCountAgainstTheMemoryOfAnswers() {
+        let budget = MemoryBudget(total: 4 << 20)
+        func session() -> WebChannelSession {
+            WebChannelSession(
+                id: "s", owner: 1, requester: Requester(.admin), limits: .init(), answers: budget, holder: .host)
+        }
+        let map = [(number: 1, text: [UInt8](repeating: 0, count: 3 << 20))]
+        let (first, second) = (session(), session())
+        #expect(first.receive(map) != nil)
+        #expect(second.receive(map) == nil)
+        first.terminate()
+        let third = session()
+        #expect(third.receive(map) != nil)
     }
 
     @Test func aFinishedSessionEndsOnceEverythingWasSent() {

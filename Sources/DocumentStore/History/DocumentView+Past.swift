@@ -135,6 +135,9 @@ struct CoverFilter {
         (prefix, isGroup, group) = (start, false, [])
     }
 
+    /// Covers all documents with such keys.
+    init(prefix: [UInt8]) { (self.prefix, isGroup, group) = (prefix, false, []) }
+
     func covers(_ key: ArraySlice<UInt8>) -> Bool {
         guard key.starts(with: prefix) else { return false }
         guard isGroup else { return true }

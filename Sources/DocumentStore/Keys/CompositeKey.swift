@@ -31,7 +31,7 @@ enum CompositeKey {
     ) {
         let start = key.count
         switch scope {
-        case .collection: KeyBytes.append(document.id.utf8, to: &key)
+        case .collection: DocumentKeys.append(document.id, to: &key)
         case .collectionGroup:
             DocumentKeys.append(document.string, to: &key)
             key.append(0)

@@ -1,4 +1,5 @@
 import DocumentModel
+import StorageEngine
 
 /// The keys of documents in their table.
 ///
@@ -7,14 +8,39 @@ import DocumentModel
 enum DocumentKeys {
     /// Appends the segments of a path, each with its terminator.
     static func append(_ path: String, to key: inout [UInt8]) {
-        for byte in path.utf8 {
-            switch byte {
-            case UInt8(ascii: "/"): key.append(0)
-            case 0, 1: key += [1, byte + 1]
-            default: key.append(byte)
-            }
-        }
+        appendOpen(path, to: &key)
         key.append(0)
+    }
+
+    /// The same without the last terminator.
+    static func appendOpen(_ path: String, to key: inout [UInt8]) {
+        var path = path
+        path.withUTF8 { appendOpen($0[...], to: &key) }
+    }
+
+    private static func appendOpen(_ path: Slice<UnsafeBufferPointer<UInt8>>, to key: inout [UInt8]) {
+        var (index, isStart) = (path.startIndex, true)
+        while index < path.endIndex {
+            let byte = path[index]
+            if isStart, byte == UInt8(ascii: "_") {
+                let segment = path[index...].prefix { $0 != UInt8(ascii: "/") }
+                if let id = NumericID(segment) {
+                    KeyBytes.appendOpen(id.order, to: &key)
+                    index = segment.endIndex
+                    isStart = false
+                    continue
+                }
+            }
+            isStart = byte == UInt8(ascii: "/")
+            if isStart {
+                key.append(0)
+            } else if byte < 2 {
+                key += [1, byte + 1]
+            } else {
+                key.append(byte)
+            }
+            index += 1
+        }
     }
 
     /// The common start of the keys of a collection's documents.
@@ -28,21 +54,14 @@ enum DocumentKeys {
 
     static func key(of path: DocumentPath) -> [UInt8] {
         var key: [UInt8] = []
-        let utf8 = path.string.utf8
-        key.reserveCapacity(utf8.count + 2)
-        let slash = utf8.lastIndex(of: UInt8(ascii: "/"))
-        var index = utf8.startIndex
-        while index < utf8.endIndex {
-            let byte = utf8[index]
-            if byte == UInt8(ascii: "/") {
-                key.append(0)
-                if index == slash { key.append(0) }
-            } else if byte < 2 {
-                key += [1, byte + 1]
-            } else {
-                key.append(byte)
-            }
-            utf8.formIndex(after: &index)
+        var text = path.string
+        text.withUTF8 { path in
+            key.reserveCapacity(path.count + 2)
+            let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+            appendOpen(path[..<slash], to: &key)
+            key.append(0)
+            key.append(0)
+            appendOpen(path[(slash + 1)...], to: &key)
         }
         return key
     }
@@ -72,18 +91,26 @@ extension DocumentKeys {
         if plain.allSatisfy({ $0 > 1 }) { return String(decoding: plain, as: UTF8.self) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(key.count)
-        var escaped = false
-        for byte in key {
-            if escaped {
-                bytes.append(byte &- 1)
-                escaped = false
-            } else if byte == 1 {
-                escaped = true
-            } else {
-                bytes.append(byte == 0 ? UInt8(ascii: "/") : byte)
-            }
+        for (number, segment) in plain.split(separator: 0, omittingEmptySubsequences: false).enumerated() {
+            if number > 0 { bytes.append(UInt8(ascii: "/")) }
+            let id = unescaped(segment)
+            if let numeric = NumericID(order: id) { bytes += numeric.text.utf8 } else { bytes += id }
         }
         while bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func unescaped(_ segment: ArraySlice<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var escaped = false
+        for byte in segment {
+            if byte == 1, !escaped {
+                escaped = true
+            } else {
+                bytes.append(escaped ? byte &- 1 : byte)
+                escaped = false
+            }
+        }
+        return bytes
     }
 }

@@ -32,7 +32,7 @@ enum IndexScope {
     /// The document as it is written at the end of a collection's keys.
     static func suffix(of path: DocumentPath) -> [UInt8] {
         var key: [UInt8] = []
-        KeyBytes.appendOpen(path.id.utf8, to: &key)
+        DocumentKeys.appendOpen(path.id, to: &key)
         return key
     }
 }

@@ -12,10 +12,6 @@ struct AllCollectionsQuery {
         self.query = query
         var group = query
         group.collectionID = "any"
-        group.filter = query.filter?.withoutNumericIDs
-        // No document has a numeric id, so that one is where its collection begins.
-        if let start = query.start?.beginningOfCollection { group.start = start }
-        if let end = query.end?.beginningOfCollection { group.end = end }
         names = try NormalizedQuery(group)
         for leaf in names.disjuncts.joined() where !leaf.field.isDocumentID {
             throw .invalidArgument(
@@ -107,41 +103,6 @@ struct AllCollectionsQuery {
             }
         }
         return (lower, upper)
-    }
-}
-
-extension Value {
-    /// The lowest name of the collection in which this is the name of a numeric id; nil for any other value.
-    fileprivate var beginningOfCollection: Value? {
-        guard case .reference(let name) = self, name.path.hasNumericID else { return nil }
-        let known = name.path.segments.prefix { !DocumentPath.isNumericID($0) }
-        guard known.count % 2 == 1 else { return nil }
-        let path = DocumentPath(unchecked: known.joined(separator: "/") + "/\0")
-        return .reference(DocumentName(database: name.database, path: path))
-    }
-}
-
-extension Query.Cursor {
-    fileprivate var beginningOfCollection: Query.Cursor? {
-        values.first?.beginningOfCollection.map { Query.Cursor(values: [$0], before: true) }
-    }
-}
-
-extension Query.Filter {
-    /// Conditions on the names of numeric ids as such on where their collections begin.
-    fileprivate var withoutNumericIDs: Query.Filter {
-        switch self {
-        case .and(let filters): return .and(filters.map(\.withoutNumericIDs))
-        case .or(let filters): return .or(filters.map(\.withoutNumericIDs))
-        case .field(let field, let comparison, let value):
-            guard field.isDocumentID, let name = value.beginningOfCollection else { return self }
-            switch comparison {
-            case .greaterThan, .greaterThanOrEqual: return .field(field, .greaterThanOrEqual, name)
-            case .lessThan, .lessThanOrEqual: return .field(field, .lessThan, name)
-            default: return self
-            }
-        case .unary: return self
-        }
     }
 }
 

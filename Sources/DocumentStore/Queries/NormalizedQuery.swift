@@ -45,7 +45,7 @@ struct NormalizedQuery: Sendable {
                 throw .invalidArgument("a cursor has more values than the query has orders")
             }
             for (value, order) in zip(cursor.values, orders) where order.field.isDocumentID {
-                try checkName(value)
+                _ = try name(value)
             }
         }
         try checkNames()
@@ -71,7 +71,8 @@ struct NormalizedQuery: Sendable {
         if let name = orders.firstIndex(where: \.field.isDocumentID) {
             guard name == orders.endIndex - 1 else {
                 throw .invalidArgument(
-                    "a query orders by \(orders[name + 1].field) after __name__, behind which nothing is left to order")
+                    "an order by clause cannot contain more fields after the key: \(orders[name + 1].field) after __name__"
+                )
             }
         } else {
             orders.append(Query.Order(.documentID, descending: descending))
@@ -84,16 +85,10 @@ struct NormalizedQuery: Sendable {
             switch leaf.test {
             case .compare(.arrayContains, _), .null, .notNull, .nan, .notNaN:
                 throw .invalidArgument("__name__ can only be compared with document names")
-            case .compare(_, let value): try checkName(value)
+            case .compare(_, let value): _ = try name(value)
             case .none(let values):
-                for value in values { try checkName(value) }
+                for value in values { _ = try name(value) }
             }
-        }
-    }
-
-    private func checkName(_ value: Value) throws(DocumentError) {
-        guard try !name(value).hasNumericID else {
-            throw .invalidArgument("a name has a numeric id such as __id7__, with which names can't be compared here")
         }
     }
 

@@ -120,6 +120,7 @@ struct QueryLeaf: Hashable, Sendable {
         case .field(let field, let comparison, let value):
             try check(field)
             try value.checkNames()
+            try DocumentLimits.checkOperand(value)
             switch comparison {
             case .in: return try elements(value, "in", atMost: maxIn).count
             case .arrayContainsAny: return try elements(value, "array-contains-any", atMost: maxIn).count

@@ -4,8 +4,8 @@ import DocumentModel
 extension QueryRoute {
     /// The indexes that the route reads, as in Firestore's explanations.
     var indexes: [QueryExplanation.IndexUse] {
-        accesses.compactMap { access in
-            access.words.map { QueryExplanation.IndexUse(scope: access.scope, properties: $0) }
+        accesses.map { access in
+            QueryExplanation.IndexUse(scope: access.scope, properties: access.words ?? "(__name__ ASC)")
         }
     }
 
@@ -37,7 +37,7 @@ extension QueryRoute {
 }
 
 extension IndexAccess {
-    /// Nil if no index is read.
+    /// Nil if the documents themselves are read, which are in the order of their names.
     fileprivate var words: String? {
         switch kind {
         case .walk: return nil

@@ -242,7 +242,7 @@ extension QueryTarget {
         switch self {
         case .collection(let collection):
             guard path.parent == collection else { return nil }
-            KeyBytes.append(path.id.utf8, to: &key)
+            DocumentKeys.append(path.id, to: &key)
         case .group:
             DocumentKeys.append(path.string, to: &key)
             key.append(0)

@@ -215,5 +215,5 @@ extension OperationContext {
 
 extension ReadConsistency {
     /// The time of the state, if the caller names it.
-    fileprivate var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
+    var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
 }

@@ -3,56 +3,6 @@ import StorageEngine
 package import DocumentModel
 
 extension DocumentStore {
-    package func collectionIDs(
-        below parent: DocumentPath?, in context: OperationContext, completion: @escaping Completion<[String]>
-    ) {
-        list(in: context, completion) { view in
-            var prefix: [UInt8] = []
-            if let parent { DocumentKeys.append(parent.string, to: &prefix) }
-            return try Self.segments(below: prefix, in: view)
-        }
-    }
-
-    /// The ids in a collection below which there are documents, whether or not there is a document of that id, in order.
-    ///
-    /// - Parameter after: begins after this id.
-    package func parents(
-        in collection: CollectionPath, after: String?, atMost limit: Int, in context: OperationContext,
-        completion: @escaping Completion<[String]>
-    ) {
-        list(in: context, completion) { view in
-            var prefix: [UInt8] = []
-            DocumentKeys.append(collection.string, to: &prefix)
-            return try Self.segments(below: prefix, after: after, atMost: limit, in: view)
-        }
-    }
-
-    /// The different next segments of the keys that begin with a prefix.
-    private static func segments(
-        below prefix: [UInt8], after: String? = nil, atMost limit: Int = .max, in view: DocumentView
-    ) throws -> [String] {
-        var ids: [String] = []
-        // A segment never starts with 0, but the keys of a collection's own documents do: these have no segment more.
-        var lower = prefix + [1]
-        if let after {
-            var key = prefix
-            DocumentKeys.append(after, to: &key)
-            lower = KeyBytes.successor(ofPrefix: key) ?? lower
-        }
-        let upper = KeyBytes.successor(ofPrefix: prefix)
-        while ids.count < limit {
-            var segment: [UInt8]?
-            try view.storage.scan(.documents, KeyRange(lower: lower, upper: upper), reverse: false) { key, _ in
-                segment = Array(key[prefix.count...].prefix { $0 != 0 })
-                return false
-            }
-            guard let segment, let next = KeyBytes.successor(ofPrefix: prefix + segment + [0]) else { break }
-            ids.append(DocumentKeys.text(of: segment[...]))
-            lower = next
-        }
-        return ids
-    }
-
     /// In the order of the keys: the documents of a collection come before those below them.
     package func descendants(
         _ page: Descendants, in context: OperationContext, completion: @escaping Completion<[DocumentPath]>

@@ -85,10 +85,6 @@ struct WriteComputation {
 
     private mutating func compute(_ write: Write) throws -> (WriteResult, Access) {
         let path = write.path
-        guard !path.hasNumericID else {
-            throw DocumentError.invalidArgument(
-                "\"\(path)\" has a numeric id; ids of the form __id7__ can't be written here")
-        }
         let current: Document?
         let isRepeated = after[path] != nil
         if let known = after[path] {

@@ -177,10 +177,13 @@ extension FirestoreCalls {
     @Sendable func collectionIDs(
         _ request: FSListCollectionIdsRequest, _ principal: Principal
     ) async throws(DocumentError) -> FSListCollectionIdsResponse {
-        guard request.consistencySelector == nil else { throw DocumentPages.noPastCollections }
+        var consistency = ReadConsistency.strong
+        if case .readTime(let time)? = request.consistencySelector {
+            consistency = .at(try MessageReader.timestamp(time))
+        }
         let (ids, next) = try await pages.collectionIDs(
             below: try reader.parent(request.parent), size: Int(request.pageSize), token: request.pageToken,
-            as: principal)
+            consistency, as: principal)
         var response = FSListCollectionIdsResponse()
         response.collectionIds = Array(ids)
         response.nextPageToken = next ?? ""

@@ -127,7 +127,8 @@ extension MessageReader {
         }
         guard (1...AggregateField.maxCount).contains(fields.count) else {
             throw .invalidArgument(
-                "a query must have 1 to \(AggregateField.maxCount) aggregations; this one has \(fields.count)")
+                "a query has \(fields.count) aggregations; the maximum number of aggregations is \(AggregateField.maxCount)"
+            )
         }
         guard Set(aliases).count == aliases.count else { throw .invalidArgument("two aggregations have one alias") }
         return (try query(structured, parent: parent), fields, aliases)

@@ -62,7 +62,7 @@ final class WebChannelSession: Sendable {
             }
             return ready != nil
         }
-        guard isTaken else {
+        guard isTaken, hold(0) else {
             terminate()
             return nil
         }
@@ -137,13 +137,13 @@ final class WebChannelSession: Sendable {
         }
     }
 
-    /// Counts what waits for its acknowledgement, and what comes now.
+    /// Counts what waits for its acknowledgement or for earlier maps, and what comes now.
     ///
     /// - Returns: false if it is too much.
     private func hold(_ bytes: Int) -> Bool {
         guard let answers else { return true }
         return state.withLock { state in
-            let all = state.channel.unacknowledgedBytes + bytes
+            let all = state.channel.unacknowledgedBytes + state.channel.earlyBytes + bytes
             let wanted = all > ClientAnswer.leastBytes ? all : 0
             if wanted < state.held {
                 answers.release(state.held - wanted, of: holder)

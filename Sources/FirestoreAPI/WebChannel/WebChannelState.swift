@@ -38,7 +38,7 @@ struct WebChannelState {
     /// The number of the next map of the client, and those that came early.
     private var nextMap = 0
     private var early: [Int: [UInt8]] = [:]
-    private var earlyBytes = 0
+    private(set) var earlyBytes = 0
     private(set) var unacknowledgedBytes = 0
     /// Whether nothing more comes, so that the session ends once all was sent.
     private(set) var isFinished = false
@@ -136,6 +136,8 @@ struct WebChannelState {
         isFinished = true
         unacknowledged = []
         unacknowledgedBytes = 0
+        early = [:]
+        earlyBytes = 0
         sent = 0
         defer { backChannel = nil }
         return backChannel.map { [.end($0.id)] } ?? []

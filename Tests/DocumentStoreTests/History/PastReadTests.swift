@@ -81,6 +81,43 @@ struct PastReadTests {
         }
     }
 
+    @Test(arguments: EngineKind.allCases) func earlierIDsAreListedExactly(kind: EngineKind) async throws {
+        try await withStore(kind) { test in
+            var generator = SeededGenerator(seed: 12)
+            let ids = ["a", "b", "__id7__", "é"]
+            var states: [(time: Timestamp, paths: Set<String>)] = []
+            var paths: Set<String> = []
+            for _ in 0..<150 {
+                let depth = Int.random(in: 1...2, using: &generator)
+                let path = try (0..<depth).map { _ in
+                    let collection = try #require(ids.filter { $0.first != "_" }.randomElement(using: &generator))
+                    return collection + "/" + (try #require(ids.randomElement(using: &generator)))
+                }.joined(separator: "/")
+                let isSet = Bool.random(using: &generator)
+                let operation: Write.Operation = isSet ? .set([:]) : .delete
+                let time = try await test.commit([Write(path: DocumentPath(path), operation: operation)]).commitTime
+                if isSet { paths.insert(path) } else { paths.remove(path) }
+                states.append((time, paths))
+            }
+            for (time, paths) in states {
+                let segments = paths.map { $0.split(separator: "/").map(String.init) }
+                #expect(
+                    try await test.ids(.collections(below: nil), at: time) == Set(segments.map { $0[0] }).sorted())
+                let below = segments.filter { $0.count > 2 && $0[0] == "a" }
+                // The numeric id comes first.
+                let parents = Set(below.map { $0[1] }).sorted()
+                #expect(try await test.ids(.parents(in: try CollectionPath("a")), at: time) == parents)
+                let first = try await test.ids(.parents(in: try CollectionPath("a")), atMost: 1, at: time)
+                #expect(first == Array(parents.prefix(1)))
+                guard let first = first.first else { continue }
+                let rest = try await test.ids(.parents(in: try CollectionPath("a")), after: first, at: time)
+                #expect(rest == Array(parents.dropFirst()))
+                let own = Set(below.filter { $0[1] == "b" }.map { $0[2] }).sorted()
+                #expect(try await test.ids(.collections(below: try DocumentPath("a/b")), at: time) == own)
+            }
+        }
+    }
+
     /// Counts the scans of the log.
     private final class CountingReader: StorageReader {
         let inner: any StorageReader

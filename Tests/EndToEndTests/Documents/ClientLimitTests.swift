@@ -53,7 +53,8 @@ import Testing
     @Test func aClientHasSoManyListeners() async throws {
         try await serving(#"{ "listen": { "listenersPerClient": 2 } }"#) { host in
             let session = try id(try await open(host, targets: 3))
-            _ = try await received(host, session, until: "a client may have 2 listeners, the limit; end one")
+            _ = try await received(
+                host, session, until: "a client may have 2 listeners at the moment, the limit; end one")
         }
     }
 

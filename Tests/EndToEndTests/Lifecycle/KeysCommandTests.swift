@@ -8,7 +8,7 @@ import Testing
         try await DataCommandRun.run(arguments + ["--json"], in: directory, command: "keys")
     }
 
-    @Test(.enabled(if: PythonScript.isInstalled, "google-auth is not installed: .ci/oracles"))
+    @Test(.enabled(if: ClientScript.isInstalled, "google-auth is not installed: .ci/oracles"))
     func aServerWithAKeyIsTheAdministratorUntilItIsRevoked() async throws {
         try await ProductionHost.serving { host in
             let directory = host.directory
@@ -17,8 +17,9 @@ import Testing
             #expect(created.status == 0, "\(created.errors)\(created.output)")
             let id = try #require(created.json?["id"]?.text)
             let scripts = try ["token", "self-signed"].map {
-                try PythonScript(
-                    "server_rest.py", [directory.path + "/shop.json", url, ProductionHost.project, $0], in: directory)
+                try ClientScript(
+                    "server_rest.py", [directory.path + "/shop.json", url, ProductionHost.project, $0],
+                    in: directory.path)
             }
             for script in scripts {
                 #expect(try await script.ask("write") == "200")
@@ -33,7 +34,7 @@ import Testing
             #expect(try await scripts[1].ask("read") == "401")
             // google-auth takes a 401 for an expired token, and asks for another one.
             #expect(try await scripts[0].ask("read") == "refused invalid_grant")
-            for script in scripts { try await script.end() }
+            for script in scripts { try await script.succeed() }
         }
     }
 

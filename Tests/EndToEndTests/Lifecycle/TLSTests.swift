@@ -17,22 +17,22 @@ struct TLSTests {
 
     /// `google-cloud-firestore`, unmodified, in the three ways in which its libraries use a key file.
     @Test(
-        .enabled(if: PythonScript.isInstalled, "google-cloud-firestore is not installed: .ci/oracles"),
+        .enabled(if: ClientScript.isInstalled, "google-cloud-firestore is not installed: .ci/oracles"),
         arguments: ["token", "self-signed", "service"])
     func aServerWithAKeyFileReadsWritesAndListens(_ how: String) async throws {
         try await serving { host in
             let directory = host.directory
             let certificate = directory.path + "/cert.pem"
             let url = "https://localhost:\(host.firestore)"
-            func start(_ name: String) async throws -> (key: String, script: PythonScript) {
+            func start(_ name: String) async throws -> (key: String, script: ClientScript) {
                 let created = try await DataCommandRun.run(
                     ["create", name, "--url", url, "--json"], in: directory, command: "keys")
                 let file = try #require(created.json?["file"]?.text, "\(created.errors)")
-                let script = try PythonScript(
-                    "server_secure.py", [file, "\(host.firestore)", ProductionHost.project, how], in: directory,
+                let script = try ClientScript(
+                    "server_secure.py", [file, "\(host.firestore)", ProductionHost.project, how],
                     environment: [
                         "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": certificate, "REQUESTS_CA_BUNDLE": certificate,
-                    ])
+                    ], in: directory.path)
                 return (created.json?["id"]?.text ?? "", script)
             }
             let (id, server) = try await start("shop")
@@ -56,7 +56,7 @@ struct TLSTests {
             #expect(try await server.ask("write a 9") == "refused UNAUTHENTICATED")
             // Its library tries to listen for ever.
             server.kill()
-            try await other.end()
+            try await other.succeed()
         }
     }
 

@@ -242,11 +242,25 @@ enum OracleQueries {
     private static var refusals: [OracleCase] {
         let fields = ["__x__", "", "a..b", "a`b", "0a", "a-b", "`a-b`", "`a", "__name__.x", "é", "`é`", ".a", "a."]
         let collections = ["q/a/q", "__q__", "."]
+        let deep = Array(repeating: "x", count: 21).joined(separator: ".")
+        let paths = [deep, String(deep.dropLast(2)), String(repeating: "x", count: 1501)]
+        let operands = [
+            Words.map(["__x__": int(1)]), Words.array(Words.map(["__x__": int(1)])),
+            Words.map(["__type__": Words.text("__vector__"), "value": Words.array()]),
+            Words.map(["__type__": Words.text("__vector__"), "value": Words.array(Words.text("a"))]),
+        ]
         var cases: [OracleCase] = []
         for field in fields {
             cases.append(ask("field \(field)", Words.filter(field, "EQUAL", int(1))))
             cases.append(ask("by field \(field)", order: [Words.by(field)]))
         }
+        for path in paths {
+            let title = "\(path.prefix(3)), \(path.utf8.count) bytes"
+            cases.append(ask("field \(title)", Words.filter(path, "EQUAL", int(1))))
+            cases.append(ask("by field \(title)", order: [Words.by(path)]))
+            cases.append(ask("only \(title)", extra: #""select":{"fields":[{"fieldPath":"\#(path)"}]}"#))
+        }
+        for operand in operands { cases.append(ask("operand \(operand)", x("EQUAL", operand))) }
         for collection in collections {
             cases.append(OracleCase("collection \(collection)", .query(Words.query(collection))))
         }

@@ -38,6 +38,7 @@ soak: prepare
 bench: build
 	swift build -c release --product FixtureFunctions
 	swift build -c release --product functions-bench
+	swift build -c release --package-path Benchmarks/grpc-echo
 	$$(swift build -c release --show-bin-path)/functions-bench $(ARGUMENTS)
 
 protos:

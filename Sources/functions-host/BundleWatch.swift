@@ -90,26 +90,30 @@ struct BundleWatch: Sendable {
         for package in packages { _ = await build(package.build, for: package.bundles) }
     }
 
+    /// The state of a configuration file and of the files that may belong to it, for a start that can't read it.
+    static func state(beside file: String) -> [String] {
+        let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let settings = names.filter { name in
+            name.hasPrefix(".env") || name.hasPrefix(".secrets") || name.hasSuffix(".json") || name.hasSuffix(".rules")
+        }.sorted()
+        return ([file] + settings.map { "\(directory)/\($0)" }).compactMap { stamp(of: $0) }
+    }
+
     /// Waits until a file has changed that the host's start depends on.
     ///
-    /// - Parameter file: The configuration file, if it couldn't be read.
-    static func change(after watch: BundleWatch?, orOf file: String) async throws {
-        func state() -> [String] {
-            guard let watch else {
-                let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
-                let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-                let settings = names.filter { name in
-                    name.hasPrefix(".env") || name.hasPrefix(".secrets") || name.hasSuffix(".json")
-                        || name.hasSuffix(".rules")
-                }.sorted()
-                return ([file] + settings.map { "\(directory)/\($0)" }).compactMap { stamp(of: $0) }
-            }
+    /// - Parameters:
+    ///   - watch: nil if the configuration file couldn't be read.
+    ///   - state: ``state(beside:)`` of that file before it was read.
+    static func change(after watch: BundleWatch?, orOf file: String, since state: [String]) async throws {
+        let before =
+            watch.map { $0.packages.flatMap { $0.sources.values.sorted() } + $0.settings + $0.startFiles } ?? state
+        func now() -> [String] {
+            guard let watch else { return Self.state(beside: file) }
             return watch.packages.flatMap { sources(of: $0.build.package).values.sorted() }
                 + settings(of: watch.configuration) + startFiles(of: watch.configuration)
         }
-        let before =
-            watch.map { $0.packages.flatMap { $0.sources.values.sorted() } + $0.settings + $0.startFiles } ?? state()
-        while state() == before { try await Task.sleep(for: interval) }
+        while now() == before { try await Task.sleep(for: interval) }
         try await Task.sleep(for: rest)
     }
 

@@ -71,6 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
         var interruption: Task<Void, Never>?
         while true {
             var watching: BundleWatch?
+            let before = watch ? BundleWatch.state(beside: config) : []
             do {
                 let configuration = try load()
                 watching =
@@ -103,7 +104,7 @@ struct ServeCommand: AsyncParsableCommand {
                         }
                     }
                 }
-                try await BundleWatch.change(after: watching, orOf: config)
+                try await BundleWatch.change(after: watching, orOf: config, since: before)
             }
         }
     }

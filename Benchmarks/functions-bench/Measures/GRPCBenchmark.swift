@@ -59,7 +59,30 @@ struct GRPCBenchmark: Benchmark {
             await bare.child.stop()
             throw error
         }
+        guard let echo = try await HTTP2ReferenceProcess.grpcSwift(answering: answer, in: directory) else {
+            section.notes.append("skipped: grpc-swift's server, which isn't built: make bench")
+            return section
+        }
+        do {
+            try await measure(echo, host, &section)
+            await echo.child.stop()
+        } catch {
+            await echo.child.stop()
+            throw error
+        }
         return section
+    }
+
+    /// Compares a get with grpc-swift's answer of the same bytes.
+    private func measure(
+        _ echo: HTTP2ReferenceProcess, _ host: HostProcess, _ section: inout Section
+    ) async throws {
+        var (ours, theirs) = (LoadReport(), LoadReport())
+        for _ in 0..<pace.rounds {
+            ours.add(try await load(.get, host.ports.firestore, host.child.tree, pace.length))
+            theirs.add(try await load(.get, echo.port, echo.child.tree, pace.length))
+        }
+        section.add("get, grpc-swift", ours, beside: theirs, cpu: nil)
     }
 
     private func measure(

@@ -60,13 +60,28 @@ struct HTTP2ReferenceProcess: Sendable {
     let port: Int
 
     static func start(answering answer: ByteBuffer, in directory: URL) async throws -> HTTP2ReferenceProcess {
+        let program = Bundle.main.executableURL?.path ?? CommandLine.arguments[0]
+        return try await start(program, answer, in: directory) { ["reference-http2", "--port", $0, "--answer", $1] }
+    }
+
+    /// The same with the server of grpc-swift, which is a package of its own.
+    ///
+    /// - Returns: nil if it isn't built.
+    static func grpcSwift(answering answer: ByteBuffer, in directory: URL) async throws -> HTTP2ReferenceProcess? {
+        let program = "Benchmarks/grpc-echo/.build/release/grpc-echo"
+        guard FileManager.default.isExecutableFile(atPath: program) else { return nil }
+        return try await start(program, answer, in: directory) { [$0, $1] }
+    }
+
+    private static func start(
+        _ program: String, _ answer: ByteBuffer, in directory: URL,
+        arguments: (_ port: String, _ file: String) -> [String]
+    ) async throws -> HTTP2ReferenceProcess {
         let file = directory.appendingPathComponent("answer")
         try Data(answer.readableBytesView).write(to: file)
         let port = try await ChildProcess.freePort()
-        let program = Bundle.main.executableURL?.path ?? CommandLine.arguments[0]
         let child = try ChildProcess(
-            program, ["reference-http2", "--port", "\(port)", "--answer", file.path],
-            log: directory.appendingPathComponent("reference.log"))
+            program, arguments("\(port)", file.path), log: directory.appendingPathComponent("reference-\(port).log"))
         do {
             return try await child.wait(for: "a connection to its port") {
                 let channel = try? await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)

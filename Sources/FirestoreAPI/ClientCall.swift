@@ -16,4 +16,9 @@ struct ClientCall: Sendable {
         self.address = address
         self.answer = answer
     }
+
+    /// Counts what the writes of the current call take in memory until it is answered.
+    static func hold(_ writes: [Write]) throws(DocumentError) {
+        try current?.answer?.take(writes.reduce(0) { $0 + $1.weight })
+    }
 }

@@ -43,7 +43,7 @@ extension DocumentREST {
             }
             return (writes, transaction)
         }
-        try hold(writes)
+        try ClientCall.hold(writes)
         let result = try await service.commit(writes, transaction: transaction, as: principal)
         var text = JSONWriter()
         text.raw("{")
@@ -56,11 +56,6 @@ extension DocumentREST {
         text.string(result.commitTime.rfc3339)
         text.raw("}")
         return text
-    }
-
-    /// Counts what writes take in memory until the request is answered.
-    func hold(_ writes: [Write]) throws(DocumentError) {
-        try ClientCall.current?.answer?.take(writes.reduce(0) { $0 + $1.weight })
     }
 
     private func begin(_ body: RESTBody, _ principal: Principal) async throws(DocumentError) -> JSONWriter {

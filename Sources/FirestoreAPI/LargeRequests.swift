@@ -49,6 +49,14 @@ final class LargeRequests: TaskExecutor {
         }.get()
     }
 
+    /// Decodes a message of so many bytes, where large ones are decoded if it is large.
+    static func decode<Message: Sendable>(
+        _ bytes: Int, of caller: UInt64?, _ body: @Sendable () throws(DocumentError) -> Message
+    ) async throws(DocumentError) -> Message {
+        guard bytes >= leastBytes else { return try body() }
+        return try await LargeRequests(.decoding, of: caller).run { () throws(DocumentError) in try body() }
+    }
+
     func enqueue(_ job: consuming ExecutorJob) {
         line.add(UnownedJob(job), self)
     }

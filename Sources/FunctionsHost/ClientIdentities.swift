@@ -14,9 +14,7 @@ final class ClientIdentities: Sendable {
     func identity(of token: VerifiedToken) -> ClientIdentity {
         if let known = kept.withLock({ $0[token] }) { return known }
         var identity = ClientIdentity(uid: token.subject, claims: Array(token.claims.readableBytesView))
-        // Unsigned tokens, which development accepts, are valid for ever.
-        let expires = Timestamp(seconds: token.expires, nanoseconds: 0)
-        if expires > .wallClock() { identity.expires = expires }
+        if token.expires < .max { identity.expires = Timestamp(seconds: token.expires, nanoseconds: 0) }
         kept.withLock { kept in
             if kept.count >= Self.maxKept { kept.removeAll(keepingCapacity: true) }
             kept[token] = identity

@@ -176,8 +176,9 @@ package final class HostServer: Sendable {
         if servesEventsAPI { services.append(eventServer(readiness)) }
         // Shutdown is in reverse order: deployments end first, then the dispatcher, so that nothing new starts while
         // running invocations end.
+        services += firestoreServices(readiness)
         services += [
-            firestoreServer(readiness), WebChannelSweep(service: webChannel), gateway, schedules, controlServer(),
+            gateway, schedules, controlServer(),
             events, deployments,
         ]
         served.begin()
@@ -272,7 +273,7 @@ package final class HostServer: Sendable {
         }
     }
 
-    private func firestoreServer(_ readiness: Readiness) -> any Service {
+    private func firestoreServices(_ readiness: Readiness) -> [any Service] {
         let verifier = parts.serving.verifiers.idToken
         let identities = ClientIdentities()
         let servers = parts.serverTokens
@@ -317,11 +318,12 @@ package final class HostServer: Sendable {
             calls.checkTokens()
             webChannel.checkTokens()
         }
-        return server(
+        let server = server(
             TokenPort(TokenEndpoint(servers), before: responder), port: configuration.listen.firestore,
             name: "firestore",
             portRules("firestore", tokens: verifier, countsAnswers: false), connections: connections,
             grpc: GRPCConnection(calls), readiness)
+        return [server, StreamSweep(webChannel: webChannel, calls: calls)]
     }
 
     private func eventServer(_ readiness: Readiness) -> any Service {

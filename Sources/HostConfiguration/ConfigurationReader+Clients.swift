@@ -34,8 +34,11 @@ struct ClientOption {
     private static var grpc: [ClientOption] {
         [
             .init("callsPerConnection", \.grpc.callsPerConnection, 1...10_000, .count(of: "calls")),
+            .init("calls", \.grpc.calls, many, .count(of: "calls")),
+            .init("callsPerClient", \.grpc.callsPerClient, many, .count(of: "calls")),
             .init("window", \.grpc.window, 64 << 10...64 << 20, .bytes),
             .init("pingSeconds", \.grpc.pingSeconds, 5...3600, .seconds),
+            .init("idleSeconds", \.grpc.idleSeconds, 5...86_400, .seconds),
         ]
     }
 

@@ -11,10 +11,15 @@ package struct ClientLimits: Hashable, Sendable {
     package struct GRPC: Hashable, Sendable {
         /// Calls that one connection may have open.
         package var callsPerConnection = 1000
+        /// Calls of all connections, and of one address.
+        package var calls = 100_000
+        package var callsPerClient = 20_000
         /// What a client may send on one call before it is read.
         package var window = 1 << 20
         /// A connection that is silent for so long is pinged, and closed after as long again.
         package var pingSeconds = 60
+        /// A connection that has had no call for so long is closed; clients open another when they need one.
+        package var idleSeconds = 300
 
         package init() {}
     }

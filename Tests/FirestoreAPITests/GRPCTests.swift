@@ -49,7 +49,7 @@ import Testing
     @Test func soManyWritesWait() throws {
         var limits = ClientLimits.Write()
         (limits.waiting, limits.waitingBytes) = (2, 100_000)
-        var waiting = WaitingWrites(limits)
+        let waiting = WaitingWrites(limits)
         // One that is larger than the bound can be handled alone.
         try waiting.add(200_000)
         #expect(throws: DocumentError(.resourceExhausted, "more than 2 writes or 97 KiB wait for their answers")) {

@@ -39,12 +39,13 @@ extension ChangeLog {
     /// - Returns: nil if the changes have more bytes than allowed.
     static func difference(
         after version: Int64, upTo last: Int64, atMostBytes limit: Int, in storage: any StorageReader,
-        covers: (ArraySlice<UInt8>) -> Bool
+        _ meter: QueryMeter, covers: (ArraySlice<UInt8>) -> Bool
     ) throws -> [DocumentChange]? {
         try checkReach(to: version, snapshot: last, in: storage)
         var changes: [DocumentChange] = []
         var bytes = 0
         try scanKeys(DocumentWriter.self, range(after: version, upTo: last), in: storage) { key in
+            try meter.readEntries()
             guard covers(key.recordKey) else { return true }
             guard let value = try storage.get(.changes, key.bytes) else {
                 throw DecodingFailure("the change log lost a row")

@@ -71,7 +71,7 @@ final class ListenerCore: @unchecked Sendable {
             return .changes(changes, at: time)
         }
         let changes = try target.difference(
-            after: since, upTo: version, atMostBytes: parts.configuration.maxReadBytes, in: view)
+            after: since, upTo: version, atMostBytes: parts.configuration.maxReadBytes, in: view, meter)
         return .changes(changes, at: time)
     }
 }
@@ -93,11 +93,16 @@ extension ListenerTarget {
 
     /// The differences between two versions, from the log. Not for windows, which depend on more than the changes.
     fileprivate mutating func difference(
-        after since: Int64, upTo version: Int64, atMostBytes limit: Int, in view: DocumentView
+        after since: Int64, upTo version: Int64, atMostBytes limit: Int, in view: DocumentView, _ meter: QueryMeter
     ) throws -> [ListenChange] {
-        let changes = try ChangeLog.difference(
-            after: since, upTo: version, atMostBytes: limit, in: view.storage, covers: covers)
-        guard let changes else {
+        var found: [DocumentChange]?
+        do {
+            found = try ChangeLog.difference(
+                after: since, upTo: version, atMostBytes: limit, in: view.storage, meter, covers: covers)
+        } catch is QueryMeter.Exceeded {
+            // The whole result may cost less.
+        }
+        guard let changes = found else {
             throw DocumentError(
                 .failedPrecondition, "more has changed since \(Timestamp(microseconds: since)) than one answer may hold"
             )

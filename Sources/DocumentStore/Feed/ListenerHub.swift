@@ -93,13 +93,14 @@ final class ListenerHub: Sendable {
                 if registry.byOwner[owner]?.isEmpty ?? false { registry.byOwner[owner] = nil }
             }
             registry.windows.remove(id)
-            active.subtract(1, ordering: .sequentiallyConsistent)
             return mailbox
         }
         guard let mailbox else { return }
         mailbox.end(end)
         // If the queue is closed, the thread has nothing to remove.
         _ = jobs.put(.remove(id))
+        // After the removal: the thread would miss commits while it has a listener.
+        active.subtract(1, ordering: .sequentiallyConsistent)
     }
 
     /// Passes on a listener whose first event is ready. Until the thread takes it, the event and the listener's window

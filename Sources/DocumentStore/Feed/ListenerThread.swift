@@ -57,26 +57,31 @@ final class ListenerThread: @unchecked Sendable {
     /// One round.
     private func deliver(_ changes: [RecentChanges.Entry], upTo last: Int64) {
         guard last > position else { return }
-        var concerned: [UInt64: [DocumentChange]] = [:]
         // After catching up, some of the changes are already known.
-        for change in changes where change.version > position {
-            table.forEach(concernedBy: change) { id in
-                guard let core = cores[id], core.start < change.version else { return }
-                concerned[id, default: []].append(change.change)
-            }
-        }
+        let changes = changes.filter { $0.version > position }
+        let concerned = table.concerned(by: changes)
         var short: [(core: ListenerCore, changes: [DocumentChange])] = []
-        for (id, changes) in concerned {
-            guard let core = cores[id] else { continue }
-            let changes = DocumentChange.folded(changes)
-            // Listeners that need a read come last, so that the others don't wait for it.
-            if core.target.isShort(after: changes) {
-                short.append((core, changes))
-            } else {
-                deliver(core, changes, at: last)
+        func deliver(_ indices: [Int], to ids: some Sequence<UInt64>) {
+            let entries = indices.map { changes[$0] }
+            let all = DocumentChange.folded(entries.map(\.change))
+            for id in ids {
+                guard let core = cores[id] else { continue }
+                // In most rounds no listener has begun.
+                let isLater = (entries.first?.version ?? 0) <= core.start
+                let own =
+                    isLater ? DocumentChange.folded(entries.filter { $0.version > core.start }.map(\.change)) : all
+                guard !own.isEmpty else { continue }
+                // Listeners that need a read come last, so that the others don't wait for it.
+                if core.target.isShort(after: own) {
+                    short.append((core, own))
+                } else {
+                    self.deliver(core, own, at: last)
+                }
             }
         }
-        for (core, changes) in short { deliver(core, changes, at: last) }
+        for (ids, indices) in concerned.shared { deliver(indices, to: ids) }
+        for (id, indices) in concerned.own { deliver(indices, to: CollectionOfOne(id)) }
+        for (core, changes) in short { self.deliver(core, changes, at: last) }
         advance(to: last)
     }
 
@@ -142,7 +147,7 @@ final class ListenerThread: @unchecked Sendable {
                 let changes = try session.read { snapshot in
                     try ChangeLog.difference(
                         after: core.start, upTo: position, atMostBytes: parts.configuration.maxReadBytes,
-                        in: snapshot.storage, covers: core.target.covers)
+                        in: snapshot.storage, QueryMeter(), covers: core.target.covers)
                 }
                 guard let changes else {
                     return end(id, .startOver("more has changed while the listener began than one answer may hold"))

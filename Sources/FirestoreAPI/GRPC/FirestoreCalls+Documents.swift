@@ -64,6 +64,7 @@ extension FirestoreCalls {
         let path = try collection.document(request.documentID.isEmpty ? RESTAutoID.make() : request.documentID)
         let fields = try reader.fields(request.document.fields)
         let write = Write(path: path, operation: .set(fields), precondition: .exists(false))
+        try ClientCall.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         let time = result.writeResults.first?.updateTime ?? result.commitTime
         let document = Document(
@@ -80,6 +81,7 @@ extension FirestoreCalls {
             request.hasUpdateMask ? .update(fields, mask: try MessageReader.mask(request.updateMask)) : .set(fields)
         let precondition = request.hasCurrentDocument ? try MessageReader.precondition(request.currentDocument) : nil
         let write = Write(path: path, operation: operation, precondition: precondition)
+        try ClientCall.hold([write])
         let result = try await service.commit([write], transaction: nil, as: principal)
         // As over REST: the answer has the fields that the write left unchanged.
         let time = result.writeResults.first?.updateTime ?? result.commitTime
@@ -113,8 +115,9 @@ extension FirestoreCalls {
     ) async throws(DocumentError) -> FSCommitResponse {
         try reader.check(database: request.database)
         let transaction = request.transaction.isEmpty ? nil : try MessageReader.transaction(request.transaction)
-        let result = try await service.commit(
-            try reader.writes(request.writes), transaction: transaction, as: principal)
+        let writes = try reader.writes(request.writes)
+        try ClientCall.hold(writes)
+        let result = try await service.commit(writes, transaction: transaction, as: principal)
         var response = FSCommitResponse()
         response.writeResults = result.writeResults.map(writer.writeResult)
         response.commitTime = MessageWriter.timestamp(result.commitTime)
@@ -133,7 +136,9 @@ extension FirestoreCalls {
         _ request: FSBatchWriteRequest, _ principal: Principal
     ) async throws(DocumentError) -> FSBatchWriteResponse {
         try reader.check(database: request.database)
-        let results = try await service.batchWrite(try reader.writes(request.writes), as: principal)
+        let writes = try reader.writes(request.writes)
+        try ClientCall.hold(writes)
+        let results = try await service.batchWrite(writes, as: principal)
         var response = FSBatchWriteResponse()
         for result in results {
             var status = FSStatus()

@@ -7,7 +7,7 @@ import SwiftProtobuf
 /// The methods that answer with a stream of messages.
 extension FirestoreCalls {
     @Sendable func batchGet(
-        _ request: FSBatchGetDocumentsRequest, _ principal: Principal, _ answer: GRPCAnswer
+        _ request: FSBatchGetDocumentsRequest, _ principal: Principal, _ results: GRPCResults
     ) async throws(DocumentError) {
         try reader.check(database: request.database)
         var paths: [DocumentPath] = []
@@ -20,11 +20,11 @@ extension FirestoreCalls {
             case .readTime(let time)?: .at(.at(try MessageReader.timestamp(time)))
             case nil: .at(.strong)
             }
-        try await reading(selector, principal) { transaction in
+        try await reading(selector, principal) { (transaction) throws(DocumentError) in
             // The first answer holds the transaction alone.
             var first = FSBatchGetDocumentsResponse()
             first.transaction = .init(transaction.restBytes)
-            answer.send([.framed(first)])
+            try await results.send(first)
         } _: { (consistency) throws(DocumentError) in
             let found = try await service.get(paths, consistency, as: principal)
             let time = MessageWriter.timestamp(found.readTime)
@@ -36,13 +36,13 @@ extension FirestoreCalls {
                     response.result = .missing(writer.name(path))
                 }
                 response.readTime = time
-                try await send(response, answer)
+                try await results.send(response)
             }
         }
     }
 
     @Sendable func runQuery(
-        _ request: FSRunQueryRequest, _ principal: Principal, _ answer: GRPCAnswer
+        _ request: FSRunQueryRequest, _ principal: Principal, _ results: GRPCResults
     ) async throws(DocumentError) {
         guard case .structuredQuery(let structured)? = request.queryType else {
             throw .invalidArgument("a request needs its structured_query")
@@ -57,33 +57,33 @@ extension FirestoreCalls {
             case .readTime(let time)?: .at(.at(try MessageReader.timestamp(time)))
             case nil: .at(.strong)
             }
-        try await reading(selector, principal) { transaction in
+        try await reading(selector, principal) { (transaction) throws(DocumentError) in
             var first = FSRunQueryResponse()
             first.transaction = .init(transaction.restBytes)
-            answer.send([.framed(first)])
+            try await results.send(first)
         } _: { (consistency) throws(DocumentError) in
             let found = try await service.find(query, nearest, analyze: analyze, consistency, as: principal)
             let time = MessageWriter.timestamp(found.readTime)
             if found.documents.isEmpty, analyze ?? true {
                 var response = FSRunQueryResponse()
                 response.readTime = time
-                try await send(response, answer)
+                try await results.send(response)
             }
             for document in found.documents {
                 var response = FSRunQueryResponse()
                 response.document = writer.document(document)
                 response.readTime = time
-                try await send(response, answer)
+                try await results.send(response)
             }
             guard let explanation = found.explanation else { return }
             var last = FSRunQueryResponse()
             last.explainMetrics = MessageWriter.metrics(explanation, isAggregation: false)
-            try await send(last, answer)
+            try await results.send(last)
         }
     }
 
     @Sendable func runAggregation(
-        _ request: FSRunAggregationQueryRequest, _ principal: Principal, _ answer: GRPCAnswer
+        _ request: FSRunAggregationQueryRequest, _ principal: Principal, _ results: GRPCResults
     ) async throws(DocumentError) {
         guard case .structuredAggregationQuery(let structured)? = request.queryType else {
             throw .invalidArgument("a request needs its structured_aggregation_query")
@@ -99,10 +99,10 @@ extension FirestoreCalls {
             case .readTime(let time)?: .at(.at(try MessageReader.timestamp(time)))
             case nil: .at(.strong)
             }
-        try await reading(selector, principal) { transaction in
+        try await reading(selector, principal) { (transaction) throws(DocumentError) in
             var first = FSRunAggregationQueryResponse()
             first.transaction = .init(transaction.restBytes)
-            answer.send([.framed(first)])
+            try await results.send(first)
         } _: { (consistency) throws(DocumentError) in
             func result(_ values: [Value], at time: Timestamp) -> FSRunAggregationQueryResponse {
                 var response = FSRunAggregationQueryResponse()
@@ -114,13 +114,13 @@ extension FirestoreCalls {
             }
             guard let analyze else {
                 let found = try await service.aggregate(query, fields, consistency, as: principal)
-                return try await send(result(found.values, at: found.readTime), answer)
+                return try await results.send(result(found.values, at: found.readTime))
             }
             let found = try await service.explain(query, fields, analyze: analyze, consistency, as: principal)
-            if analyze { try await send(result(found.values, at: found.readTime), answer) }
+            if analyze { try await results.send(result(found.values, at: found.readTime)) }
             var last = FSRunAggregationQueryResponse()
             last.explainMetrics = MessageWriter.metrics(found.explanation, isAggregation: true)
-            try await send(last, answer)
+            try await results.send(last)
         }
     }
 
@@ -132,27 +132,20 @@ extension FirestoreCalls {
     /// Reads, in a new transaction if the request asks for one. If the read fails, the transaction is rolled back, because
     /// the client may not use it.
     private func reading(
-        _ selector: Selector, _ principal: Principal, begun: (TransactionID) -> Void,
+        _ selector: Selector, _ principal: Principal, begun: (TransactionID) async throws(DocumentError) -> Void,
         _ body: (ReadConsistency) async throws(DocumentError) -> Void
     ) async throws(DocumentError) {
         switch selector {
         case .at(let consistency): try await body(consistency)
         case .new(let mode):
             let transaction = try await service.begin(mode, as: principal)
-            begun(transaction)
             do throws(DocumentError) {
+                try await begun(transaction)
                 try await body(.transaction(transaction))
             } catch {
                 try? await service.rollback(transaction, as: principal)
                 throw error
             }
         }
-    }
-
-    /// Sends a message, and waits if the client is slow.
-    private func send(_ message: some Message, _ answer: GRPCAnswer) async throws(DocumentError) {
-        guard !(ClientCall.current?.cancellation.isCancelled ?? false) else { throw .callerLeft }
-        let bytes = ByteBuffer.framed(message)
-        if answer.isWritable { answer.send([bytes]) } else { await answer.sendAndWait(bytes) }
     }
 }

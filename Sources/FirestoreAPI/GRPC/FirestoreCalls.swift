@@ -15,6 +15,7 @@ package struct FirestoreCalls: Sendable {
     private let streams: ListenStreams
     let figures: ClientFigures
     let revocable = RevocableStreams()
+    let open: OpenCalls
     private let principals: PrincipalReader
     private let address: DocumentREST.AddressReader
     let answers: MemoryBudget?
@@ -34,6 +35,7 @@ package struct FirestoreCalls: Sendable {
         self.streams = streams
         self.figures = figures
         self.limits = limits
+        open = OpenCalls(limits.clients.grpc)
         self.answers = answers
         self.bodies = bodies
         self.store = store
@@ -44,7 +46,9 @@ package struct FirestoreCalls: Sendable {
         self.address = address
     }
 
-    func addressNumber(_ peer: SocketAddress?) -> UInt64 { address(peer, []) ?? 0 }
+    func addressNumber(_ peer: SocketAddress?, _ headers: HPACKHeaders = [:]) -> UInt64 {
+        address(peer, headers["x-forwarded-for"]) ?? 0
+    }
 
     var reader: MessageReader { MessageReader(database: database) }
     var writer: MessageWriter { MessageWriter(database: database) }
@@ -93,6 +97,9 @@ package struct FirestoreCalls: Sendable {
         return requester
     }
 
+    /// Tells clients of quiet Listen streams that nothing has changed.
+    package func refresh() { streams.refresh() }
+
     /// Ends the streams whose tokens' keys have been revoked.
     package func checkTokens() { revocable.checkAll() }
 
@@ -123,11 +130,17 @@ package struct FirestoreCalls: Sendable {
 
     private func streaming<Request: Message>(
         _ call: GRPCCall,
-        _ body: @escaping @Sendable (Request, Principal, GRPCAnswer) async throws(DocumentError) -> Void
+        _ body: @escaping @Sendable (Request, Principal, GRPCResults) async throws(DocumentError) -> Void
     ) -> any GRPCMethod {
         SingleCall(call) { message, answer throws(DocumentError) in
-            try await body(try GRPCCall.decode(message), try await requester(call).principal, answer)
-            answer.end()
+            let principal = try await requester(call).principal
+            let results = GRPCResults(answer)
+            do throws(DocumentError) {
+                try await body(try GRPCCall.decode(message), principal, results)
+                results.end()
+            } catch {
+                results.end(error)
+            }
         }
     }
 }

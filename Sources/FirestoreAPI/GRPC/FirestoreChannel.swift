@@ -121,8 +121,11 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A client that leaves now has nothing to be answered.
-        if !isDetected, case .inputClosed? = event as? ChannelEvent { return context.close(promise: nil) }
+        // A client that leaves now has nothing to be answered, and a host that stops answers no new one.
+        if !isDetected {
+            if case .inputClosed? = event as? ChannelEvent { return context.close(promise: nil) }
+            if event is ChannelShouldQuiesceEvent { return context.close(promise: nil) }
+        }
         context.fireUserInboundEventTriggered(event)
     }
 

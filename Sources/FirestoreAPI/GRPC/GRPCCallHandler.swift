@@ -26,9 +26,11 @@ final class GRPCCallHandler: ChannelInboundHandler {
     /// What an incomplete message holds of the memory of all.
     private var held = 0
     private var transfer: Scheduled<Void>?
+    /// The address for which the call is counted.
+    private var counted: UInt64?
 
     /// Messages up to this size aren't counted.
-    private static let leastBytes = 64 * 1024
+    private static let leastBytes = 4 * 1024
 
     init(_ service: FirestoreCalls, peer: SocketAddress?) {
         self.service = service
@@ -50,7 +52,11 @@ final class GRPCCallHandler: ChannelInboundHandler {
                         .resourceExhausted, "too many large requests are under way for this caller, or for all"))
             }
             do throws(GRPCMessageReader.Problem) {
-                while let message = try reader.next() { method.receive(message) }
+                while let message = try reader.next() {
+                    transfer?.cancel()
+                    transfer = nil
+                    method.receive(message)
+                }
             } catch {
                 switch error {
                 case .compressed:
@@ -113,6 +119,11 @@ final class GRPCCallHandler: ChannelInboundHandler {
             let response = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "415"], endStream: true))
             return context.writeAndFlush(wrapOutboundOut(response), promise: nil)
         }
+        let address = service.addressNumber(peer, headers)
+        guard service.open.add(of: address) else {
+            return fail(DocumentError(.resourceExhausted, "too many calls are open, of this client or of all"))
+        }
+        counted = address
         guard let method = service.method(headers.first(name: ":path") ?? "", headers, peer, answer) else {
             return fail(
                 DocumentError(.unimplemented, "there is no method \(headers.first(name: ":path") ?? "")"))
@@ -150,6 +161,8 @@ final class GRPCCallHandler: ChannelInboundHandler {
         transfer?.cancel()
         service.bodies?.release(held, of: holder)
         held = 0
+        if let counted { service.open.remove(of: counted) }
+        counted = nil
         if case .receiving(let method) = state { method.cancel() }
         state = .ended
         context.fireChannelInactive()
@@ -212,7 +225,7 @@ final class GRPCAnswer: Sendable {
     func end(_ error: DocumentError? = nil, with message: ByteBuffer? = nil) {
         onLoop { [self] in
             guard !loopBound.value.isEnded else { return }
-            if error == nil || loopBound.value.hasHeaders { _ = begin() }
+            if error == nil || message != nil || loopBound.value.hasHeaders { _ = begin() }
             if let message { write(.data(.init(data: .byteBuffer(message)))) }
             let isFirst = !loopBound.value.hasHeaders
             loopBound.value.isEnded = true

@@ -32,11 +32,13 @@ package struct GRPCConnection: Sendable {
         streams.outboundBufferSizeLowWatermark = 64 * 1024
         let service = service
         let peer = channel.remoteAddress
+        let activity = NIOLoopBound(Activity(), eventLoop: channel.eventLoop)
         let handler = NIOHTTP2Handler(
             mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connection,
             streamConfiguration: streams
         ) { stream in
-            stream.eventLoop.makeCompletedFuture {
+            activity.value.began(stream)
+            return stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(
                     StreamRouter(service, peer: peer, serveRequest: serveRequest))
             }
@@ -44,15 +46,25 @@ package struct GRPCConnection: Sendable {
         let figures = service.figures
         figures.addGRPCConnections(1)
         channel.closeFuture.whenComplete { _ in figures.addGRPCConnections(-1) }
-        let activity = Activity()
         try channel.pipeline.syncOperations.addHandlers([
-            ActivityWatch(activity), handler, ConnectionEnd(activity, silence: .seconds(Int64(limits.pingSeconds))),
+            ActivityWatch(activity.value), handler, ConnectionEnd(activity.value, limits),
         ])
     }
 
-    /// When the client last sent something. Used on the event loop.
+    /// When the client last sent something, and its streams. Used on the event loop.
     private final class Activity {
         var last = NIODeadline.now()
+        private(set) var streams = 0
+        /// When the last stream ended.
+        private(set) var ended = NIODeadline.now()
+
+        func began(_ stream: any Channel) {
+            streams += 1
+            stream.closeFuture.assumeIsolated().whenComplete { _ in
+                self.streams -= 1
+                self.ended = .now()
+            }
+        }
     }
 
     private final class ActivityWatch: ChannelInboundHandler {
@@ -69,28 +81,34 @@ package struct GRPCConnection: Sendable {
         }
     }
 
-    /// Closes the connection once its client has left, after an error of its own, and when the host stops.
+    /// Closes the connection once its client has left or has had no stream for some time, after an error of its own, and when
+    /// the host stops.
     private final class ConnectionEnd: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
         typealias OutboundOut = HTTP2Frame
 
-        /// What calls under way have left when the host stops.
+        /// What calls under way have left.
         private static let patience = TimeAmount.seconds(1)
         /// A client that is silent for so long is asked whether it is still there, and has as long again to answer.
         private let silence: TimeAmount
+        private let idleness: TimeAmount
 
         private let activity: Activity
         private var watch: Scheduled<Void>?
 
-        init(_ activity: Activity, silence: TimeAmount) {
+        init(_ activity: Activity, _ limits: ClientLimits.GRPC) {
             self.activity = activity
-            self.silence = silence
+            silence = .seconds(Int64(limits.pingSeconds))
+            idleness = .seconds(Int64(limits.idleSeconds))
         }
 
-        func handlerAdded(context: ChannelHandlerContext) { look(after: silence, context: context) }
+        func handlerAdded(context: ChannelHandlerContext) { look(after: min(silence, idleness), context: context) }
 
         private func look(after delay: TimeAmount, context: ChannelHandlerContext) {
             watch = context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
+                if self.activity.streams == 0, NIODeadline.now() - self.activity.ended >= self.idleness {
+                    return self.end(context)
+                }
                 let silent = NIODeadline.now() - self.activity.last
                 if silent >= self.silence + self.silence { return context.close(promise: nil) }
                 if silent >= self.silence {
@@ -98,8 +116,17 @@ package struct GRPCConnection: Sendable {
                         streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 0), ack: false))
                     context.writeAndFlush(self.wrapOutboundOut(ping), promise: nil)
                 }
-                self.look(after: self.silence, context: context)
+                self.look(after: min(self.silence, self.idleness), context: context)
             }
+        }
+
+        /// Tells the client to open another connection, and closes this one soon.
+        private func end(_ context: ChannelHandlerContext) {
+            let frame = HTTP2Frame(
+                streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
+            context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+            let channel = context.channel
+            context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
         }
 
         func channelInactive(context: ChannelHandlerContext) {
@@ -110,13 +137,8 @@ package struct GRPCConnection: Sendable {
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
             if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
             if event is ChannelShouldQuiesceEvent {
-                // Clients open another connection; streams that go on would hold up the host.
-                let frame = HTTP2Frame(
-                    streamID: .rootStream,
-                    payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
-                context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
-                let channel = context.channel
-                context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+                // Streams that go on would hold up the host.
+                end(context)
             }
             context.fireUserInboundEventTriggered(event)
         }

@@ -2,6 +2,7 @@ import DocumentModel
 import NIOCore
 import NIOHPACK
 import SwiftProtobuf
+import TextFormats
 
 /// The length-prefixed messages of a gRPC call, as they arrive in pieces.
 struct GRPCMessageReader {
@@ -43,12 +44,18 @@ struct GRPCMessageReader {
 extension ByteBuffer {
     /// A message with its prefix.
     static func framed(_ message: some Message) -> ByteBuffer {
-        guard let bytes: [UInt8] = try? message.serializedBytes() else { return ByteBuffer() }
-        var buffer = ByteBufferAllocator().buffer(capacity: 5 + bytes.count)
-        buffer.writeInteger(UInt8(0))
-        buffer.writeInteger(UInt32(bytes.count))
-        buffer.writeBytes(bytes)
+        var buffer = ByteBuffer()
+        buffer.writeFramed(message)
         return buffer
+    }
+
+    /// Appends a message with its prefix.
+    mutating func writeFramed(_ message: some Message) {
+        guard let bytes: [UInt8] = try? message.serializedBytes() else { return }
+        reserveCapacity(minimumWritableBytes: 5 + bytes.count)
+        writeInteger(UInt8(0))
+        writeInteger(UInt32(bytes.count))
+        writeBytes(bytes)
     }
 }
 
@@ -58,7 +65,12 @@ extension HPACKHeaders {
     /// The trailers of a call that has ended.
     static func trailers(_ error: DocumentError?) -> HPACKHeaders {
         guard let error else { return ["grpc-status": "0"] }
-        return ["grpc-status": "\(error.code.rawValue)", "grpc-message": encoded(error.message)]
+        var trailers: HPACKHeaders = ["grpc-status": "\(error.code.rawValue)", "grpc-message": encoded(error.message)]
+        // The same as a message `google.rpc.Status`, which holds longer texts and is read first by Google's libraries.
+        if let status: [UInt8] = try? MessageWriter.status(error).serializedBytes() {
+            trailers.add(name: "grpc-status-details-bin", value: Base64.encode(status))
+        }
+        return trailers
     }
 
     /// `grpc-message` has visible ASCII characters, and percent-encoding for all others.

@@ -20,10 +20,11 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private let calls: FirestoreCalls
     private let stream = Mutex<ListenStream?>(nil)
     private let pumping = Mutex((isRunning: false, again: false))
-    /// What was taken from the stream and isn't sent yet, in reverse, and what it holds of the memory of all answers. For
-    /// the one that pumps.
-    private let pending = Mutex<(messages: [ListenResponse], held: Int)>(([], 0))
+    /// What was taken from the stream and isn't sent yet, in reverse, and what it holds of the memory of all answers, and as
+    /// whose. For the one that pumps.
+    private let pending: Mutex<(messages: [ListenResponse], held: Int, holder: MemoryBudget.Holder)>
     private let loop: any EventLoop
+    private let stranger: MemoryBudget.Holder
     // Used on the event loop only.
     private var early: [ByteBuffer] = []
     private var earlyBytes = 0
@@ -35,6 +36,8 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         self.call = call
         self.calls = calls
         loop = call.answer.eventLoop
+        stranger = .stranger(call.call.address ?? 0)
+        pending = Mutex(([], 0, stranger))
         Task { [weak self] in
             do throws(DocumentError) {
                 let requester = try await calls.requester(call)
@@ -48,6 +51,7 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     }
 
     private func begin(as requester: Requester) {
+        if let holder = requester.principal.holder { pending.withLock { $0.holder = holder } }
         let stream = calls.makeListenStream(as: requester.principal, call) { [weak self] in
             // The store's threads must not encode messages.
             Task { self?.pump() }
@@ -56,8 +60,9 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
             guard !isEnded else { return calls.close(stream) }
             self.stream.withLock { $0 = stream }
             hasBegun = true
-            for message in early { receive(message) }
-            early = []
+            let messages = early
+            dropEarly()
+            for message in messages { receive(message) }
             calls.revocable.add(self, of: requester) { [weak self] in self?.check(requester) }
             guard let expires = requester.expires else { return }
             let left = max(expires.seconds - Timestamp.wallClock().seconds, 0)
@@ -80,10 +85,11 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
         }
         guard hasBegun, let stream = stream.withLock({ $0 }) else {
             // An empty message takes memory, too.
-            earlyBytes += 128 + message.readableBytes
-            guard earlyBytes <= Self.maxEarlyBytes else {
+            let bytes = 128 + message.readableBytes
+            guard earlyBytes + bytes <= Self.maxEarlyBytes, calls.bodies?.take(bytes, for: stranger) ?? true else {
                 return fail(DocumentError(.resourceExhausted, "too many messages before the stream has begun"))
             }
+            earlyBytes += bytes
             return early.append(message)
         }
         do throws(DocumentError) {
@@ -107,16 +113,22 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
     private func fail(_ error: DocumentError) {
         loop.execute { [self] in close() }
         call.answer.end(error)
+        call.answer.closeStream()
+    }
+
+    private func dropEarly() {
+        calls.bodies?.release(earlyBytes, of: stranger)
+        (early, earlyBytes) = ([], 0)
     }
 
     /// The next message; nil if there is none, or there is too much.
     private func nextMessage() -> ListenResponse? {
         if let next = pending.withLock({ $0.messages.popLast() }) { return next }
-        calls.answers?.release(
-            pending.withLock { pending in
-                defer { pending.held = 0 }
-                return pending.held
-            }, of: holder)
+        let (known, holder) = pending.withLock { pending in
+            defer { pending.held = 0 }
+            return (pending.held, pending.holder)
+        }
+        calls.answers?.release(known, of: holder)
         guard let messages = stream.withLock({ $0 })?.take(), !messages.isEmpty else { return nil }
         let bytes = messages.reduce(0) { $0 + $1.weight }
         let held = bytes > ClientAnswer.leastBytes ? bytes : 0
@@ -125,17 +137,20 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
             return nil
         }
         return pending.withLock { pending in
-            pending = (messages.reversed(), held)
+            pending = (messages.reversed(), held, holder)
             return pending.messages.popLast()
         }
     }
 
-    private var holder: MemoryBudget.Holder { .stranger(call.call.address ?? 0) }
-
-    deinit { calls.answers?.release(pending.withLock { $0.held }, of: holder) }
+    deinit {
+        let (held, holder) = pending.withLock { ($0.held, $0.holder) }
+        calls.answers?.release(held, of: holder)
+        calls.bodies?.release(earlyBytes, of: stranger)
+    }
 
     private func close() {
         isEnded = true
+        dropEarly()
         expiry?.cancel()
         calls.revocable.remove(self)
         let stream = stream.withLock { stream in
@@ -171,28 +186,17 @@ final class ListenCall: GRPCMethod, @unchecked Sendable {
 final class WriteCall: GRPCMethod, @unchecked Sendable {
     var isSingle: Bool { false }
 
-    private final class Waiting: Sendable {
-        private let writes: Mutex<WaitingWrites>
-
-        init(_ limits: ClientLimits.Write) { writes = Mutex(WaitingWrites(limits)) }
-
-        func add(_ size: Int) throws(DocumentError) {
-            try writes.withLock { writes throws(DocumentError) in try writes.add(size) }
-        }
-
-        func remove(_ size: Int) { writes.withLock { $0.remove(size) } }
-    }
-
     private let call: GRPCCall
     private let calls: FirestoreCalls
-    private let waiting: Waiting
+    private let waiting: WaitingWrites
     private let isEnded = OperationCancellation()
     private let messages: AsyncStream<ByteBuffer>.Continuation
 
     init(_ call: GRPCCall, _ calls: FirestoreCalls) {
         self.call = call
         self.calls = calls
-        waiting = Waiting(calls.limits.clients.write)
+        let stranger = MemoryBudget.Holder.stranger(call.call.address ?? 0)
+        waiting = WaitingWrites(calls.limits.clients.write, memory: calls.bodies, holder: stranger)
         let (input, messages) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.messages = messages
         let (waiting, isEnded) = (waiting, isEnded)
@@ -200,13 +204,18 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
             await ClientCall.$current.withValue(call.call) {
                 do throws(DocumentError) {
                     let requester = try await calls.requester(call)
-                    var stream = WriteStream(calls.service, as: requester)
+                    var stream = WriteStream(
+                        calls.service, as: requester, memory: calls.answers,
+                        holder: requester.principal.holder ?? stranger)
                     self?.watch(requester)
                     for await message in input {
                         waiting.remove(message.readableBytes)
                         // What is still here then, the client sends again on another stream.
                         guard !isEnded.isCancelled else { return }
-                        let request = try calls.reader.writeRequest(try GRPCCall.decode(message))
+                        let request = try await LargeRequests.decode(message.readableBytes, of: call.call.address) {
+                            () throws(DocumentError) in
+                            try calls.reader.writeRequest(try GRPCCall.decode(message))
+                        }
                         switch try await stream.handle(request) {
                         case .response(let response):
                             await call.answer.sendAndWait(.framed(calls.writer.writeResponse(response)))
@@ -218,6 +227,7 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
                     call.answer.end()
                 } catch {
                     call.answer.end(error)
+                    call.answer.closeStream()
                 }
             }
         }
@@ -227,9 +237,7 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
     private func watch(_ requester: Requester) {
         calls.revocable.add(self, of: requester) { [weak self] in
             do throws(DocumentError) { try requester.check() } catch {
-                self?.isEnded.cancel()
-                self?.call.answer.end(error)
-                self?.messages.finish()
+                self?.fail(error)
             }
         }
         if isEnded.isCancelled { calls.revocable.remove(self) }
@@ -237,12 +245,18 @@ final class WriteCall: GRPCMethod, @unchecked Sendable {
 
     deinit { calls.revocable.remove(self) }
 
+    private func fail(_ error: DocumentError) {
+        isEnded.cancel()
+        messages.finish()
+        call.answer.end(error)
+        call.answer.closeStream()
+    }
+
     func receive(_ message: ByteBuffer) {
         do throws(DocumentError) {
             try waiting.add(message.readableBytes)
         } catch {
-            isEnded.cancel()
-            return call.answer.end(error)
+            return fail(error)
         }
         messages.yield(message)
     }

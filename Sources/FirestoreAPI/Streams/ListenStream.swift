@@ -28,12 +28,20 @@ final class ListenStream: Sendable {
 
     /// What was taken from the store and waits, because a target is behind.
     private struct Collected {
-        var resets: [ListenResponse] = []
+        var resets: [Int32] = []
         var documents = ListenBatch()
         var current: [Int32] = []
-        var removals: [ListenResponse] = []
+        var removals: [(id: Int32, cause: DocumentError)] = []
 
         var isEmpty: Bool { resets.isEmpty && documents.isEmpty && current.isEmpty && removals.isEmpty }
+
+        /// Forgets what a target has so far: the client hasn't seen any of it.
+        mutating func forget(_ id: Int32) {
+            resets.removeAll { $0 == id }
+            documents.drop(id)
+            current.removeAll { $0 == id }
+            removals.removeAll { $0.id == id }
+        }
     }
 
     private struct State {
@@ -41,6 +49,8 @@ final class ListenStream: Sendable {
         /// Answers that wait for nothing.
         var answers: [ListenResponse] = []
         var collected = Collected()
+        /// Whether the client learns that nothing has changed, if so.
+        var mustRefresh = false
         var isClosed = false
     }
 
@@ -85,7 +95,7 @@ final class ListenStream: Sendable {
             case .remove(let id):
                 group.remove(id)
                 state.targets[id] = nil
-                state.collected.documents.drop(id)
+                state.collected.forget(id)
                 state.answers.append(.targets(.remove, targets: [id], cause: nil, position: nil))
             }
         }
@@ -96,8 +106,7 @@ final class ListenStream: Sendable {
         let id = request.id
         group.remove(id)
         state.targets[id] = nil
-        state.collected.documents.drop(id)
-        state.collected.current.removeAll { $0 == id }
+        state.collected.forget(id)
         state.answers.append(.targets(.add, targets: [id], cause: nil, position: nil))
         do throws(DocumentError) {
             guard id != 0 else { throw .invalidArgument("a target's id must not be 0") }
@@ -128,8 +137,7 @@ final class ListenStream: Sendable {
     /// Continues from where the client is; a target that the client doesn't have whole begins again.
     private func listenAgain(_ id: Int32, _ state: inout State) {
         guard var target = state.targets[id] else { return }
-        state.collected.documents.drop(id)
-        state.collected.current.removeAll { $0 == id }
+        state.collected.forget(id)
         target.isResuming = target.position != nil && !target.isReset
         target.isReset = !target.isResuming
         state.targets[id] = target
@@ -138,8 +146,14 @@ final class ListenStream: Sendable {
                 to: target.target, as: id, from: target.isResuming ? target.position : nil, in: context())
         } catch {
             state.targets[id] = nil
-            state.collected.removals.append(.targets(.remove, targets: [id], cause: error, position: nil))
+            state.collected.removals.append((id, error))
         }
+    }
+
+    /// Tells the client how far it is, if nothing else does: it may continue from there.
+    func refresh() {
+        state.withLock { $0.mustRefresh = true }
+        onNews()
     }
 
     // MARK: What the client receives
@@ -155,12 +169,26 @@ final class ListenStream: Sendable {
                     defer { state.answers = [] }
                     return state.answers
                 }
+                // Before what comes up to it is taken: a later position might be ahead of what comes then.
+                let position = group.position
                 let batch = group.take()
                 if let batch { collect(batch, &state) }
-                let messages = messages(at: batch?.time ?? group.position, &state)
-                if !messages.isEmpty || batch == nil { return messages }
+                let messages = messages(at: batch?.time ?? position, &state)
+                if !messages.isEmpty || batch == nil {
+                    defer { state.mustRefresh = false }
+                    return messages.isEmpty && state.mustRefresh ? unchanged(at: position, &state) : messages
+                }
             }
         }
+    }
+
+    /// All targets are as they were, up to a time.
+    private func unchanged(at time: Timestamp, _ state: inout State) -> [ListenResponse] {
+        guard state.collected.isEmpty, !state.targets.isEmpty,
+            state.targets.values.allSatisfy({ $0.position.map { $0 <= time } ?? false && !$0.isBehind })
+        else { return [] }
+        for id in state.targets.keys { state.targets[id]?.position = time }
+        return [.targets(.noChange, targets: [], cause: nil, position: time)]
     }
 
     private func collect(_ batch: ListenerGroup.Batch, _ state: inout State) {
@@ -169,9 +197,8 @@ final class ListenStream: Sendable {
             switch news {
             case .failed(let error):
                 state.targets[id] = nil
-                state.collected.documents.drop(id)
-                state.collected.current.removeAll { $0 == id }
-                state.collected.removals.append(.targets(.remove, targets: [id], cause: error, position: nil))
+                state.collected.forget(id)
+                state.collected.removals.append((id, error))
             case .event(.startOver):
                 // What can't continue begins again.
                 if target.isResuming { target.isReset = true }
@@ -179,7 +206,7 @@ final class ListenStream: Sendable {
                 listenAgain(id, &state)
             case .event(let event):
                 if target.isReset {
-                    state.collected.resets.append(.targets(.reset, targets: [id], cause: nil, position: nil))
+                    state.collected.resets.append(id)
                 }
                 if target.position == nil || target.isReset, !state.collected.current.contains(id) {
                     state.collected.current.append(id)
@@ -197,9 +224,12 @@ final class ListenStream: Sendable {
         let collected = state.collected
         guard !collected.isEmpty, !state.targets.values.contains(where: \.isBehind) else { return [] }
         state.collected = Collected()
-        var messages = collected.resets + collected.documents.messages(at: time)
+        var messages = collected.resets.map { id in
+            ListenResponse.targets(.reset, targets: [id], cause: nil, position: nil)
+        }
+        messages += collected.documents.messages(at: time)
         messages += collected.current.map { .targets(.current, targets: [$0], cause: nil, position: time) }
-        messages += collected.removals
+        messages += collected.removals.map { .targets(.remove, targets: [$0.id], cause: $0.cause, position: nil) }
         for id in collected.current { state.targets[id]?.position = time }
         for id in state.targets.keys where state.targets[id]?.position != nil { state.targets[id]?.position = time }
         let complete = state.targets.filter { $0.value.position != nil }.keys.sorted()

@@ -18,6 +18,10 @@ final class ListenStreams: Sendable {
         if removed != nil { figures.addGRPCListens(-1) }
     }
 
+    func refresh() {
+        for stream in open.withLock({ Array($0.values) }) { stream.refresh() }
+    }
+
     func decideAgain() {
         for stream in open.withLock({ Array($0.values) }) { stream.decideAgain() }
     }

@@ -1,5 +1,6 @@
 import DocumentModel
 import Sharing
+import Synchronization
 
 /// A message of a Write client, whatever the wire.
 struct WriteStreamRequest: Sendable {
@@ -19,27 +20,46 @@ struct WriteStreamResponse: Sendable {
 }
 
 /// What a Write client has sent and is not yet handled: it may send some writes without waiting.
-struct WaitingWrites {
+final class WaitingWrites: Sendable {
     private let limits: ClientLimits.Write
-    private var count = 0
-    private var bytes = 0
+    private let memory: MemoryBudget?
+    private let holder: MemoryBudget.Holder
+    private let waiting = Mutex((count: 0, bytes: 0))
 
-    init(_ limits: ClientLimits.Write) { self.limits = limits }
-
-    /// - Throws: `resourceExhausted` if too much waits.
-    mutating func add(_ size: Int) throws(DocumentError) {
-        guard count < limits.waiting, count == 0 || bytes + size <= limits.waitingBytes else {
-            throw DocumentError(
-                .resourceExhausted,
-                "more than \(limits.waiting) writes or \(limits.waitingBytes >> 10) KiB wait for their answers")
-        }
-        count += 1
-        bytes += size
+    /// - Parameters:
+    ///   - memory: what all clients' messages may take; nil for no bound.
+    ///   - holder: whose messages they are.
+    init(_ limits: ClientLimits.Write, memory: MemoryBudget? = nil, holder: MemoryBudget.Holder = .host) {
+        self.limits = limits
+        self.memory = memory
+        self.holder = holder
     }
 
-    mutating func remove(_ size: Int) {
-        count -= 1
-        bytes -= size
+    deinit { memory?.release(waiting.withLock { $0.bytes }, of: holder) }
+
+    /// - Throws: `resourceExhausted` if too much waits.
+    func add(_ size: Int) throws(DocumentError) {
+        try waiting.withLock { waiting throws(DocumentError) in
+            guard waiting.count < limits.waiting, waiting.count == 0 || waiting.bytes + size <= limits.waitingBytes
+            else {
+                throw DocumentError(
+                    .resourceExhausted,
+                    "more than \(limits.waiting) writes or \(limits.waitingBytes >> 10) KiB wait for their answers")
+            }
+            guard memory?.take(size, for: holder) ?? true else {
+                throw DocumentError(.resourceExhausted, "too many writes wait, of this caller or of all")
+            }
+            waiting.count += 1
+            waiting.bytes += size
+        }
+    }
+
+    func remove(_ size: Int) {
+        waiting.withLock { waiting in
+            waiting.count -= 1
+            waiting.bytes -= size
+        }
+        memory?.release(size, of: holder)
     }
 }
 
@@ -54,12 +74,22 @@ struct WriteStream: Sendable {
 
     private let service: any DocumentService
     private let requester: Requester
+    private let memory: MemoryBudget?
+    private let holder: MemoryBudget.Holder
     private var isOpen = false
     private var answers: UInt64 = 0
 
-    init(_ service: any DocumentService, as requester: Requester) {
+    /// - Parameters:
+    ///   - memory: what all clients' writes may take while they are under way; nil for no bound.
+    ///   - holder: whose writes they are.
+    init(
+        _ service: any DocumentService, as requester: Requester, memory: MemoryBudget? = nil,
+        holder: MemoryBudget.Holder = .host
+    ) {
         self.service = service
         self.requester = requester
+        self.memory = memory
+        self.holder = holder
     }
 
     /// Handles the next message.
@@ -81,6 +111,9 @@ struct WriteStream: Sendable {
         guard let writes = request.writes, !writes.isEmpty else {
             return .last(WriteStreamResponse(token: nextToken()))
         }
+        let held = ClientAnswer(memory, for: holder)
+        defer { withExtendedLifetime(held) {} }
+        try held.take(writes.reduce(0) { $0 + $1.weight })
         let result = try await service.commit(writes, transaction: nil, as: requester.principal)
         return .response(WriteStreamResponse(token: nextToken(), result: result))
     }

@@ -73,29 +73,31 @@ final class ListenEndpoint: StreamEndpoint {
     func close() { stream.close() }
 
     func decideAgain() { stream.decideAgain() }
+
+    func refresh() { stream.refresh() }
 }
 
 /// A Write stream in JSON: a task handles one message after the other.
 final class WriteEndpoint: StreamEndpoint {
     private struct State {
         var ready = Ready()
-        var waiting: WaitingWrites
         var isLast = false
     }
 
     private let json: StreamJSON
     private let limits: ClientLimits.Write
-    private let state: Mutex<State>
+    private let waiting: WaitingWrites
+    private let state = Mutex(State())
     private let requests: AsyncStream<[UInt8]>.Continuation
     private let onNews: @Sendable () -> Void
 
     init(
-        _ stream: WriteStream, _ json: StreamJSON, limits: ClientLimits.Write, call: ClientCall,
+        _ stream: WriteStream, _ json: StreamJSON, limits: ClientLimits.Write, waiting: WaitingWrites, call: ClientCall,
         onNews: @escaping @Sendable () -> Void
     ) {
         self.json = json
         self.limits = limits
-        state = Mutex(State(waiting: WaitingWrites(limits)))
+        self.waiting = waiting
         self.onNews = onNews
         let (input, requests) = AsyncStream.makeStream(of: [UInt8].self)
         self.requests = requests
@@ -112,8 +114,8 @@ final class WriteEndpoint: StreamEndpoint {
 
     /// - Returns: whether the stream goes on.
     private func handle(_ text: [UInt8], _ stream: inout WriteStream) async -> Bool {
+        waiting.remove(text.count)
         let goesOn = state.withLock { state in
-            state.waiting.remove(text.count)
             if state.ready.messages.count > limits.waitingAnswers {
                 state.ready.fail(DocumentError(.resourceExhausted, "too many answers wait to be received"), json)
             }
@@ -122,7 +124,10 @@ final class WriteEndpoint: StreamEndpoint {
         }
         guard goesOn else { return false }
         do throws(DocumentError) {
-            let request = try json.read(text) { node throws(JSONProblem) in try json.writeRequest(node) }
+            let request = try await LargeRequests.decode(text.count, of: ClientCall.current?.address) {
+                [json] () throws(DocumentError) in
+                try json.read(text) { node throws(JSONProblem) in try json.writeRequest(node) }
+            }
             let answer = try await stream.handle(request)
             state.withLock { state in
                 switch answer {
@@ -144,7 +149,7 @@ final class WriteEndpoint: StreamEndpoint {
     func receive(_ text: [UInt8]) {
         guard !state.withLock({ $0.ready.isEnded }) else { return }
         do throws(DocumentError) {
-            try state.withLock { state throws(DocumentError) in try state.waiting.add(text.count) }
+            try waiting.add(text.count)
         } catch {
             return fail(error)
         }
@@ -167,6 +172,8 @@ final class WriteEndpoint: StreamEndpoint {
 
     /// Each write is decided by the rules of its moment.
     func decideAgain() {}
+
+    func refresh() {}
 
     func close() { requests.finish() }
 }

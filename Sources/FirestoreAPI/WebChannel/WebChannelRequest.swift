@@ -33,7 +33,7 @@ struct WebChannelRequest {
             throw .unknownMethod
         }
         self.method = method
-        let query = FormFields((request.uri.query ?? "").utf8)
+        guard let query = FormFields((request.uri.query ?? "").utf8) else { throw .invalid }
         let session = query["SID"] ?? ""
         switch (request.method, query["TYPE"]) {
         case (_, "terminate"?) where !session.isEmpty: kind = .terminate(session: session)
@@ -48,11 +48,17 @@ struct WebChannelRequest {
 
 /// Names and values of a form or a URL's query.
 struct FormFields {
+    /// The SDK sends at most 1,000 maps at once, each of which is a field.
+    static let maxCount = 1100
+
     private(set) var fields: [(name: String, value: Substring.UTF8View)] = []
 
-    init(_ text: some Collection<UInt8>) {
+    /// - Returns: nil if there are too many.
+    init?(_ text: some Collection<UInt8>) {
         let text = Substring(decoding: text, as: UTF8.self)
-        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+        let pairs = text.utf8.split(separator: UInt8(ascii: "&"), maxSplits: Self.maxCount)
+        guard pairs.count <= Self.maxCount else { return nil }
+        for pair in pairs {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let name = PercentEncoding.repaired(pair[..<end])
             let value = end == pair.endIndex ? pair[end...] : pair[pair.index(after: end)...]
@@ -71,9 +77,9 @@ struct WebChannelForm {
     /// The value of the header `Authorization`, which browsers can't send with a request that needs no preflight.
     let authorization: String?
 
-    /// - Returns: nil if the numbers aren't numbers.
+    /// - Returns: nil if the numbers aren't numbers, or there are too many fields.
     init?(_ body: some Collection<UInt8>) {
-        let form = FormFields(body)
+        guard let form = FormFields(body) else { return nil }
         guard let offset = Int(form["ofs"] ?? "0"), offset >= 0 else { return nil }
         var maps: [(number: Int, text: [UInt8])] = []
         for field in form.fields where field.name.hasPrefix("req") && field.name.hasSuffix("___data__") {

@@ -77,6 +77,11 @@ package final class WebChannelService: Sendable {
 
     package var keepAlive: Duration { .seconds(limits.webChannel.keepAliveSeconds) }
 
+    /// Tells clients of quiet Listen streams that nothing has changed.
+    package func refresh() {
+        for session in state.withLock({ Array($0.sessions.values) }) { session.refresh() }
+    }
+
     private func decideAgain() {
         for session in state.withLock({ Array($0.sessions.values) }) { session.decideAgain() }
     }
@@ -111,30 +116,32 @@ package final class WebChannelService: Sendable {
         do throws(DocumentError) {
             switch parsed.kind {
             case .open(let hasKeepAlive):
-                let form = try Self.form(try await body())
+                let bytes = try await body()
+                let size = bytes.readableBytes
+                let form = try await LargeRequests.decode(size, of: call.address) { () throws(DocumentError) in
+                    try Self.form(bytes)
+                }
                 let authorization = form.authorization ?? request.headers[.authorization]
                 let who: Result<Requester, DocumentError>
                 do throws(DocumentError) { who = .success(try await requester(authorization)) } catch {
                     who = .failure(error)
                 }
-                return try open(parsed.method, form, who, call, hasKeepAlive: hasKeepAlive)
+                return try await LargeRequests.decode(size, of: call.address) { [who] () throws(DocumentError) in
+                    try open(parsed.method, form, who, call, hasKeepAlive: hasKeepAlive)
+                }
             case .forward(let id):
                 let bytes = try await body()
                 guard let session = session(id) else { return Self.unknownSession }
-                let answer: [UInt8]?
-                if bytes.readableBytes < LargeRequests.leastBytes {
-                    answer = session.receive(try Self.form(bytes).maps)
-                } else {
-                    answer = try await LargeRequests(.decoding, of: call.address).run { () throws(DocumentError) in
-                        session.receive(try Self.form(bytes).maps)
-                    }
+                let answer = try await LargeRequests.decode(bytes.readableBytes, of: call.address) {
+                    () throws(DocumentError) in
+                    session.receive(try Self.form(bytes).maps)
                 }
                 return answer.map(Self.text) ?? Self.unknownSession
             case .back(let id, let acknowledged, let isBuffered):
                 guard let session = session(id),
-                    let (backChannel, output) = session.open(isBuffered: isBuffered, acknowledged: acknowledged)
+                    let (backChannel, output) = session.open(
+                        isBuffered: isBuffered, acknowledged: acknowledged, on: channel)
                 else { return Self.unknownSession }
-                channel.closeFuture.whenComplete { [weak session] _ in session?.closed(backChannel) }
                 return answer(session, backChannel, output)
             case .terminate(let id):
                 guard let session = session(id) else { return Self.unknownSession }
@@ -148,7 +155,7 @@ package final class WebChannelService: Sendable {
 
     private static func form(_ body: ByteBuffer) throws(DocumentError) -> WebChannelForm {
         guard let form = WebChannelForm(body.readableBytesView) else {
-            throw .invalidArgument("the form has invalid numbers")
+            throw .invalidArgument("the form has invalid numbers, or too many fields")
         }
         return form
     }
@@ -201,8 +208,10 @@ package final class WebChannelService: Sendable {
                 store, limits: limits.listen, context: { service.context(principal, at: address) }, onNews: onNews)
             return ListenEndpoint(stream, json, onNews: onNews)
         case .write:
+            let holder = requester.principal.holder ?? .stranger(call.address ?? 0)
             return WriteEndpoint(
-                WriteStream(service, as: requester), json, limits: limits.write,
+                WriteStream(service, as: requester, memory: answers, holder: holder), json, limits: limits.write,
+                waiting: WaitingWrites(limits.write, memory: answers, holder: holder),
                 call: ClientCall(address: call.address), onNews: onNews)
         }
     }

@@ -10,6 +10,8 @@ final class WebChannelSession: Sendable {
     private struct State {
         var channel: WebChannelState
         var outputs: [WebChannelState.BackChannelID: AsyncStream<ByteBuffer>.Continuation] = [:]
+        /// The connections of back channels. With long polling, one has many of them, one after the other.
+        var connections: [ObjectIdentifier: WebChannelState.BackChannelID] = [:]
         var nextBackChannel: WebChannelState.BackChannelID = 1
         var isPumping = false
         var mustPumpAgain = false
@@ -77,9 +79,14 @@ final class WebChannelSession: Sendable {
 
     /// Opens a back channel.
     ///
+    /// - Parameter connection: on which it is.
     /// - Returns: what its answer has, which ends when the channel does; nil if the session has ended.
-    func open(isBuffered: Bool, acknowledged: Int) -> (id: UInt64, output: AsyncStream<ByteBuffer>)? {
+    func open(
+        isBuffered: Bool, acknowledged: Int, on connection: any Channel
+    ) -> (id: UInt64, output: AsyncStream<ByteBuffer>)? {
         let (output, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+        let key = ObjectIdentifier(connection)
+        var isNew = false
         let id: UInt64? = perform { state in
             state.channel.acknowledge(acknowledged)
             guard !state.channel.isDone else { return ([], nil) }
@@ -87,12 +94,20 @@ final class WebChannelSession: Sendable {
             let id = state.nextBackChannel
             state.nextBackChannel += 1
             state.outputs[id] = continuation
+            isNew = state.connections.updateValue(id, forKey: key) == nil
             return (state.channel.open(id, isBuffered: isBuffered), id)
         }
         guard let id else { return nil }
+        if isNew { connection.closeFuture.whenComplete { [weak self] _ in self?.left(key) } }
         _ = hold(0)
         pump()
         return (id, output)
+    }
+
+    /// A connection is closed, and the back channel on it.
+    private func left(_ connection: ObjectIdentifier) {
+        let backChannel = state.withLock { $0.connections.removeValue(forKey: connection) }
+        if let backChannel { closed(backChannel) }
     }
 
     func closed(_ backChannel: UInt64) {
@@ -176,6 +191,8 @@ final class WebChannelSession: Sendable {
 
     func decideAgain() { endpoint.withLock { $0 }?.decideAgain() }
 
+    func refresh() { endpoint.withLock { $0 }?.refresh() }
+
     /// Ends the stream with an error, for its client to begin another.
     func fail(_ error: DocumentError) { endpoint.withLock { $0 }?.fail(error) }
 
@@ -207,6 +224,8 @@ protocol StreamEndpoint: Sendable {
     func take() -> (messages: [[UInt8]], isLast: Bool)
     /// The rules have changed.
     func decideAgain()
+    /// Tells the client how far it is, if nothing has changed.
+    func refresh()
     /// Ends the stream with an error.
     func fail(_ error: DocumentError)
     func close()
